@@ -8,6 +8,7 @@ FUZZ_REQUESTS ?= 50000
 # Those whose number of rounds is a TestLength, and what takes a number from the environment.
 LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|SwitchingTests/aThousandSwitchesInARow|LeakTests/joinsAndLeaves|CrashTests
 LONG_TESTS := $(LONG_TESTS)|BrowserTests/theWatchPagePlaysAcrossSwitches|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
+LONG_TESTS := $(LONG_TESTS)|ChannelLoadTests
 LONG_TESTS := $(LONG_TESTS)|BypassClockTests/anyTrouble|SourceQuarantineTests/culprit|SourceMatrixTests/aStreamIsCopied
 LONG_TESTS := $(LONG_TESTS)|WhipSeamTests|IngestServerTests/strangersDisturbNobody|RTMPServerTests/anythingIsSurvived|PullMatrixTests
 LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 100

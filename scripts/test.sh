@@ -19,10 +19,10 @@ trap 'rm -rf "$results"' EXIT
 # Two processes use one scratch directory, which SwiftPM would otherwise lock; nothing is built.
 swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-build)
 
-fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|EventSubscription|TaskStore)Tests[.]'
+fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|EventSubscription|TaskStore)Tests[.]'
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
-timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
+timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests)/'
 network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS))Tests(/|$)'
 patient='EndToEndTests[.](Attack|BadInput|Crash|ForkServerLoss|Hook|Ingest|Leak|Playback|Readoption|Redaction|Restart|SDKFlow|Shutdown)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.

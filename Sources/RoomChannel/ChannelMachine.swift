@@ -26,6 +26,8 @@ public struct ChannelMachine: Sendable {
     private var audienceToldAt = Int64.min
     private var isOpened = false
     private var hasParticipants = false
+    /// Whether the room was closed while participants were on air, so that it is not live before they have gone.
+    private var isClosed = false
 
     /// Shortest time between two notices about viewers, in ns.
     public static let audienceInterval: Int64 = 1_000_000_000
@@ -128,7 +130,7 @@ public struct ChannelMachine: Sendable {
     public mutating func open(title: String?, by user: UserID?) throws(ChannelRefusal) -> [Action] {
         let title = try title.map { title throws(ChannelRefusal) in try rules.checkName(title) } ?? nil
         if !isOpened {
-            isOpened = true
+            (isOpened, isClosed) = (true, false)
             opener = user
         }
         if let title { self.title = title }
@@ -142,13 +144,20 @@ public struct ChannelMachine: Sendable {
 
     /// Closes the room, whether or not participants are still on air.
     public mutating func close() -> [Action] {
-        (isOpened, hasParticipants, opener) = (false, false, nil)
+        (isOpened, isClosed, opener) = (false, hasParticipants, nil)
+        return tellLife()
+    }
+
+    /// Takes note that the room is gone.
+    public mutating func end() -> [Action] {
+        (isOpened, opener) = (false, nil)
         return takeProgram(ChannelOnAir(), hasParticipants: false)
     }
 
     /// Takes the program as it is now.
     public mutating func takeProgram(_ program: ChannelOnAir, hasParticipants: Bool) -> [Action] {
         self.hasParticipants = hasParticipants
+        if !hasParticipants { isClosed = false }
         let life = tellLife()
         guard onAir != program else { return life }
         onAir = program
@@ -157,7 +166,7 @@ public struct ChannelMachine: Sendable {
     }
 
     private mutating func tellLife() -> [Action] {
-        let isLive = isOpened || hasParticipants
+        let isLive = isOpened || (hasParticipants && !isClosed)
         guard isLive != self.isLive else { return [] }
         self.isLive = isLive
         return [.tell(isLive ? .opened(title: title) : .ended)]

@@ -59,7 +59,8 @@ extension ChannelDraft {
         for (draft, refusal) in wrong {
             #expect(throws: refusal) { try machine.send(draft, by: "alice") }
         }
-        #expect(try machine.send(ChannelDraft(kind: .gift, text: "for you", gift: gift), by: "alice").message.count == 1)
+        #expect(
+            try machine.send(ChannelDraft(kind: .gift, text: "for you", gift: gift), by: "alice").message.count == 1)
         #expect(machine.history.messages.count == 1)
     }
 
@@ -150,11 +151,11 @@ extension ChannelDraft {
 
 @Suite struct ChannelLikesTests {
     @Test func likesAreToldInBurstsAndNoneIsLost() throws {
-        var numbers = SeededNumbers()
-        print("seed \(numbers.seed)")
+        var numbers = SeededGenerator(announcedFor: "ChannelLikesTests")
         for _ in 0..<200 {
             let perSecond = Int.random(in: 1...5, using: &numbers)
-            var machine = ChannelMachine(rules: ChannelRules(userRate: 1e6, userBurst: 1000, likeNotices: perSecond), now: 0)
+            var machine = ChannelMachine(
+                rules: ChannelRules(userRate: 1e6, userBurst: 1000, likeNotices: perSecond), now: 0)
             var (now, sent, told) = (Int64(0), Int64(0), Int64(0))
             var wakes: [Int64] = []
             var toldAt: [Int64] = []
@@ -248,6 +249,17 @@ extension ChannelDraft {
         #expect(throws: ChannelRefusal.nameTooLong(characters: 64, bytes: 256)) {
             try machine.open(title: String(repeating: "x", count: 65), by: "alice")
         }
+    }
+
+    @Test mutating func aRoomThatIsClosedOnAirStaysClosedUntilItIsEmpty() throws {
+        _ = try machine.open(title: nil, by: "alice")
+        _ = machine.takeProgram(alice, hasParticipants: true)
+        #expect(machine.close() == [.tell(.ended)])
+        let both = ChannelOnAir(mode: .mix, people: ["alice", "bob"])
+        #expect(machine.takeProgram(both, hasParticipants: true) == [.tell(.onAir(both))])
+        #expect(machine.takeProgram(ChannelOnAir(), hasParticipants: false) == [.tell(.onAir(ChannelOnAir()))])
+        #expect(machine.takeProgram(alice, hasParticipants: true).first == .tell(.opened(title: nil)))
+        #expect(machine.end() == [.tell(.onAir(ChannelOnAir())), .tell(.ended)])
     }
 
     @Test mutating func viewersAreToldOnceASecond() {

@@ -22,12 +22,28 @@ package final class ChannelStreams: Sendable {
         self.heartbeat = heartbeat
     }
 
-    /// A follower that has joined and whose stream can begin.
-    struct Follower: Sendable {
-        var room: RoomID
-        var welcome: ChannelWelcome
-        fileprivate var handler: NIOLoopBound<ChannelStreamHandler>
-        fileprivate var done: EventLoopFuture<Void>
+    /// A follower that has joined and whose stream can begin. Releasing it leaves the channel, also if the stream never
+    /// begins.
+    final class Follower: Sendable {
+        /// The beginning of the stream, until it is written.
+        private let opening: Mutex<ByteBuffer?>
+        fileprivate let handler: NIOLoopBound<ChannelStreamHandler>
+        fileprivate let done: EventLoopFuture<Void>
+        private let leave: @Sendable () -> Void
+
+        fileprivate init(
+            _ opening: ByteBuffer, _ handler: NIOLoopBound<ChannelStreamHandler>, _ done: EventLoopFuture<Void>,
+            leave: @escaping @Sendable () -> Void
+        ) {
+            self.opening = Mutex(opening)
+            self.handler = handler
+            self.done = done
+            self.leave = leave
+        }
+
+        fileprivate func takeOpening() -> ByteBuffer { opening.withLock { $0.take() } ?? ByteBuffer() }
+
+        deinit { leave() }
     }
 
     /// Has a connection join a channel.
@@ -48,7 +64,12 @@ package final class ChannelStreams: Sendable {
             let welcome = try await channels.join(room, ChannelViewer(address: address), after: known) { delivery in
                 mailbox.put(delivery.bytes(Self.form) { ServerSentEvents.chunk(of: $0) }, for: handler)
             }
-            return Follower(room: room, welcome: welcome, handler: handler, done: done)
+            let viewer = welcome.viewer
+            return Follower(ServerSentEvents.chunk(of: welcome), handler, done) { [channels] in
+                channels.leaveSoon(room, viewer)
+                // Fulfils the promise of a stream that has not begun.
+                channel.eventLoop.execute { handler.value.abandon() }
+            }
         } catch {
             channel.eventLoop.execute { handler.value.abandon() }
             throw error
@@ -58,29 +79,20 @@ package final class ChannelStreams: Sendable {
     /// Writes the stream until the follower is gone or the service shuts down. Call it while a chunked response is being
     /// written; nothing else may write meanwhile.
     func play(_ follower: Follower, to channel: any Channel) async throws {
-        let welcome = ServerSentEvents.chunk(of: follower.welcome)
-        let outcome: Result<Void, any Error>
-        do {
-            try await channel.eventLoop.flatSubmit {
-                do {
-                    // What the kernel holds back is not known to be too much.
-                    try? channel.syncOptions?.setOption(
-                        .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: Self.mostUnsent)
-                    let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)
-                    try channel.pipeline.syncOperations.addHandler(follower.handler.value, position: .before(encoder))
-                    follower.handler.value.start(with: welcome)
-                    return follower.done
-                } catch {
-                    follower.handler.value.abandon()
-                    return channel.eventLoop.makeFailedFuture(error)
-                }
-            }.get()
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
-        }
-        await channels.leave(follower.room, follower.welcome.viewer)
-        try outcome.get()
+        let opening = follower.takeOpening()
+        try await channel.eventLoop.flatSubmit {
+            do {
+                // What the kernel holds back is not known to be too much.
+                try? channel.syncOptions?.setOption(
+                    .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: Self.mostUnsent)
+                let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)
+                try channel.pipeline.syncOperations.addHandler(follower.handler.value, position: .before(encoder))
+                follower.handler.value.start(with: opening)
+                return follower.done
+            } catch {
+                return channel.eventLoop.makeFailedFuture(error)
+            }
+        }.get()
     }
 
     private func lane(of eventLoop: any EventLoop) -> ChannelStreamLane {

@@ -6,7 +6,8 @@ extension OrchestratorError {
     package init(_ refusal: ChannelRefusal) {
         let kind: Kind =
             switch refusal {
-            case .slowMode, .tooFast, .roomTooFast, .tooManyMuted: .exhausted
+            case .slowMode, .tooFast, .roomTooFast: .exhausted
+            case .tooManyMuted: .conflict
             case .muted, .forbiddenWord: .forbidden
             case .unknownMessage: .notFound
             case .empty, .tooLong, .nameTooLong, .controlCharacters, .badCount, .wrongFields, .noGift, .badRules:

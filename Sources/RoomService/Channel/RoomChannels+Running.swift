@@ -103,7 +103,7 @@ extension RoomChannels {
     /// Takes note that the room is gone.
     private func takeEnd(of channel: OpenChannel) {
         channel.hasRoom = false
-        perform(channel.machine.close(), on: channel)
+        perform(channel.machine.end(), on: channel)
         if channel.viewers.isEmpty { forget(channel) }
     }
 
@@ -134,6 +134,7 @@ extension RoomChannels {
 
     /// Wakes channels that are due, and takes the viewers of programs whose number has changed.
     private func wake() {
+        for departure in departures.take() { leave(departure.room, departure.viewer) }
         for task in registry.services.viewers.takeChanged() {
             if let channel = programs[task].flatMap({ channels[$0] }) { takeAudience(of: channel) }
         }

@@ -23,6 +23,7 @@ package actor RoomChannels: Service {
     /// Earliest time, in ns, at which a channel is to be woken.
     var nextWake: Int64?
     private var viewerNumber = 0
+    nonisolated let departures = ChannelDepartures()
 
     package init(_ settings: ChannelSettings, registry: RoomRegistry, metrics: Metrics) {
         self.settings = settings
@@ -85,17 +86,21 @@ package actor RoomChannels: Service {
         channel.viewers[id] = OpenChannel.Viewer(address: viewer.address, deliver: deliver)
         viewerCount += 1
         addresses[viewer.address, default: 0] += 1
+        takeAudience(of: channel)
         let history = channel.machine.history
-        let welcome = ChannelWelcome(
+        return ChannelWelcome(
             viewer: id, messages: known.map { Array(history.after($0)) } ?? history.messages,
             isIncomplete: known.map { !history.reaches($0) } ?? false, state: channel.state)
-        takeAudience(of: channel)
-        return welcome
     }
 
     package func leave(_ room: RoomID, _ viewer: ChannelViewer.ID) {
         guard let channel = channels[room], remove(viewer, from: channel) else { return }
         takeAudience(of: channel)
+    }
+
+    /// Takes note that a viewer is gone, for callers that cannot wait. It is acted on within a tick.
+    package nonisolated func leaveSoon(_ room: RoomID, _ viewer: ChannelViewer.ID) {
+        departures.add(room, viewer)
     }
 
     private func checkPlace(for viewer: ChannelViewer, in channel: OpenChannel) throws(OrchestratorError) {

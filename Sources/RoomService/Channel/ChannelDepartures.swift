@@ -1,0 +1,16 @@
+import MixModel
+import Synchronization
+
+/// Viewers that have gone, until their channels take note. Thread-safe; no more than there are viewers.
+final class ChannelDepartures: Sendable {
+    private let waiting = Mutex<[(room: RoomID, viewer: ChannelViewer.ID)]>([])
+
+    func add(_ room: RoomID, _ viewer: ChannelViewer.ID) { waiting.withLock { $0.append((room, viewer)) } }
+
+    func take() -> [(room: RoomID, viewer: ChannelViewer.ID)] {
+        waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+    }
+}

@@ -1,0 +1,266 @@
+// The channel of a room as a panel: <room-chat room="show" name="Alice"></room-chat>. docs/channel.md describes the events.
+
+/**
+ * @typedef {object} Message
+ * @property {number} id
+ * @property {"comment"|"like"|"gift"} kind
+ * @property {string} [user]
+ * @property {string} [name]
+ * @property {string} [text]
+ * @property {number} [count]
+ * @property {number} [total]
+ * @property {Object<string, string|number|boolean>} [gift]
+ * @property {number} sentAt
+ */
+/**
+ * @typedef {object} State
+ * @property {boolean} isLive
+ * @property {string} [title]
+ * @property {{mode?: string, people: string[]}} onAir
+ * @property {{count: number}} viewers
+ * @property {number} likes
+ * @property {{slowMode: number}} rules
+ */
+
+/** Most messages that are shown; older ones are removed. */
+const MOST = 200;
+/** Most hearts of one burst that are drawn. */
+const MOST_HEARTS = 8;
+/** Time in ms over which clicks on the heart are sent as one. */
+const LIKES_EVERY = 500;
+/** Most likes of one request. */
+const MOST_LIKES = 100;
+
+/**
+ * Makes an element with a text, never with HTML.
+ * @param {string} tag
+ * @param {string} [text]
+ * @param {string} [className]
+ * @returns {HTMLElement}
+ */
+function make(tag, text, className) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (className) element.className = className;
+  return element;
+}
+
+/**
+ * A panel with a room's comments, hearts and viewers.
+ *
+ * Attributes: `room` (required); `app`; `base`, the service's origin if it is another; `user` and `name` of the sender; `post-key` and
+ * `stream-key`, the `auth_key` of URLs that the app has signed for the sender. Changes of `room` take effect at once.
+ */
+export class RoomChat extends HTMLElement {
+  static observedAttributes = ["room", "app", "base", "stream-key"];
+
+  /** @type {EventSource|null} */ #events = null;
+  /** @type {Map<number, HTMLElement>} */ #shown = new Map();
+  /** @type {number} */ #likes = 0;
+  /** @type {number|undefined} */ #timer;
+  /** @type {number|undefined} */ #retry;
+  /** @type {HTMLElement|null} */ #list = null;
+  #viewers = make("span");
+  #total = make("span");
+  #status = make("span");
+  #alert = make("p", "");
+  #input = /** @type {HTMLInputElement} */ (make("input"));
+
+  connectedCallback() {
+    if (!this.#list) this.#build();
+    this.#follow();
+  }
+
+  disconnectedCallback() {
+    this.#events?.close();
+    this.#events = null;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
+    this.#timer = undefined;
+    this.#likes = 0;
+  }
+
+  /** @param {string} _name @param {string|null} before @param {string|null} after */
+  attributeChangedCallback(_name, before, after) {
+    if (this.isConnected && this.#list && before !== after) this.#follow();
+  }
+
+  #build() {
+    const head = make("div", undefined, "head");
+    this.#status.setAttribute("role", "status");
+    head.append(this.#status, this.#viewers, this.#total);
+    const list = make("ol");
+    this.#list = list;
+    // A log is read out as it grows; a keyboard can scroll it.
+    list.setAttribute("role", "log");
+    list.setAttribute("aria-label", "Comments");
+    list.tabIndex = 0;
+    this.#alert.setAttribute("role", "alert");
+    const form = /** @type {HTMLFormElement} */ (make("form"));
+    const label = /** @type {HTMLLabelElement} */ (make("label", "Comment", "label"));
+    this.#input.id = `room-chat-${Math.random().toString(36).slice(2)}`;
+    this.#input.maxLength = 500;
+    this.#input.autocomplete = "off";
+    this.#input.placeholder = "Say something";
+    label.htmlFor = this.#input.id;
+    const send = /** @type {HTMLButtonElement} */ (make("button", "Send"));
+    const heart = /** @type {HTMLButtonElement} */ (make("button", "♥"));
+    heart.type = "button";
+    heart.setAttribute("aria-label", "Like");
+    heart.addEventListener("click", () => this.#like());
+    form.append(label, this.#input, send, heart);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#comment();
+    });
+    this.replaceChildren(head, list, this.#alert, form);
+  }
+
+  /** @param {string} path @param {string|null} key @returns {string} */
+  #url(path, key) {
+    const room = encodeURIComponent(this.getAttribute("room") ?? "");
+    const url = new URL(`/v1/rooms/${room}/messages${path}`, this.getAttribute("base") ?? location.href);
+    const app = this.getAttribute("app");
+    if (app) url.searchParams.set("app", app);
+    if (key) url.searchParams.set("auth_key", key);
+    return url.href;
+  }
+
+  // Following
+
+  #follow() {
+    this.#events?.close();
+    clearTimeout(this.#retry);
+    this.#shown.clear();
+    this.#list?.replaceChildren();
+    if (!this.getAttribute("room")) return;
+    const events = new EventSource(this.#url("/stream", this.getAttribute("stream-key")));
+    this.#events = events;
+    /** @type {(name: string, take: (data: any) => void) => void} */
+    const on = (name, take) =>
+      events.addEventListener(name, (event) => take(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+    on("state", ({ state, isIncomplete }) => {
+      this.#takeState(state);
+      if (isIncomplete) this.#note("Some comments were missed.");
+    });
+    on("comment", (message) => this.#show(message));
+    on("gift", (message) => this.#show(message));
+    on("like", (message) => this.#burst(message));
+    on("deleted", ({ id }) => this.#remove(id));
+    on("viewers", ({ count }) => this.#setViewers(count));
+    on("onAir", (onAir) => this.#setOnAir(onAir));
+    on("opened", () => this.#note("The room is live."));
+    on("ended", () => this.#note("The room has ended."));
+    on("rules", ({ slowMode }) => this.#note(slowMode ? `Slow mode: one comment in ${slowMode} s.` : "Slow mode is off."));
+    events.addEventListener("error", () => {
+      // The browser connects again by itself, unless the answer was no stream: then a new one is needed.
+      if (events.readyState !== EventSource.CLOSED || this.#events !== events) return;
+      this.#status.textContent = "Not connected";
+      this.#retry = setTimeout(() => this.#follow(), 5000);
+    });
+  }
+
+  /** @param {State} state */
+  #takeState(state) {
+    this.#setViewers(state.viewers.count);
+    this.#setLikes(state.likes);
+    this.#setOnAir(state.onAir);
+  }
+
+  /** @param {number} count */
+  #setViewers(count) { this.#viewers.textContent = `${count} watching`; }
+  /** @param {number} likes */
+  #setLikes(likes) { this.#total.textContent = `${likes} ♥`; }
+  /** @param {{people: string[]}} onAir */
+  #setOnAir({ people }) { this.#status.textContent = people.length ? `On air: ${people.join(", ")}` : "Nobody is on air"; }
+
+  /** @param {Message} message */
+  #show(message) {
+    if (this.#shown.has(message.id)) return;
+    const item = make("li");
+    const name = make("bdi", message.name ?? message.user ?? "Somebody", "name");
+    const gift = message.kind === "gift" ? `🎁 ${message.gift?.name ?? message.gift?.id ?? "gift"} × ${message.count} ` : "";
+    item.append(name, make("bdi", gift + (message.text ?? "")));
+    this.#append(item);
+    this.#shown.set(message.id, item);
+    for (const [id, element] of this.#shown) {
+      if (this.#shown.size <= MOST) break;
+      element.remove();
+      this.#shown.delete(id);
+    }
+  }
+
+  /** @param {string} text */
+  #note(text) {
+    this.querySelectorAll("li.note").forEach((note) => note.remove());
+    this.#append(make("li", text, "note"));
+  }
+
+  /** @param {HTMLElement} item */
+  #append(item) {
+    const list = this.#list;
+    if (!list) return;
+    // Whoever has scrolled back to read stays there.
+    const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+    list.append(item);
+    if (isAtEnd) list.scrollTop = list.scrollHeight;
+  }
+
+  /** @param {number} id */
+  #remove(id) {
+    this.#shown.get(id)?.remove();
+    this.#shown.delete(id);
+  }
+
+  /** @param {Message} message */
+  #burst(message) {
+    this.#setLikes(message.total ?? 0);
+    for (let n = Math.min(message.count ?? 1, MOST_HEARTS); n > 0; n--) {
+      const heart = make("span", "♥", "heart");
+      heart.setAttribute("aria-hidden", "true");
+      heart.style.setProperty("--drift", `${Math.round(Math.random() * 60 - 40)}px`);
+      heart.addEventListener("animationend", () => heart.remove());
+      this.append(heart);
+    }
+  }
+
+  // Sending
+
+  async #comment() {
+    const text = this.#input.value.trim();
+    if (text && (await this.#post({ kind: "comment", text }))) this.#input.value = "";
+  }
+
+  #like() {
+    this.#likes = Math.min(this.#likes + 1, MOST_LIKES);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const count = this.#likes;
+      this.#likes = 0;
+      void this.#post({ kind: "like", count });
+    }, LIKES_EVERY);
+  }
+
+  /**
+   * Sends a message and shows why it was refused.
+   * @param {object} message
+   * @returns {Promise<boolean>} Whether it was taken.
+   */
+  async #post(message) {
+    const [user, name] = [this.getAttribute("user"), this.getAttribute("name")];
+    try {
+      const answer = await fetch(this.#url("", this.getAttribute("post-key")), {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ ...message, ...(user && { user }), ...(name && { name }) }),
+      });
+      this.#alert.textContent = answer.ok ? "" : ((await answer.json().catch(() => null))?.detail ?? `Refused (${answer.status})`);
+      return answer.ok;
+    } catch {
+      this.#alert.textContent = "The service cannot be reached.";
+      return false;
+    }
+  }
+}
+
+customElements.define("room-chat", RoomChat);
