@@ -7,15 +7,8 @@ import MediaFormats
 /// Its times go on through breaks of the stream: while it is away they pass with the clock. A connection begins with what is
 /// past already, which is kept for those who join and not given out.
 struct PlayedStream: Sendable {
-    /// An access unit as a byte stream, with its parameter sets if it is an IDR.
-    struct Picture: Hashable, Sendable {
-        var bytes: [UInt8]
-        var time: MediaTime
-        var isIDR: Bool
-    }
-
     enum Output: Hashable, Sendable {
-        case picture(Picture)
+        case picture(WebRTCPicture)
         /// A configuration, or a frame of AAC with a time of the viewers' timeline.
         case sound(MediaItem)
     }
@@ -25,9 +18,6 @@ struct PlayedStream: Sendable {
         var words: String
     }
 
-    /// Limits of the group that is kept. Beyond them, those who join wait for a keyframe.
-    static let mostHeldBytes = 8 << 20
-    static let mostHeldPictures = 600
     /// Time after the first tag of a connection for which others count as past.
     static let settling: Int64 = 100_000_000
     /// Time within which those who join get the group, and the longest step in it.
@@ -38,14 +28,13 @@ struct PlayedStream: Sendable {
 
     /// Profile of the pictures; `nil` if it is not known.
     private(set) var profile: WebRTCOffer.H264Profile?
+    private var kept = PictureGroup()
     /// The pictures since the last IDR; empty if there is none, or they are too many.
-    private(set) var group: [Picture] = []
+    var group: [WebRTCPicture] { kept.pictures }
     /// The last configuration of sound.
     private(set) var sound: CodecConfiguration?
-    private var groupBytes = 0
     private var reader = FLVReader(videoCodecs: [.h264], setsAside: true)
-    private var converter: AccessUnitBytes?
-    private var lengthSize = 4
+    private var maker: WebRTCPicture.Maker?
     /// What is added to the stream's times; `nil` until the next frame decides.
     private var shift: MediaTime?
     /// The last time that was given out, and when.
@@ -92,8 +81,7 @@ struct PlayedStream: Sendable {
             sound = configuration
             return .sound(item)
         case .configuration(let configuration):
-            converter = AccessUnitBytes(configuration)
-            lengthSize = VideoConfiguration(configuration)?.lengthSize ?? 4
+            maker = WebRTCPicture.Maker(configuration)
             profile = WebRTCOffer.H264Profile(configuration)
         case .frame(let frame):
             let time = time(of: frame, now: now)
@@ -103,7 +91,7 @@ struct PlayedStream: Sendable {
                 return isLive(now: now) ? .sound(.frame(frame)) : nil
             }
             guard let picture = picture(frame, at: time) else { break }
-            keep(picture)
+            kept.append(picture)
             return isLive(now: now) ? .picture(picture) : nil
         }
         return nil
@@ -127,34 +115,20 @@ struct PlayedStream: Sendable {
 
     /// Returns the picture as it is sent; `nil` for one that is left out. Clients show pictures as they are decoded, so that
     /// those which are shown earlier are left out if no other needs them.
-    private mutating func picture(_ frame: EncodedFrame, at time: MediaTime) -> Picture? {
-        guard let converter else { return nil }
+    private mutating func picture(_ frame: EncodedFrame, at time: MediaTime) -> WebRTCPicture? {
+        guard let maker else { return nil }
         if frame.isIDR { highest = nil }
-        if let highest, frame.pts < highest, !isReference(frame) { return nil }
+        if let highest, frame.pts < highest, maker.isDisposable(frame) { return nil }
         highest = max(highest ?? frame.pts, frame.pts)
         var time = time
         if let lastPicture { time = max(time, lastPicture + MediaTime(nanoseconds: 100_000)) }
         lastPicture = time
-        return Picture(bytes: converter.bytes(of: frame, delimits: false), time: time, isIDR: frame.isIDR)
-    }
-
-    /// Whether other pictures may need this one (`nal_ref_idc`, ITU-T H.264 §7.4.1).
-    private func isReference(_ frame: EncodedFrame) -> Bool {
-        let slice = NALUnits(frame.payload, lengthSize: lengthSize).first { NALUnitKind($0, .h264).isSlice }
-        return slice?.first.map { $0 >> 5 & 3 != 0 } ?? true
-    }
-
-    private mutating func keep(_ picture: Picture) {
-        if picture.isIDR { (group, groupBytes) = ([], 0) }
-        guard picture.isIDR || !group.isEmpty else { return }
-        group.append(picture)
-        groupBytes += picture.bytes.count
-        if group.count > Self.mostHeldPictures || groupBytes > Self.mostHeldBytes { (group, groupBytes) = ([], 0) }
+        return maker.picture(frame, at: time)
     }
 
     /// The pictures since the last IDR for one who joins now, or has lost some: after the last picture and before the next
     /// one, so that a client shows the last of them at once.
-    mutating func groupForJoining() -> [Picture] {
+    mutating func groupForJoining() -> [WebRTCPicture] {
         guard let edge = group.last?.time else { return [] }
         let step = min(Self.longestStep, Self.burst / Int64(group.count + 1))
         lastPicture = max(lastPicture ?? edge, edge + step * Int64(group.count))

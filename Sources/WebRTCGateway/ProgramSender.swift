@@ -140,7 +140,7 @@ package final class ProgramSender: @unchecked Sendable {
         }
     }
 
-    private func send(_ picture: SentPictures.Picture) {
+    private func send(_ picture: WebRTCPicture) {
         guard let sender else { return }
         let isBehind = sender.isBehind(now: MonotonicClock.now())
         if isBehind { isWaitingForIDR = true } else if picture.isIDR { isWaitingForIDR = false }

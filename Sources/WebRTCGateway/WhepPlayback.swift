@@ -196,7 +196,7 @@ final class WhepPlayback: @unchecked Sendable {
         for viewer in viewers.values where viewer.isConnected { viewer.sender.push(packet) }
     }
 
-    private func send(_ picture: PlayedStream.Picture, _ now: Int64) {
+    private func send(_ picture: WebRTCPicture, _ now: Int64) {
         for id in viewers.keys {
             guard let sender = viewers[id]?.sender else { continue }
             guard viewers[id]?.gate.admits(isIDR: picture.isIDR, isBehind: sender.isBehind(now: now)) ?? false else {
@@ -259,7 +259,7 @@ final class WhepPlayback: @unchecked Sendable {
     }
 
     private func sendGroups(_ now: Int64) {
-        var group: [PlayedStream.Picture]?
+        var group: [WebRTCPicture]?
         for id in viewers.keys {
             guard let sender = viewers[id]?.sender, viewers[id]?.gate.takesGroup(now: now) ?? false else { continue }
             let pictures = group ?? stream.groupForJoining()

@@ -40,7 +40,7 @@ import Testing
                 origin: .zero))
     }
 
-    private static func pictures(_ outputs: [PlayedStream.Output]) -> [PlayedStream.Picture] {
+    private static func pictures(_ outputs: [PlayedStream.Output]) -> [WebRTCPicture] {
         outputs.compactMap { if case .picture(let picture) = $0 { picture } else { nil } }
     }
 
@@ -93,7 +93,7 @@ import Testing
         #expect(stream.group.count == 1)
     }
 
-    @Test(arguments: [(PlayedStream.mostHeldPictures, 3), (90, PlayedStream.mostHeldBytes / 80)])
+    @Test(arguments: [(PictureGroup.most.pictures, 3), (90, PictureGroup.most.bytes / 80)])
     func theGroupIsLimited(count: Int, size: Int) throws {
         var stream = try Self.stream()
         for index in 1...count { _ = try stream.take(Self.picture(5000 + 33 * index, size: size), now: 0) }
@@ -105,7 +105,7 @@ import Testing
     @Test func picturesThatAreShownEarlierAndThatNobodyNeedsAreLeftOut() throws {
         var stream = try Self.stream()
         let now = 200 * Self.millisecond
-        var kept: [PlayedStream.Picture] = []
+        var kept: [WebRTCPicture] = []
         // P, B that is needed, B that is not; P that nobody needs, in the order of decoding.
         for (dts, header, pts) in [(33, 0x41, 165), (66, 0x41, 99), (99, 0x01, 66), (132, 0x01, 200)]
             as [(Int, UInt8, Int)]

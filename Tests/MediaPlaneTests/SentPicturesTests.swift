@@ -51,7 +51,7 @@ import Testing
     @Test func aGroupThatIsTooLargeIsNoBeginning() {
         var pictures = Self.pictures()
         _ = pictures.take(Self.frame(0x65, 0))
-        for time in 1...SentPictures.most.pictures { _ = pictures.take(Self.frame(0x41, time)) }
+        for time in 1...PictureGroup.most.pictures { _ = pictures.take(Self.frame(0x41, time)) }
         #expect(pictures.begin() == [])
         #expect(pictures.take(Self.frame(0x41, 10_000)) == [] && pictures.take(Self.frame(0x65, 10_040)).count == 1)
         var large = Self.pictures()
