@@ -84,13 +84,12 @@ export class FLVSession {
     const ticks = setInterval(() => this.#tick(), 100);
     const fault = () => this.#fail(new RebuildError(this.video.error?.message || "The browser could not play the stream"));
     try {
-      const answer = await fetch(this.url, { signal: this.#abort.signal, cache: "no-store" });
+      const answer = await this.#listen(fetch(this.url, { signal: this.#abort.signal, cache: "no-store" }));
       if (!answer.ok) throw await Refusal.of(answer);
       this.events.onConnect();
       const reader = new FLVReader((kind, time, body) => this.#take(kind, time, body)), stream = answer.body.getReader();
       for (;;) {
-        const silence = setTimeout(() => this.#fail(new Error("Nothing came for 15 s")), SILENCE);
-        const { value, done } = await stream.read().finally(() => clearTimeout(silence));
+        const { value, done } = await this.#listen(stream.read());
         if (done) break;
         if (!this.#media) {
           // Until here the pictures of the connection before stay.
@@ -110,6 +109,12 @@ export class FLVSession {
       this.video.removeEventListener("error", fault);
       this.#abort.abort();
     }
+  }
+
+  /** Waits for the network, and gives up when it is silent for too long. */
+  #listen(promise) {
+    const silence = setTimeout(() => this.#fail(new Error("Nothing came for 15 s")), SILENCE);
+    return promise.finally(() => clearTimeout(silence));
   }
 
   #fail(error) {

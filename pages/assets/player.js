@@ -182,7 +182,7 @@ export class CoStreamPlayer extends HTMLElement {
     this.#set("connecting", "Connecting …");
     const events = {
       onConnect: () => { this.figures.connections++; },
-      onReady: () => { hasPlayed = true; attempt = 0; this.#start(signal); },
+      onReady: () => { hasPlayed = true; this.#start(signal); },
       onText: text => this.#read(text),
       onFrames: count => { this.figures.frames += count; },
     };
@@ -196,6 +196,7 @@ export class CoStreamPlayer extends HTMLElement {
         await this.#session.run(signal);
       } catch (error) { failure = error; }
       if (signal.aborted) return;
+      // What fails right after each beginning must not become a storm of requests.
       if (performance.now() - begun > 10000) attempt = 0;
       const next = verdict(failure, { attempt: attempt++, random: Math.random(), hasPlayed });
       this.#tellLayout(null);
