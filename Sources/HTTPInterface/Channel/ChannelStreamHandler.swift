@@ -46,6 +46,8 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
     private var isStarted = false
     private var isPumping = false
     private var isOver = false
+    /// Whether the stream ends with what waits.
+    private var isEnding = false
     /// Whether something was written since the last heartbeat.
     var isFresh = false
     /// Index in the lane.
@@ -88,6 +90,13 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
             context.flush()
         }
         isPumping = false
+        if isEnding, waiting.isEmpty { complete() }
+    }
+
+    /// Ends the stream in good order, after what waits.
+    func finish() {
+        isEnding = true
+        pump()
     }
 
     /// Writes a heartbeat unless the connection has been in use or is behind.
@@ -121,7 +130,11 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         context.fireUserInboundEventTriggered(event)
         // The service shuts down: the body ends properly.
-        guard event is ChannelShouldQuiesceEvent else { return }
+        if event is ChannelShouldQuiesceEvent { complete() }
+    }
+
+    private func complete() {
+        guard let context else { return }
         leave(nil)
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }

@@ -25,6 +25,7 @@ final class ChannelStreamLane: Sendable {
     private enum Errand: Sendable {
         case deliver(ByteBuffer, NIOLoopBound<ChannelStreamHandler>)
         case disconnect(NIOLoopBound<ChannelStreamHandler>)
+        case finish(NIOLoopBound<ChannelStreamHandler>)
     }
 
     let eventLoop: any EventLoop
@@ -49,6 +50,8 @@ final class ChannelStreamLane: Sendable {
 
     func disconnect(_ follower: NIOLoopBound<ChannelStreamHandler>) { send(.disconnect(follower)) }
 
+    func finish(_ follower: NIOLoopBound<ChannelStreamHandler>) { send(.finish(follower)) }
+
     private func send(_ errand: Errand) {
         let isFirst = errands.withLock { errands in
             errands.append(errand)
@@ -67,6 +70,7 @@ final class ChannelStreamLane: Sendable {
             switch errand {
             case .deliver(let bytes, let follower): follower.value.append(bytes)
             case .disconnect(let follower): follower.value.disconnect()
+            case .finish(let follower): follower.value.finish()
             }
         }
         for case .deliver(_, let follower) in errands { follower.value.pump() }

@@ -61,9 +61,10 @@ package final class ChannelStreams: Sendable {
         }.get()
         let mailbox = try await channel.eventLoop.submit { handler.value.mailbox }.get()
         do {
-            let welcome = try await channels.join(room, ChannelViewer(address: address), after: known) { delivery in
-                mailbox.put(delivery.bytes(Self.form) { ServerSentEvents.chunk(of: $0) }, for: handler)
-            }
+            let welcome = try await channels.join(
+                room, ChannelViewer(address: address), after: known,
+                deliver: { mailbox.put($0.bytes(Self.form) { ServerSentEvents.chunk(of: $0) }, for: handler) },
+                end: { lane.finish(handler) })
             let viewer = welcome.viewer
             return Follower(ServerSentEvents.chunk(of: welcome), handler, done) { [channels] in
                 channels.leaveSoon(room, viewer)

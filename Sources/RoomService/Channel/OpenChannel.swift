@@ -6,6 +6,8 @@ final class OpenChannel {
     struct Viewer {
         var address: String
         var deliver: @Sendable (ChannelDelivery) -> Bool
+        /// Called once, if the room is deleted.
+        var end: @Sendable () -> Void
     }
 
     let room: RoomID
@@ -17,8 +19,6 @@ final class OpenChannel {
     var wakesAt: Int64?
     /// Program whose viewers count.
     var program: TaskID?
-    /// Whether the room exists. A channel outlives its room as long as somebody follows it.
-    var hasRoom = true
     /// Whether the room was created through the channel.
     var isMadeHere = false
 

@@ -37,7 +37,7 @@ extension RoomChannels {
 
     /// Returns the room's channel, and makes one for a room that exists.
     func channel(of room: RoomID) async throws(OrchestratorError) -> OpenChannel {
-        if let channel = channels[room], channel.hasRoom { return channel }
+        if let channel = channels[room] { return channel }
         // Watched before it is read, so that no change is missed between.
         registry.services.news.watch(room)
         let state: RoomState?
@@ -48,7 +48,7 @@ extension RoomChannels {
             throw error
         }
         guard let state, state.isStored else {
-            if channels[room] == nil { registry.services.news.unwatch(room) }
+            if let channel = channels[room] { takeEnd(of: channel) } else { registry.services.news.unwatch(room) }
             throw .noChannelRoom(room)
         }
         // Another caller may have been faster.
@@ -92,23 +92,25 @@ extension RoomChannels {
 
     private func takeNews() async {
         for room in registry.services.news.takeChanged() {
-            guard let state = try? await registry.snapshot(room), let channel = channels[room] else {
-                if let channel = channels[room] { takeEnd(of: channel) }
+            do {
+                let state = try await registry.snapshot(room)
+                guard let channel = channels[room] else { continue }
+                if let state, state.isStored { take(state, in: channel) } else { takeEnd(of: channel) }
+            } catch {
+                // The store cannot be read: the next change, or the next request, finds out.
                 continue
             }
-            if state.isStored { take(state, in: channel) } else { takeEnd(of: channel) }
         }
     }
 
-    /// Takes note that the room is gone.
+    /// Ends a channel, because its room is gone.
     private func takeEnd(of channel: OpenChannel) {
-        channel.hasRoom = false
         perform(channel.machine.end(), on: channel)
-        if channel.viewers.isEmpty { forget(channel) }
+        for (id, viewer) in channel.viewers where remove(id, from: channel) { viewer.end() }
+        forget(channel)
     }
 
     private func take(_ state: RoomState, in channel: OpenChannel) {
-        channel.hasRoom = true
         let program = state.tasksToWatch.first
         if channel.program != program {
             if let old = channel.program { programs[old] = nil }

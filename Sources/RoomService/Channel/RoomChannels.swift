@@ -74,16 +74,17 @@ package actor RoomChannels: Service {
     ///   - known: Number of the last message that the viewer has; `nil` = none.
     ///   - deliver: Takes a notice without waiting; called on the actor. Returns false if the viewer is gone or too slow,
     ///     who is then dropped without `leave`.
+    ///   - end: Called once if the room is deleted, after the last delivery; the viewer is then gone from the channel.
     /// - Throws: `OrchestratorError` if the room is unknown or has too many viewers.
     package func join(
         _ room: RoomID, _ viewer: ChannelViewer, after known: Int64? = nil,
-        deliver: @escaping @Sendable (ChannelDelivery) -> Bool
+        deliver: @escaping @Sendable (ChannelDelivery) -> Bool, end: @escaping @Sendable () -> Void = {}
     ) async throws(OrchestratorError) -> ChannelWelcome {
         let channel = try await channel(of: room)
         try checkPlace(for: viewer, in: channel)
         viewerNumber += 1
         let id = ChannelViewer.ID(number: viewerNumber)
-        channel.viewers[id] = OpenChannel.Viewer(address: viewer.address, deliver: deliver)
+        channel.viewers[id] = OpenChannel.Viewer(address: viewer.address, deliver: deliver, end: end)
         viewerCount += 1
         addresses[viewer.address, default: 0] += 1
         takeAudience(of: channel)

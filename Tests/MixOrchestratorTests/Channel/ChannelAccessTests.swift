@@ -36,22 +36,22 @@ import Testing
     }
 
     @Test func tokensNeedTheScope() async throws {
-        try await withTokens(["channel.anonymousReading": ["false"]]) { bench in
+        try await withTokens(["channel.anonymousReading": ["false"]]) { (bench: Bench) async throws in
             let text = #"{"text":"x","user":"bob"}"#
-            for (name, reads, writes, moderates) in [
-                ("chat", 200, 201, 403), ("read", 200, 403, 403), ("tasks", 403, 403, 200), ("events", 403, 403, 403),
-                ("unknown", 401, 401, 401),
-            ] {
-                let headers = Self.bearer(name)
-                #expect(try await bench.call(.get, Self.messages, headers: headers).status == reads, "\(name)")
-                #expect(try await bench.call(.head, Self.messages + "/stream", headers: headers).status == reads)
-                #expect(try await bench.call(.post, Self.messages, text, headers: headers).status == writes, "\(name)")
-                #expect(
-                    try await bench.call(.get, "/v1/rooms/demo/rules", headers: headers).status == moderates, "\(name)")
+            func statuses(_ headers: HTTPFields) async throws -> [Int] {
+                [
+                    try await bench.call(.get, Self.messages, headers: headers).status,
+                    try await bench.call(.head, Self.messages + "/stream", headers: headers).status,
+                    try await bench.call(.post, Self.messages, text, headers: headers).status,
+                    try await bench.call(.get, "/v1/rooms/demo/rules", headers: headers).status,
+                ]
             }
-            for method in [HTTPRequest.Method.get, .post] {
-                #expect(try await bench.call(method, Self.messages, text).status == 401)
-            }
+            #expect(try await statuses(Self.bearer("chat")) == [200, 200, 201, 403])
+            #expect(try await statuses(Self.bearer("read")) == [200, 200, 403, 403])
+            #expect(try await statuses(Self.bearer("tasks")) == [403, 403, 403, 200])
+            #expect(try await statuses(Self.bearer("events")) == [403, 403, 403, 403])
+            #expect(try await statuses(Self.bearer("unknown")) == [401, 401, 401, 401])
+            #expect(try await statuses([:]) == [401, 401, 401, 401])
             // The rooms of another app are others.
             #expect(try await bench.call(.get, Self.messages, headers: AccessTests.bearer("other")).status == 404)
             #expect(try await bench.call(.get, Self.messages + "?app=shop", headers: Self.bearer("chat")).status == 403)
@@ -76,17 +76,18 @@ import Testing
     }
 
     @Test func anonymousCallersMayDoWhatIsConfigured() async throws {
-        try await withTokens { bench in
+        try await withTokens { (bench: Bench) async throws in
             #expect(try await bench.call(.get, Self.messages).status == 200)
             #expect(try await bench.call(.post, Self.messages, #"{"text":"x"}"#).status == 401)
         }
-        try await withTokens(["playback.key": ["playback-key-0123456789"]]) { bench in
+        try await withTokens(["playback.key": ["playback-key-0123456789"]]) { (bench: Bench) async throws in
             #expect(try await bench.call(.get, Self.messages).status == 401)
         }
         try await withTokens(["channel.anonymousWriting": ["true"]]) { bench in
             let sent = try await bench.call(.post, Self.messages, #"{"text":"x","name":"Zoe"}"#)
             #expect(sent.status == 201)
-            #expect(try sent.value("user") == nil && sent.value("name") == "Zoe")
+            #expect(try sent.value("user") == nil)
+            #expect(try sent.value("name") == "Zoe")
             #expect(try await bench.call(.post, Self.messages, #"{"text":"x","user":"alice"}"#).status == 403)
         }
     }
@@ -98,7 +99,8 @@ import Testing
                 path + "?auth_key=" + PlaybackAccess.authKey(path: path, time: time, uid: uid, key: Self.key)
             }
             let sent = try await bench.call(.post, signed(Self.messages), #"{"text":"x"}"#)
-            #expect(try sent.status == 201 && sent.value("user") == "alice")
+            #expect(sent.status == 201)
+            #expect(try sent.value("user") == "alice")
             #expect(try await bench.call(.post, signed(Self.messages), #"{"text":"x","user":"bob"}"#).status == 403)
             #expect(try await bench.call(.post, signed(Self.messages, uid: "0"), #"{"text":"x"}"#).value("user") == nil)
             #expect(try await bench.call(.get, signed(Self.messages)).status == 200)

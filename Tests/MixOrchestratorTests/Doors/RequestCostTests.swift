@@ -117,7 +117,7 @@ import Testing
         var requests: [Request] = []
         let method = try #require(HTTPRequest.Method(operation.method))
         // What would go on answering is asked of nobody's room.
-        let goesOn = ["watch", "watchOfApp", "followRoom"].contains(operation.id)
+        let goesOn = ["watch", "watchOfApp", "followRoom", "followMessages"].contains(operation.id)
         let examples = try OpenAPIRequest.all(of: operation, in: document)
         guard let first = examples.first else { return [] }
         let uri = goesOn ? first.uri.replacing("demo", with: "nobody") : first.uri

@@ -15,7 +15,7 @@ struct RequestFuzzer {
 
     private var random: SeededGenerator
     /// Addresses of rooms that are followed.
-    private let followed = #/(/rooms/)[^/?]*/feed/#
+    private let followed = #/(/rooms/)[^/?]*(/feed|/messages/stream)/#
     private let examples: [(operation: OpenAPIDocument.Operation, request: OpenAPIRequest)]
 
     init(seed: UInt64) throws {
@@ -37,7 +37,7 @@ struct RequestFuzzer {
         var method = HTTPRequest.Method(operation.method) ?? .get
         var uri = request.uri
         // A program that is watched, and a room that is followed, have no end: nobody is there.
-        if ["watch", "watchOfApp", "followRoom"].contains(operation.id) {
+        if ["watch", "watchOfApp", "followRoom", "followMessages"].contains(operation.id) {
             uri = uri.replacing("demo", with: "nobody")
         } else if chance(3) {
             uri = uri.replacing("demo", with: pick(["a", "b", "c", "room-1"], or: "a"))
@@ -58,7 +58,7 @@ struct RequestFuzzer {
         }
         if method == .get {
             // Also where another operation, or a spoiled address, has become such a program or room.
-            uri = uri.replacing(followed) { "\($0.1)nobody/feed" }
+            uri = uri.replacing(followed) { "\($0.1)nobody\($0.2)" }
             if uri.contains(".flv") { uri = uri.replacing("demo", with: "nobody") }
         }
         return Request(method: method, uri: uri, headers: headers, body: body)

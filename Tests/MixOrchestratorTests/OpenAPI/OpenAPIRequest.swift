@@ -84,6 +84,14 @@ struct OpenAPIRequest: Sendable {
         if operation.id.hasPrefix("playCamera") || operation.id.hasPrefix("playScreen") {
             try await bench.publishToIngest("alice", app: operation.id.hasSuffix("OfApp") ? "shop" : "default")
         }
+        if operation.id == "deleteMessage" {
+            // A message has a number only once it is sent.
+            let app = uri.contains("app=shop") ? "shop" : "default"
+            let sent = try await bench.call(.post, "/v1/rooms/demo/messages?app=\(app)", #"{"text":"x"}"#)
+            var request = self
+            request.uri = uri.replacing("1769860800000000", with: try #require(try sent.value("id")))
+            return request
+        }
         let sessions = ["/whip-sessions/{session}": "/whip/demo/carol", "/whep-sessions/{session}": "/whep/demo"]
         guard let path = sessions[operation.path] else { return self }
         let offer = ScriptedWHIPWorker.offer(direction: path.hasPrefix("/whip") ? "sendonly" : "recvonly")
@@ -158,9 +166,10 @@ struct OpenAPIRequest: Sendable {
     ///
     /// - Parameter operation: By its id.
     static func end(_ operation: String, of bench: Bench) async throws {
-        if operation == "followRoom" {
+        let gauges = ["followRoom": "feed_listeners", "followMessages": "channel_viewers"]
+        if let gauge = gauges[operation] {
             try await eventually {
-                try await bench.call(.get, "/metrics").text.contains("\nfeed_listeners 1\n") ? true : nil
+                try await bench.call(.get, "/metrics").text.contains("\n\(gauge) 1\n") ? true : nil
             }
             #expect(try await bench.call(.delete, "/v1/rooms/demo?app=shop").status == 204)
             #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)

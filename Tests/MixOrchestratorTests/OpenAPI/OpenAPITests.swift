@@ -236,7 +236,8 @@ import Yams
             try OpenAPIRequest.fillDirectory(directory)
             // Programs go past the encoder of HTTP, which only a real connection has.
             try await withOrchestrator(
-                ["watch", "watchOfApp"].contains(operation.id) ? .ahc(.http) : .router, directory: directory,
+                ["watch", "watchOfApp", "followMessages"].contains(operation.id) ? .ahc(.http) : .router,
+                directory: directory,
                 store: OpenAPIRequest.filledStore(),
                 settings: operation.path.contains("whip") || operation.path.contains("whep")
                     ? OpenAPIRequest.settings.merging(ScriptedWHIPWorker.settings(in: directory)) { $1 }
