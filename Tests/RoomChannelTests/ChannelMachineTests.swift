@@ -159,13 +159,13 @@ extension ChannelDraft {
             var (now, sent, told) = (Int64(0), Int64(0), Int64(0))
             var wakes: [Int64] = []
             var toldAt: [Int64] = []
-            func take(_ actions: [ChannelMachine.Action]) {
+            func take(_ actions: [ChannelMachine.Action], at time: Int64) {
                 for action in actions {
                     switch action {
                     case .tell(.message(let message)):
                         told += Int64(message.count ?? 0)
                         #expect(message.total == told && message.kind == .like)
-                        toldAt.append(now)
+                        toldAt.append(time)
                     case .wake(let time): wakes.append(time)
                     case .tell: Issue.record("only likes are told")
                     }
@@ -175,16 +175,16 @@ extension ChannelDraft {
                 now += Int64.random(in: 0...400_000_000, using: &numbers)
                 while let due = wakes.min(), due <= now {
                     wakes.removeAll { $0 == due }
-                    take(machine.passed(max(due, toldAt.last ?? 0), wallClock: 0))
+                    take(machine.passed(due, wallClock: 0), at: due)
                 }
                 let count = Int.random(in: 1...100, using: &numbers)
                 sent += Int64(count)
                 let user: UserID? = Bool.random(using: &numbers) ? "alice" : nil
-                take(try machine.send(.likes(count), by: user, at: Double(now) / 1e9).actions)
+                take(try machine.send(.likes(count), by: user, at: Double(now) / 1e9).actions, at: now)
             }
             for due in wakes.sorted() {
                 now = max(now, due)
-                take(machine.passed(now, wallClock: 0))
+                take(machine.passed(now, wallClock: 0), at: now)
             }
             #expect(told == sent && machine.likes == sent)
             for (earlier, later) in zip(toldAt, toldAt.dropFirst()) {
