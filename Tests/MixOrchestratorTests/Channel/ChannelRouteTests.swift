@@ -49,7 +49,7 @@ import Testing
             for follower in followers {
                 try await eventually { follower.text.contains("id: \(id)\nevent: gift\n") ? true : nil }
                 #expect(follower.text.hasPrefix("HTTP/1.1 200 OK\r\n"))
-                #expect(follower.text.contains("content-type: text/event-stream\r\n"))
+                #expect(follower.text.lowercased().contains("content-type: text/event-stream\r\n"))
                 #expect(follower.text.contains("retry: 2000\nevent: state\n"))
                 #expect(follower.text.contains(#""gift":{"id":"rose","price":3}"#))
                 #expect(follower.text.contains(#""name":"Älice <b>""#))
