@@ -25,6 +25,7 @@ var targets: [Target] = [
     .target(name: "ChildProcesses", swiftSettings: strict),
     .target(name: "TextFormats", swiftSettings: strict),
     .target(name: "EncodedMedia", swiftSettings: strict),
+    .target(name: "SocketIO", dependencies: ["TextFormats"], swiftSettings: strict),
     .target(name: "LayoutEngine", dependencies: ["TextFormats"], swiftSettings: strict),
     .target(name: "MediaFormats", dependencies: ["EncodedMedia", "TextFormats"], swiftSettings: strict),
     .target(name: "MixModel", dependencies: ["EncodedMedia", "LayoutEngine", "TextFormats"], swiftSettings: strict),
@@ -39,6 +40,8 @@ var targets: [Target] = [
         swiftSettings: strict),
     .testTarget(name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
     .testTarget(name: "TextFormatsTests", dependencies: ["TestSupport", "TextFormats"], swiftSettings: strict),
+    .testTarget(
+        name: "SocketIOTests", dependencies: ["SocketIO", "TestSupport", "TextFormats"], swiftSettings: strict),
     .testTarget(name: "EncodedMediaTests", dependencies: ["EncodedMedia", "TestSupport"], swiftSettings: strict),
     .testTarget(
         name: "MediaFormatsTests", dependencies: ["MediaFormats", "MediaSupport", "TestSupport"], swiftSettings: strict),
@@ -167,7 +170,7 @@ if wantsControl {
         .target(
             name: "HTTPInterface",
             dependencies: [
-                "RoomService",
+                "RoomService", "SocketIO",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -207,7 +210,7 @@ if wantsControl {
         .testTarget(
             name: "HTTPInterfaceTests",
             dependencies: [
-                "HTTPInterface", "TestSupport",
+                "HTTPInterface", "SocketIO", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -1,5 +1,6 @@
 import EventSubscription
 import MixModel
+import TextFormats
 
 /// The parameters of a co-streaming task as the caller wrote them.
 ///

@@ -1,4 +1,5 @@
 import EventSubscription
+import TextFormats
 
 /// The format of a call's answer.
 enum WireFormat: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import EventSubscription
+import TextFormats
 
 /// The permitted content of a JSON parameter.
 ///

@@ -1,4 +1,5 @@
 import EventSubscription
+import TextFormats
 
 /// Writes answers as XML, for `Format=XML`.
 ///

@@ -4,6 +4,7 @@ import Hummingbird
 import LayoutEngine
 import MixModel
 import RoomService
+import TextFormats
 
 /// `/rest-api/{family}/{action}`: the calls of Web Call Server's REST interface that have a counterpart here.
 ///

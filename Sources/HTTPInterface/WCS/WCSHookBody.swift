@@ -1,4 +1,5 @@
 import EventSubscription
+import TextFormats
 
 /// The bodies of hooks: the fields that Web Call Server's have, as far as they have a meaning here. Pure.
 struct WCSHookBody: Sendable {

@@ -4,6 +4,7 @@ import Logging
 import MixModel
 import RoomService
 import ServiceLifecycle
+import TextFormats
 
 /// Calls the app's server as Web Call Server does: `POST {url}/{method}` with JSON.
 package final class WCSHooks: Service {

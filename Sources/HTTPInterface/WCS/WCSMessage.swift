@@ -1,4 +1,5 @@
 import EventSubscription
+import TextFormats
 
 /// One message of Web Call Server's protocol: `{"message":"…","data":[…]}` in both directions.
 struct WCSMessage: Hashable, Sendable {

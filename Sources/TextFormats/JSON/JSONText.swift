@@ -1,15 +1,12 @@
-import EventSubscription
-import TextFormats
-
 /// Writes compact JSON documents. Keys are sorted by their bytes, and UTF-8 is not escaped.
-enum JSONText {
-    static func of(_ value: JSONValue) -> String {
+package enum JSONText {
+    package static func of(_ value: JSONValue) -> String {
         var bytes: [UInt8] = []
         append(value, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
+    package static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
         switch value {
         case .null: bytes += "null".utf8
         case .boolean(let flag): bytes += (flag ? "true" : "false").utf8
@@ -35,7 +32,7 @@ enum JSONText {
     }
 
     /// Returns a number in its usual notation, such as `720` or `0.5`.
-    static func text(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
+    package static func text(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
     /// Appends a string with its quotation marks.
     private static func append(_ text: String, to bytes: inout [UInt8]) {
