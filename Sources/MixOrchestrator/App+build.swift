@@ -19,13 +19,14 @@ import TaskStore
 ///   - hooks: The media servers whose callbacks are understood.
 ///   - door: Where clients of WCS that publish are let in; `nil` = where those of WHIP are.
 ///   - playDoor: Where clients of WCS that play are let in; `nil` = where those of WHEP are.
+///   - socketIO: What takes the events of Socket.IO's clients.
 /// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
     shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
     hooks: [any EventHook] = EventHooks.all, door: (any WebRTCDoor)? = nil,
-    playDoor: (any WebRTCPlayDoor)? = nil
+    playDoor: (any WebRTCPlayDoor)? = nil, socketIO: (any SocketIOHandler)? = nil
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
     let store = try await NodeStore.join(store, name: "local", logger: logger)
@@ -155,9 +156,6 @@ func buildOrchestrator(
     WCSController(
         server: wcs, settings: settings, parser: hookParser, canvas: configuration.roomCanvas.canvas
     ).addRoutes(to: router)
-    let webSockets = wcs.map { wcs in
-        WebSocketServer(routes: [wcs.route], numbers: configuration.wcs?.numbers ?? .init(), logger: logger)
-    }
     let channels = configuration.channel.map { RoomChannels($0.settings, registry: registry, metrics: metrics) }
     if let channels, let settings = configuration.channel {
         ChannelController(
@@ -168,9 +166,13 @@ func buildOrchestrator(
             limits: limits, origins: configuration.playback.origins
         ).addRoutes(to: router)
     }
+    let socketIOServer = socketIOServer(configuration, channels, limits, metrics, logger, handler: socketIO)
+    SocketIOController(server: socketIOServer).addRoutes(to: router)
+    let socketRoutes = [wcs?.route, socketIOServer?.route].compactMap(\.self)
+    let webSockets = socketRoutes.isEmpty ? nil : WebSocketServer(routes: socketRoutes)
     MetricsController(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
-        deliveries: deliveries, subscriptions: subscriptions, channels: channels
+        deliveries: deliveries, subscriptions: subscriptions, channels: channels, socketIO: socketIOServer
     ).addRoutes(to: router)
     ServiceController(readiness: readiness, document: EmbeddedFiles.bytes(of: "openapi.yaml")).addRoutes(to: router)
     PageController(
@@ -218,7 +220,10 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ] + ([ingest, webrtc, viewers, certificate, wcsHooks, webSockets, channels] as [(any Service)?]).compactMap(\.self),
+        ]
+            + ([ingest, webrtc, viewers, certificate, wcsHooks, channels, socketIOServer, webSockets]
+            as [(any Service)?])
+            .compactMap(\.self),
         logger: logger)
 }
 
@@ -228,6 +233,22 @@ private func starter(
     SocketWorkerStarter(
         command, worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
         logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
+}
+
+/// Returns what serves Socket.IO: the rooms' channels, unless there is another handler.
+private func socketIOServer(
+    _ configuration: OrchestratorConfiguration, _ channels: RoomChannels?, _ limits: RateLimits, _ metrics: Metrics,
+    _ logger: Logger, handler: (any SocketIOHandler)?
+) -> SocketIOServer? {
+    guard let settings = configuration.socketIO else { return nil }
+    let rooms = channels.map {
+        SocketIORoomHandler(channels: $0, anonymousWriting: configuration.channel?.anonymousWriting ?? false)
+    }
+    return (handler ?? rooms).map { handler in
+        SocketIOServer(
+            settings: settings, apps: configuration.apps, limits: limits, handler: handler, metrics: metrics,
+            logger: logger)
+    }
 }
 
 /// Returns the supervisor of publishers over WebRTC; without WebRTC in the configuration, what ends those of an earlier run.

@@ -54,14 +54,14 @@ import Testing
                 }
             }
         }
-        let route = WebSocketRoute(path: "/echo", limits: limits) { head in
+        let route = WebSocketRoute(paths: ["/echo"], limits: limits, numbers: numbers) { head, _ in
             head.headerFields[.origin] == "https://evil.example"
-                ? HTTPProblem(.forbidden, "origin-refused", "Refused", detail: "Origin") : nil
-        } serve: { socket in
+                ? WebSocketRefusal(HTTPProblem(.forbidden, "origin-refused", "Refused", detail: "Origin")) : nil
+        } serve: { socket, _ in
             await (serve ?? echo)(socket)
             ended.increment()
         }
-        let server = WebSocketServer(routes: [route], numbers: numbers, logger: logger)
+        let server = WebSocketServer(routes: [route])
         let router = Router()
         router.get("/plain") { _, _ in "plain" }
         let (ports, port) = AsyncStream<Int>.makeStream()

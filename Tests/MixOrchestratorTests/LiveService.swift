@@ -16,14 +16,15 @@ struct LiveService: Sendable {
 /// Runs a service for the length of `body`: the test framework's server leaves out TLS and the number of connections.
 func withLiveService(
     directory: String, settings: [String: [String]] = [:], door: any WebRTCDoor = ClosedWebRTCDoor(),
-    playDoor: any WebRTCPlayDoor = ClosedWebRTCPlayDoor(),
+    playDoor: any WebRTCPlayDoor = ClosedWebRTCPlayDoor(), socketIO: (any SocketIOHandler)? = nil,
     _ body: @escaping @Sendable (LiveService) async throws -> Void
 ) async throws {
     let log = LogRecorder()
     let relays = ScriptedRelays()
     let application = try await buildOrchestrator(
         testConfiguration(directory, settings),
-        store: MemoryTaskStore(), starter: relays, logger: log.logger, door: door, playDoor: playDoor)
+        store: MemoryTaskStore(), starter: relays, logger: log.logger, door: door, playDoor: playDoor,
+        socketIO: socketIO)
     let group = ServiceGroup(services: [application], logger: LogRecorder().logger)
     async let running: Void = group.run()
     do {

@@ -23,10 +23,10 @@ package struct AccessMiddleware: RouterMiddleware {
         next: (Request, OrchestratorContext) async throws -> Response
     ) async throws -> Response {
         // These routes authenticate the request themselves. No client without an access key can sign and none without
-        // its secret can call a hook, web pages included, so the other checks are unnecessary. WebRTC's and channels'
-        // make them, because web pages have to be able to read its refusals.
+        // its secret can call a hook, web pages included, so the other checks are unnecessary. Those of WebRTC, channels
+        // and Socket.IO make them, because web pages have to be able to read their refusals.
         switch context.endpointPath.flatMap({ RouteAccess.of(request.method, $0) }) {
-        case .signed, .hook, .webrtc, .channel: return try await next(request, context)
+        case .signed, .hook, .webrtc, .channel, .socketIO: return try await next(request, context)
         case .open, .scope, nil: break
         }
         var context = context
@@ -79,8 +79,11 @@ package struct AccessMiddleware: RouterMiddleware {
     }
 
     /// Returns the bearer token of the `Authorization` header (RFC 6750, section 2.1).
-    static func token(_ request: Request) -> String? {
-        guard let value = request.headers[.authorization], value.prefix(7).lowercased() == "bearer " else { return nil }
+    static func token(_ request: Request) -> String? { token(request.headers) }
+
+    /// Returns the bearer token of the `Authorization` header (RFC 6750, section 2.1).
+    static func token(_ headers: HTTPFields) -> String? {
+        guard let value = headers[.authorization], value.prefix(7).lowercased() == "bearer " else { return nil }
         let token = value.dropFirst(7).drop { $0 == " " }
         return token.isEmpty ? nil : String(token)
     }

@@ -8,13 +8,7 @@ enum BrowserGuard {
     /// - Parameter isUpgrade: Whether a WebSocket is asked for, which pages can open anywhere and read.
     /// - Throws: `HTTPProblem` of status 421 or 403.
     static func check(_ request: HTTPRequest, isUpgrade: Bool = false) throws(HTTPProblem) {
-        if let authority = request.authority, !authority.isEmpty, !isLoopback(host(of: authority)) {
-            throw HTTPProblem(
-                .misdirectedRequest, "host-refused", "The request is meant for another host",
-                detail:
-                    "without tokens only requests to a loopback address are served, not to \(authority.prefix(bytes: 100))",
-                field: "Host", expected: "localhost, 127.0.0.1 or [::1]; or configure tokens under apps")
-        }
+        try checkHost(request)
         guard isUpgrade || ![.get, .head, .options].contains(request.method) else { return }
         if let origin = request.headerFields[.origin], !isLoopback(host(ofOrigin: origin)) {
             throw foreign(
@@ -25,6 +19,19 @@ enum BrowserGuard {
             site.lowercased() == "cross-site"
         {
             throw foreign("Sec-Fetch-Site", site, "same-origin; or configure tokens under apps")
+        }
+    }
+
+    /// Checks which host a request is meant for.
+    ///
+    /// - Throws: `HTTPProblem` of status 421.
+    static func checkHost(_ request: HTTPRequest) throws(HTTPProblem) {
+        if let authority = request.authority, !authority.isEmpty, !isLoopback(host(of: authority)) {
+            throw HTTPProblem(
+                .misdirectedRequest, "host-refused", "The request is meant for another host",
+                detail:
+                    "without tokens only requests to a loopback address are served, not to \(authority.prefix(bytes: 100))",
+                field: "Host", expected: "localhost, 127.0.0.1 or [::1]; or configure tokens under apps")
         }
     }
 

@@ -30,6 +30,14 @@ package enum PlaybackOrigins: Hashable, Sendable {
         self = .only(Set(origins.map { $0.lowercased() }))
     }
 
+    /// Whether the pages of an origin may read answers.
+    func contains(_ origin: String) -> Bool {
+        switch self {
+        case .any: true
+        case .only(let origins): origins.contains(origin.lowercased())
+        }
+    }
+
     /// Returns the headers of an answer to a request with this `Origin`.
     func headers(origin: String?) -> HTTPFields {
         switch self {
@@ -43,9 +51,9 @@ package enum PlaybackOrigins: Hashable, Sendable {
     }
 
     /// Returns the headers of an answer to a preflight.
-    func preflight(origin: String?) -> HTTPFields {
+    func preflight(origin: String?, methods: String = "GET, HEAD, OPTIONS") -> HTTPFields {
         var headers = headers(origin: origin)
-        headers[.accessControlAllowMethods] = "GET, HEAD, OPTIONS"
+        headers[.accessControlAllowMethods] = methods
         headers[.accessControlAllowHeaders] = "*"
         headers[.accessControlMaxAge] = "86400"
         return headers

@@ -34,6 +34,9 @@ package enum RouteAccess: Hashable, Sendable {
     /// The route itself checks a token, or a signature, and what anonymous callers may do (`ChannelAccess`).
     case channel
 
+    /// The route itself checks what a client of Socket.IO shows (`SocketIOAccess`).
+    case socketIO
+
     /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
     static let table: [String: RouteAccess] = {
         var table: [String: RouteAccess] = [:]
@@ -66,6 +69,9 @@ package enum RouteAccess: Hashable, Sendable {
         add(
             .scope(.tasks), "DELETE /v1/rooms/{room}/messages/{message}", "PUT /v1/rooms/{room}/muted/{user}",
             "DELETE /v1/rooms/{room}/muted/{user}", "GET /v1/rooms/{room}/rules", "PATCH /v1/rooms/{room}/rules")
+        add(
+            .socketIO, "GET /socket.io", "POST /socket.io", "PUT /socket.io", "OPTIONS /socket.io", "GET /rooms",
+            "OPTIONS /rooms")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         // Pages are the same for everybody, and so is what they load.

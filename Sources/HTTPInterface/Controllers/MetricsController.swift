@@ -12,10 +12,12 @@ package struct MetricsController: Sendable {
     let deliveries: DeliveryEngine
     let subscriptions: SubscriptionRegistry
     let channels: RoomChannels?
+    let socketIO: SocketIOServer?
 
     package init(
         metrics: Metrics, registry: RoomRegistry, layouts: Layouts, images: ImageStore, readiness: Readiness,
-        deliveries: DeliveryEngine, subscriptions: SubscriptionRegistry, channels: RoomChannels? = nil
+        deliveries: DeliveryEngine, subscriptions: SubscriptionRegistry, channels: RoomChannels? = nil,
+        socketIO: SocketIOServer? = nil
     ) {
         self.channels = channels
         self.metrics = metrics
@@ -25,6 +27,7 @@ package struct MetricsController: Sendable {
         self.readiness = readiness
         self.deliveries = deliveries
         self.subscriptions = subscriptions
+        self.socketIO = socketIO
     }
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -75,6 +78,7 @@ package struct MetricsController: Sendable {
             metrics.set(.channels, Double(figures.channels))
             metrics.set(.channelViewers, Double(figures.viewers))
         }
+        if let socketIO { metrics.set(.socketIOSessions, socketIO.counts) }
         metrics.set(.feedListeners, Double(registry.services.listeners.listenerCount))
         let kinds = subscriptions.index.counts
         metrics.set(

@@ -60,15 +60,16 @@ package final class WCSServer: Sendable {
 
     /// The route of its WebSockets.
     package var route: WebSocketRoute {
-        WebSocketRoute(path: "/", limits: settings.sockets) { [isOpenToPages] head in
+        WebSocketRoute(paths: ["/"], limits: settings.sockets, numbers: settings.numbers) {
+            [isOpenToPages] head, _ in
             guard !isOpenToPages else { return nil }
             do throws(HTTPProblem) {
                 try BrowserGuard.check(head, isUpgrade: true)
                 return nil
             } catch {
-                return error
+                return WebSocketRefusal(error)
             }
-        } serve: { [self] socket in
+        } serve: { [self] socket, _ in
             await serve(socket)
         }
     }

@@ -42,8 +42,13 @@ package final class WebSocket: Sendable {
     }
 
     /// Sends a text, unless the connection has ended. A client for which too much waits is disconnected.
-    package func send(_ text: String) {
-        let count = text.utf8.count
+    package func send(_ text: String) { send(ByteBuffer(string: text), isText: true) }
+
+    /// Sends a message, unless the connection has ended. A client for which too much waits is disconnected.
+    ///
+    /// - Parameter isText: Whether the message is UTF-8.
+    func send(_ bytes: ByteBuffer, isText: Bool) {
+        let count = bytes.readableBytes
         enum Verdict { case send, overflow, closed }
         let verdict = state.withLock { state -> Verdict in
             guard !state.isClosed else { return .closed }
@@ -55,7 +60,7 @@ package final class WebSocket: Sendable {
             return .send
         }
         switch verdict {
-        case .send: channel.eventLoop.execute { self.handler.value.write(text, count) }
+        case .send: channel.eventLoop.execute { self.handler.value.write(bytes, isText: isText) }
         case .overflow: channel.close(promise: nil)
         case .closed: break
         }

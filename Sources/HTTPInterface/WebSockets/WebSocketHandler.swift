@@ -120,10 +120,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     // MARK: Writing
 
-    func write(_ text: String, _ count: Int) {
+    func write(_ bytes: ByteBuffer, isText: Bool) {
         guard let context, !isClosing else { return }
         let socket = socket
-        write(.text, ByteBuffer(string: text), context).whenComplete { _ in socket?.written(count) }
+        let count = bytes.readableBytes
+        write(isText ? .text : .binary, bytes, context).whenComplete { _ in socket?.written(count) }
     }
 
     private func schedulePing(_ context: ChannelHandlerContext) {

@@ -1,28 +1,48 @@
 import HTTPTypes
-import Logging
 import NIOCore
 import RoomService
 import ServiceLifecycle
 import Synchronization
 
-/// A path at which WebSockets are served.
+/// Paths at which WebSockets are served.
 package struct WebSocketRoute: Sendable {
-    let path: String
+    let paths: [String]
     let limits: WebSocketLimits
-    /// Refuses a request before the handshake, or returns `nil`.
-    let refusal: @Sendable (HTTPRequest) -> HTTPProblem?
-    /// Serves one connection. The connection is closed when it returns.
-    let serve: @Sendable (WebSocket) async -> Void
+    /// Maximum numbers of connections at these paths.
+    let numbers: WebSocketServer.Numbers
+    /// Refuses a request of an address before the handshake, or returns `nil`.
+    let refusal: @Sendable (HTTPRequest, String) -> WebSocketRefusal?
+    /// Serves one connection, which began with this request. The connection is closed when it returns.
+    let serve: @Sendable (WebSocket, HTTPRequest) async -> Void
 
     init(
-        path: String, limits: WebSocketLimits = WebSocketLimits(),
-        refusal: @escaping @Sendable (HTTPRequest) -> HTTPProblem?,
-        serve: @escaping @Sendable (WebSocket) async -> Void
+        paths: [String], limits: WebSocketLimits = WebSocketLimits(), numbers: WebSocketServer.Numbers,
+        refusal: @escaping @Sendable (HTTPRequest, String) -> WebSocketRefusal?,
+        serve: @escaping @Sendable (WebSocket, HTTPRequest) async -> Void
     ) {
-        self.path = path
+        self.paths = paths
         self.limits = limits
+        self.numbers = numbers
         self.refusal = refusal
         self.serve = serve
+    }
+}
+
+/// The answer to a request that gets no WebSocket.
+struct WebSocketRefusal: Sendable {
+    var status: HTTPResponse.Status
+    var headers: HTTPFields
+    var body: ByteBuffer
+
+    init(status: HTTPResponse.Status, headers: HTTPFields, body: ByteBuffer) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    init(_ problem: HTTPProblem) {
+        self.init(status: problem.status, headers: problem.headers, body: problem.document)
+        headers[.contentType] = "application/problem+json"
     }
 }
 
@@ -37,17 +57,25 @@ package final class WebSocketServer: Service {
         package init() {}
     }
 
-    private let routes: [String: WebSocketRoute]
-    private let numbers: Numbers
-    private let logger: Logger
-    private let open = Mutex<[String: Int]>([:])
-    private let arrivals: AsyncStream<(WebSocketRoute, WebSocket)>
-    private let arrive: AsyncStream<(WebSocketRoute, WebSocket)>.Continuation
+    private struct Arrival: Sendable {
+        let route: WebSocketRoute
+        let socket: WebSocket
+        let head: HTTPRequest
+    }
+    /// Connections of a route.
+    private struct Count {
+        var all = 0
+        var ofAddresses: [String: Int] = [:]
+    }
 
-    package init(routes: [WebSocketRoute], numbers: Numbers = Numbers(), logger: Logger) {
-        self.routes = Dictionary(routes.map { ($0.path, $0) }) { $1 }
-        self.numbers = numbers
-        self.logger = logger
+    private let routes: [String: WebSocketRoute]
+    /// Connections by the first path of their route.
+    private let open = Mutex<[String: Count]>([:])
+    private let arrivals: AsyncStream<Arrival>
+    private let arrive: AsyncStream<Arrival>.Continuation
+
+    package init(routes: [WebSocketRoute]) {
+        self.routes = Dictionary(routes.flatMap { route in route.paths.map { ($0, route) } }) { $1 }
         // Bounded by the number of connections.
         (arrivals, arrive) = AsyncStream.makeStream()
     }
@@ -55,10 +83,10 @@ package final class WebSocketServer: Service {
     package func run() async throws {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                for await (route, socket) in arrivals {
+                for await arrival in arrivals {
                     group.addTask {
-                        await route.serve(socket)
-                        socket.close(.normal())
+                        await arrival.route.serve(arrival.socket, arrival.head)
+                        arrival.socket.close(.normal())
                     }
                 }
             }
@@ -77,11 +105,15 @@ package final class WebSocketServer: Service {
     /// Counts a connection of an address.
     ///
     /// - Throws: `HTTPProblem` of status 503 if there are too many.
-    func enter(_ address: String) throws(HTTPProblem) {
+    func enter(_ address: String, _ route: WebSocketRoute) throws(HTTPProblem) {
+        let numbers = route.numbers
         let isFull = open.withLock { open in
-            let own = open[address, default: 0]
-            guard own < numbers.perAddress, open.values.reduce(0, +) < numbers.all else { return true }
-            open[address] = own + 1
+            var count = open[route.key, default: Count()]
+            let own = count.ofAddresses[address, default: 0]
+            guard own < numbers.perAddress, count.all < numbers.all else { return true }
+            count.all += 1
+            count.ofAddresses[address] = own + 1
+            open[route.key] = count
             return false
         }
         guard isFull else { return }
@@ -91,15 +123,21 @@ package final class WebSocketServer: Service {
             headers: [.retryAfter: "5"])
     }
 
-    func leave(_ address: String) {
+    func leave(_ address: String, _ route: WebSocketRoute) {
         open.withLock { open in
-            let left = open[address, default: 1] - 1
-            open[address] = left > 0 ? left : nil
+            guard let left = open[route.key]?.ofAddresses[address] else { return }
+            open[route.key]?.ofAddresses[address] = left > 1 ? left - 1 : nil
+            open[route.key]?.all -= 1
         }
     }
 
     /// Serves a connection.
-    func take(_ socket: WebSocket, at route: WebSocketRoute) {
-        if case .terminated = arrive.yield((route, socket)) { socket.close(.goingAway("the service stops")) }
+    func take(_ socket: WebSocket, at route: WebSocketRoute, _ head: HTTPRequest) {
+        let arrival = Arrival(route: route, socket: socket, head: head)
+        if case .terminated = arrive.yield(arrival) { socket.close(.goingAway("the service stops")) }
     }
+}
+
+extension WebSocketRoute {
+    fileprivate var key: String { paths.first ?? "" }
 }

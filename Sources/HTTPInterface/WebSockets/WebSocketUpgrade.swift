@@ -63,41 +63,41 @@ final class WebSocketUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
         let address = context.remoteAddress?.ipAddress ?? "unknown"
         do throws(HTTPProblem) {
             guard !head.headerFields.hasHost else { throw .twoHosts }
-            if let refusal = route.refusal(head) { throw refusal }
+            if let refusal = route.refusal(head, address) { return refuse(refusal, context) }
             let fields = try WebSocketHandshake.answer(to: head)
-            try server.enter(address)
+            try server.enter(address, route)
             isOver = true
             context.write(
                 wrapOutboundOut(.head(HTTPResponse(status: .switchingProtocols, headerFields: fields))), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-            upgrade(context, route, address)
+            upgrade(context, route, address, head)
         } catch {
-            refuse(error, context)
+            refuse(WebSocketRefusal(error), context)
         }
     }
 
-    private func refuse(_ problem: HTTPProblem, _ context: ChannelHandlerContext) {
+    private func refuse(_ refusal: WebSocketRefusal, _ context: ChannelHandlerContext) {
         isOver = true
-        let body = problem.document
-        var fields = problem.headers
-        fields[.contentType] = "application/problem+json"
-        fields[.contentLength] = "\(body.readableBytes)"
+        var fields = refusal.headers
+        fields[.contentLength] = "\(refusal.body.readableBytes)"
         fields[.connection] = "close"
         context.write(
-            wrapOutboundOut(.head(HTTPResponse(status: problem.status, headerFields: fields))), promise: nil)
-        context.write(wrapOutboundOut(.body(body)), promise: nil)
+            wrapOutboundOut(.head(HTTPResponse(status: refusal.status, headerFields: fields))), promise: nil)
+        context.write(wrapOutboundOut(.body(refusal.body)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
         }
     }
 
     /// Replaces HTTP's handlers by those of WebSockets.
-    private func upgrade(_ context: ChannelHandlerContext, _ route: WebSocketRoute, _ address: String) {
+    private func upgrade(
+        _ context: ChannelHandlerContext, _ route: WebSocketRoute, _ address: String, _ head: HTTPRequest
+    ) {
         let pipeline = context.pipeline.syncOperations
         let handler = WebSocketHandler(route.limits, address: address) { [server] socket in
-            server.take(socket, at: route)
+            server.take(socket, at: route, head)
         } onEnd: { [server] in
-            server.leave(address)
+            server.leave(address, route)
         }
         do {
             try pipeline.addHandlers(
@@ -107,7 +107,7 @@ final class WebSocketUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
                 ], position: .before(self))
         } catch {
             // The connection has ended: no handler will tell.
-            server.leave(address)
+            server.leave(address, route)
             return context.close(promise: nil)
         }
         do {

@@ -35,6 +35,8 @@ struct OrchestratorConfiguration: Sendable {
     var ingest: IngestConfiguration?
     /// Web Call Server's interface; `nil` = off.
     var wcs: WCSSettings?
+    /// Socket.IO; `nil` = off.
+    var socketIO: SocketIOSettings?
     /// Publishers over WebRTC; `nil` = off.
     var webrtc: WebRTCConfiguration?
     /// The rooms' channels; `nil` = off.
@@ -111,6 +113,7 @@ struct OrchestratorConfiguration: Sendable {
         wcs = try WCSSettings(values, callbacks: callbacks, file: file)
         webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
         channel = try ChannelConfiguration(values, playback: playback, file: file)
+        socketIO = try SocketIOSettings(values, channel: channel)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         playsWithoutOutputs = !values.isSet("rooms.outputs")
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName

@@ -17,6 +17,10 @@ extension Metrics {
         case recordingFailures = "recording_failures_total"
         case relayLosses = "relay_losses_total"
         case relayStarts = "relay_starts_total"
+        case socketIOEnds = "socketio_ends_total"
+        case socketIOReceived = "socketio_received_packets_total"
+        case socketIORefusals = "socketio_refusals_total"
+        case socketIOSent = "socketio_sent_packets_total"
         case storeFailures = "store_failures_total"
         case storeUnreadable = "store_unreadable_rows_total"
         case switches = "switches_total"
@@ -51,6 +55,11 @@ extension Metrics {
             case .recordingFailures: "Recordings that failed or lost their recorder, by error code."
             case .relayLosses: "Relays that exited unexpectedly."
             case .relayStarts: "Relays started, not counting adopted ones."
+            case .socketIOEnds: "Connections of Socket.IO that ended, by reason."
+            case .socketIOReceived: "Packets of Engine.IO received from clients of Socket.IO."
+            case .socketIORefusals:
+                "Requests and clients of Socket.IO refused, by code of Engine.IO, full or namespace."
+            case .socketIOSent: "Packets of Engine.IO sent to clients of Socket.IO."
             case .storeFailures: "Changes that the store failed to write."
             case .storeUnreadable: "Unreadable store rows, by table."
             case .switches: "Program switches, by mode before and after."
@@ -81,6 +90,7 @@ extension Metrics {
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]
             case .recordingFailures: ["code"]
+            case .socketIOEnds, .socketIORefusals: ["reason"]
             case .storeUnreadable: ["table"]
             case .switches: ["from", "to"]
             case .wcsHooks: ["method", "result"]
@@ -88,9 +98,9 @@ extension Metrics {
             case .webhookMessages: ["outcome"]
             case .webrtcSessions, .webrtcViews: ["result"]
             case .wireCalls: ["action", "code"]
-            case .channelDrops, .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
-                .viewerSkips,
-                .viewersRefused, .webrtcLost, .webrtcPackets, .webrtcSent, .webrtcSentLost:
+            case .channelDrops, .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .socketIOReceived,
+                .socketIOSent, .storeFailures, .viewerBytes, .viewerSkips, .viewersRefused, .webrtcLost,
+                .webrtcPackets, .webrtcSent, .webrtcSentLost:
                 []
             }
         }
@@ -165,6 +175,7 @@ extension Metrics {
         case relays = "relays_connected"
         case rooms = "rooms"
         case sources = "sources"
+        case socketIOSessions = "socketio_sessions"
         case storeQueue = "store_queue_length"
         case taskCost = "task_cost_cores"
         case tasks = "tasks"
@@ -206,6 +217,7 @@ extension Metrics {
             case .relays: "Connected relays."
             case .rooms: "Known rooms."
             case .sources: "Pulled streams, by state."
+            case .socketIOSessions: "Connections of Socket.IO, by transport."
             case .storeQueue: "Changes waiting for the store."
             case .taskCost: "Cores in use by the relays and mixers of all tasks."
             case .tasks: "Tasks, by state."
@@ -231,6 +243,7 @@ extension Metrics {
         var labels: [String] {
             switch self {
             case .buildInfo: ["version"]
+            case .socketIOSessions: ["transport"]
             case .degradedTasks: ["level"]
             case .outputs, .recordings, .sources, .tasks: ["state"]
             case .programs, .subscriptions: ["kind"]

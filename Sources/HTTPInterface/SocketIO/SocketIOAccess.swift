@@ -1,0 +1,111 @@
+import EventSubscription
+import HTTPTypes
+import Hummingbird
+import MixModel
+import RoomService
+
+/// Decides who may connect over Socket.IO, and in which app.
+///
+/// Clients of old versions can show a token in the URL or in a header only, those of version 4 also in what they connect to the
+/// namespace with. The connection itself therefore needs none: it can do nothing before the namespace.
+struct SocketIOAccess: Sendable {
+    let tokens: AccessTokens
+    /// The apps that a client may name besides the standard one.
+    let apps: Set<AppID>
+    let limits: RateLimits
+    let origins: PlaybackOrigins
+    /// Whether clients without a token are let in although there are tokens.
+    let isOpen: Bool
+
+    /// What a connection begins with.
+    struct Shown: Hashable, Sendable {
+        var caller: Caller?
+        /// App that the client names.
+        var app: String?
+    }
+
+    /// Scopes of which a token needs one.
+    static let scopes: [Scope] = [.chat, .read, .publish, .tasks]
+
+    /// Checks a request, and reads whose it is.
+    ///
+    /// - Throws: `HTTPProblem` of status 401, 403, 421 or 429.
+    func check(
+        _ head: HTTPRequest, _ value: (String) -> String?, address: String, isUpgrade: Bool
+    ) throws(HTTPProblem) -> Shown {
+        if tokens.isEmpty { try checkPage(head, isUpgrade: isUpgrade) }
+        let shown = try shown(head, value, address: address)
+        if let seconds = limits.requests.take(by: key(shown.caller, address)) {
+            throw .tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
+        }
+        return shown
+    }
+
+    /// Reads whose a request is.
+    func shown(_ head: HTTPRequest, _ value: (String) -> String?, address: String) throws(HTTPProblem) -> Shown {
+        var caller: Caller?
+        if !tokens.isEmpty, let token = AccessMiddleware.token(head.headerFields) ?? value("token") {
+            caller = try self.caller(showing: token, address: address)
+        }
+        return Shown(caller: caller, app: value("app"))
+    }
+
+    /// Keeps out web pages that may not connect. Which host they mean is checked for all of them.
+    private func checkPage(_ head: HTTPRequest, isUpgrade: Bool) throws(HTTPProblem) {
+        guard let origin = head.headerFields[.origin], origins.contains(origin) else {
+            return try BrowserGuard.check(head, isUpgrade: isUpgrade)
+        }
+        try BrowserGuard.checkHost(head)
+    }
+
+    func key(_ caller: Caller?, _ address: String) -> RateLimiter.Key {
+        caller?.token.map { .token($0) } ?? .address(address)
+    }
+
+    private func caller(showing token: String, address: String) throws(HTTPProblem) -> Caller {
+        if let seconds = limits.failures.wait(by: .address(address)) {
+            throw .tooMany("requests without a valid token", retryAfter: seconds, setting: "http.rate.failures")
+        }
+        guard let caller = tokens.caller(showing: token) else {
+            _ = limits.failures.take(by: .address(address))
+            throw .unauthorized
+        }
+        guard !caller.scopes.isDisjoint(with: Self.scopes) else { throw .missingScope(.scope(.chat)) }
+        return caller
+    }
+
+    /// Decides whether a client is let into the namespace.
+    ///
+    /// - Parameter auth: What the client says of itself there: `token` and `app` count.
+    func admit(_ shown: Shown, auth: JSONValue?, address: String) throws(SocketIORefusal) -> Caller {
+        var fields: [String: JSONValue] = [:]
+        if case .object(let members)? = auth { fields = members }
+        var caller = shown.caller
+        if caller == nil, !tokens.isEmpty, case .string(let token)? = fields["token"] {
+            do {
+                caller = try self.caller(showing: token, address: address)
+            } catch {
+                throw SocketIORefusal(message: error.detail, data: .object(["code": .string(error.code)]))
+            }
+        }
+        guard caller != nil || tokens.isEmpty || isOpen else {
+            throw SocketIORefusal(
+                message:
+                    "a token with the scope chat, read, publish or tasks is required: auth: { token }, or ?token= in the URL",
+                data: .object(["code": .string("unauthorized")]))
+        }
+        var named = shown.app
+        if case .string(let app)? = fields["app"] { named = app }
+        do {
+            let rule: AppRule = caller.map { .only($0.app) } ?? .any(apps)
+            let app = try rule.app(named, field: "app")
+            guard var caller else { return .anonymous(app, scopes: tokens.isEmpty ? Scope.all : []) }
+            caller.app = app
+            return caller
+        } catch {
+            throw SocketIORefusal(
+                message: "app: found \(error.found ?? "nothing"); expected \(error.expected)",
+                data: .object(["code": .string(error.code.rawValue)]))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import EncodedMedia
+import Foundation
+import HTTPTypes
+import Logging
+import RoomService
+import ServiceLifecycle
+import SocketIO
+import Synchronization
+
+/// Socket.IO at `/socket.io/`: the connections of all clients, and what time brings for them.
+package final class SocketIOServer: Service {
+    private struct State {
+        var sessions: [String: SocketIOSession] = [:]
+        var ofAddresses: [String: Int] = [:]
+        var visits: DeadlineWheel<String>
+        var isStopping = false
+    }
+
+    let settings: SocketIOSettings
+    let access: SocketIOAccess
+    let handler: any SocketIOHandler
+    let rooms = SocketIORooms()
+    private let metrics: Metrics
+    private let logger: Logger
+    private let state: Mutex<State>
+    private let wakes: AsyncStream<SocketIOSession>
+    private let wakeUp: AsyncStream<SocketIOSession>.Continuation
+
+    /// Time between two looks at the connections, in ms.
+    private static let tick: Int64 = 100
+
+    package init(
+        settings: SocketIOSettings, apps: AppSettings, limits: RateLimits, handler: any SocketIOHandler,
+        metrics: Metrics, logger: Logger
+    ) {
+        self.settings = settings
+        self.handler = handler
+        self.metrics = metrics
+        self.logger = logger
+        access = SocketIOAccess(
+            tokens: apps.tokens, apps: apps.ids, limits: limits, origins: settings.origins, isOpen: settings.isOpen)
+        state = Mutex(State(visits: DeadlineWheel(tick: Self.tick * 1_000_000, now: MonotonicClock.now())))
+        // Bounded by the connections: one that ends is woken a few times.
+        (wakes, wakeUp) = AsyncStream.makeStream()
+    }
+
+    package func run() async throws {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.lookAfterSessions() }
+            await withGracefulShutdownHandler {
+                for await session in wakes { group.addTask { await session.work() } }
+            } onGracefulShutdown: { [wakeUp] in
+                wakeUp.finish()
+            }
+            let sessions = state.withLock { state in
+                state.isStopping = true
+                return Array(state.sessions.values)
+            }
+            for session in sessions {
+                session.end(.serviceClosed)
+                group.addTask { await session.work() }
+            }
+        }
+    }
+
+    private func lookAfterSessions() async {
+        while (try? await Task.sleep(for: .milliseconds(Self.tick))) != nil {
+            let now = MonotonicClock.now()
+            let (sessions, isOver) = state.withLock { state in
+                (state.visits.take(now: now).compactMap { state.sessions[$0] }, state.isStopping)
+            }
+            for session in sessions { session.tick(now: now) }
+            if isOver { return }
+        }
+    }
+
+    // MARK: Connections
+
+    /// Begins a connection.
+    ///
+    /// - Parameter socket: WebSocket of the handshake; `nil` = polling.
+    /// - Throws: `HTTPProblem` of status 503 if there are too many.
+    func open(
+        _ query: EngineIOQuery, _ shown: SocketIOAccess.Shown, address: String, socket: WebSocket? = nil
+    ) throws(HTTPProblem) -> SocketIOSession {
+        let session = SocketIOSession(
+            id: Self.newID(), query, shown: shown, address: address, socket: socket, server: self)
+        let isFull = state.withLock { state in
+            let own = state.ofAddresses[address, default: 0]
+            guard !state.isStopping, state.sessions.count < settings.maxSessions, own < settings.maxSessionsPerAddress
+            else { return true }
+            state.ofAddresses[address] = own + 1
+            state.sessions[session.id] = session
+            return false
+        }
+        guard isFull else { return session }
+        refused("full")
+        throw HTTPProblem(
+            .serviceUnavailable, "too-many-sessions", "There are too many connections of Socket.IO",
+            detail:
+                "at most \(settings.maxSessions) are served (socketio.maxSessions), and \(settings.maxSessionsPerAddress) of one address (socketio.maxSessionsPerAddress)",
+            headers: [.retryAfter: "5"])
+    }
+
+    /// Returns the connection of a request. It belongs to who began it: another token is refused.
+    func session(_ id: String, _ shown: SocketIOAccess.Shown) throws(EngineIOError) -> SocketIOSession {
+        guard let session = state.withLock({ $0.sessions[id] }) else { throw .unknownSession }
+        guard shown.caller == nil || shown.caller == session.shown.caller else { throw .forbidden }
+        return session
+    }
+
+    /// Returns an identifier that nobody can guess: 120 bits.
+    static func newID() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<15).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        return Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+    }
+
+    // MARK: For connections
+
+    func visit(_ session: SocketIOSession, at time: Int64) {
+        state.withLock { state in
+            if state.sessions[session.id] != nil { state.visits.put(session.id, at: time) }
+        }
+    }
+
+    /// Has a connection's work done.
+    func wake(_ session: SocketIOSession) { wakeUp.yield(session) }
+
+    func remove(_ session: SocketIOSession, _ reason: EngineSession.End) {
+        state.withLock { state in
+            guard state.sessions.removeValue(forKey: session.id) != nil else { return }
+            state.visits.remove(session.id)
+            let left = state.ofAddresses[session.address, default: 1] - 1
+            state.ofAddresses[session.address] = left > 0 ? left : nil
+        }
+        metrics.count(.socketIOEnds, reason.rawValue)
+        logger.debug("Socket.IO: a connection has ended: \(reason.rawValue)")
+    }
+
+    func received(_ packets: Int) { metrics.count(.socketIOReceived, by: Int64(packets)) }
+    func sent(_ packets: Int) { metrics.count(.socketIOSent, by: Int64(packets)) }
+    func refused(_ reason: String) { metrics.count(.socketIORefusals, reason) }
+
+    /// Numbers of connections by transport.
+    package var counts: [String: Int] {
+        let sessions = state.withLock { Array($0.sessions.values) }
+        var counts = Dictionary(uniqueKeysWithValues: EngineIOTransport.allCases.map { ($0.rawValue, 0) })
+        for session in sessions { counts[session.transport.rawValue, default: 0] += 1 }
+        return counts
+    }
+}

@@ -1,0 +1,27 @@
+import MixModel
+import TextFormats
+
+extension RoomChannels {
+    /// A room that is live.
+    package struct Listed: Hashable, Sendable {
+        package var name: String
+        package var title: String?
+    }
+
+    /// Returns an app's rooms that are live, by name: those that were opened through their channel, and those with
+    /// participants who publish.
+    ///
+    /// - Parameter limit: Most rooms that are returned.
+    package func liveRooms(of app: AppID, limit: Int) async -> [Listed] {
+        var rooms: [String: Listed] = [:]
+        for channel in channels.values where channel.room.app == app && channel.machine.isLive {
+            rooms[channel.room.name] = Listed(name: channel.room.name, title: channel.machine.title)
+        }
+        for owner in registry.busyOwners where owner.id.app == app && rooms[owner.id.name] == nil {
+            if await owner.snapshot.room.document.hasStreams {
+                rooms[owner.id.name] = Listed(name: owner.id.name, title: nil)
+            }
+        }
+        return Array(rooms.values.sorted { $0.name.precedesInUTF8($1.name) }.prefix(limit))
+    }
+}

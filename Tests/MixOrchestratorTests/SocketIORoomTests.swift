@@ -1,0 +1,159 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The events of apps for live rooms over Socket.IO, on the rooms' channels of a service as `serve` runs it.
+@Suite(.timeLimit(.minutes(5))) struct SocketIORoomTests {
+    /// A client over a WebSocket of version 3, as the old client for Swift asks for one.
+    private struct Client: Sendable {
+        let socket: WebSocketClient
+
+        /// Returns the next packet that begins so, without others before it.
+        func next(_ beginning: String) async throws -> String {
+            while let text = await socket.text() {
+                if text.hasPrefix(beginning) { return text }
+            }
+            Issue.record("the connection ended before \(beginning)")
+            return ""
+        }
+
+        /// Returns the acknowledgement of an event.
+        func call(_ event: String, _ argument: String) async throws -> String {
+            await socket.send(text: "421[\"\(event)\",\(argument)]")
+            return try await next("431")
+        }
+    }
+
+    private static func connect(_ service: LiveService, _ query: String = "transport=websocket") async throws -> Client
+    {
+        let client = Client(socket: try await WebSocketClient.open(port: service.port, path: "/socket.io/?\(query)"))
+        _ = try await client.next("40")
+        return client
+    }
+
+    private static func run(
+        _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (LiveService) async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            try await withLiveService(directory: directory, settings: settings, body)
+        }
+    }
+
+    private static func rooms(_ service: LiveService) async throws -> String {
+        try #require(await HTTPExchange(port: service.port, "GET", "/rooms").answer()).text
+    }
+
+    @Test func aRoomFromItsBeginningToItsEnd() async throws {
+        try await Self.run { service in
+            let host = try await Self.connect(service)
+            #expect(try await host.call("create_room", #"{"title":"My show","key":"show"}"#).contains(#""ok":true"#))
+            #expect(try await Self.rooms(service) == #"[{"key":"show","title":"My show"}]"#)
+            let viewer = try await Self.connect(service)
+            let joined = try await viewer.call("join_room", "\"show\"")
+            #expect(joined.contains(#""isLive":true"#) && joined.contains(#""viewers":2"#), "\(joined)")
+            #expect(try await host.next(#"42["viewers""#).contains(#""roomKey":"show""#))
+            // Everybody gets everything, who sent it included.
+            #expect(try await viewer.call("comment", #"{"roomKey":"show","text":"héllo 😀"}"#).contains(#""ok":true"#))
+            let comment = try await host.next(#"42["comment""#)
+            #expect(comment.contains(#""roomKey":"show""#) && comment.contains(#""text":"héllo 😀""#))
+            await viewer.socket.send(text: #"42["upvote","show"]"#)
+            #expect(try await viewer.next(#"42["upvote""#).contains(#""count":1"#))
+            let gift = #"{"roomKey":"show","senderId":7,"giftId":2,"giftCount":3}"#
+            #expect(try await host.call("gift", gift).contains(#""ok":true"#))
+            let got = try await viewer.next(#"42["gift""#)
+            for field in [#""giftCount":3"#, #""giftId":2"#, #""senderId":7"#, #""count":3"#] {
+                #expect(got.contains(field), "\(got)")
+            }
+            // Over the channel's other interface, too.
+            let history = try #require(
+                await HTTPExchange(port: service.port, "GET", "/v1/rooms/show/messages").answer())
+            #expect(history.text.contains("héllo 😀"))
+            let late = try await Self.connect(service)
+            #expect(try await late.call("join_room", "\"show\"").contains("héllo 😀"))
+            // Nobody else may close it.
+            #expect(try await viewer.call("close_room", "\"show\"").contains(#""code":"channel-not-opener""#))
+            #expect(try await host.call("close_room", "\"show\"").contains(#""ok":true"#))
+            _ = try await viewer.next(#"42["ended",{"roomKey":"show"}]"#)
+            _ = try await viewer.next(#"42["room_closed",{"roomKey":"show"}]"#)
+            #expect(try await Self.rooms(service) == "[]")
+        }
+    }
+
+    @Test func theRoomOfAHostWhoGoesIsClosed() async throws {
+        try await Self.run { service in
+            let host = try await Self.connect(service)
+            // As an older client creates one.
+            #expect(try await host.call("create_room", "\"show\"").contains(#""ok":true"#))
+            let viewer = try await Self.connect(service)
+            #expect(try await viewer.call("join_room", "\"show\"").contains(#""ok":true"#))
+            await host.socket.disconnect()
+            _ = try await viewer.next(#"42["room_closed",{"roomKey":"show"}]"#)
+        }
+    }
+
+    @Test func weakSpotsAreNot() async throws {
+        try await Self.run { service in
+            let host = try await Self.connect(service)
+            for argument in ["null", "{}", "{\"key\":null}", "7", "\"\""] {
+                #expect(try await host.call("create_room", argument).contains(#""ok":false"#), "\(argument)")
+            }
+            #expect(try await host.call("create_room", "\"show\"").contains(#""ok":true"#))
+            let stranger = try await Self.connect(service)
+            #expect(try await stranger.call("create_room", "\"show\"").contains(#""code":"channel-not-opener""#))
+            for (event, argument) in [
+                ("comment", #"{"roomKey":"show","text":"hi"}"#), ("upvote", "\"show\""),
+                ("gift", #"{"roomKey":"show","giftId":1}"#),
+            ] {
+                #expect(try await stranger.call(event, argument).contains(#""code":"room-not-joined""#), "\(event)")
+            }
+            // Without an acknowledgement, a refusal is an event.
+            await stranger.socket.send(text: #"42["comment",{"roomKey":"show","text":"hi"}]"#)
+            #expect(try await stranger.next(#"42["refused""#).contains(#""event":"comment""#))
+            #expect(try await stranger.call("join_room", "\"nowhere\"").contains(#""ok":false"#))
+            #expect(try await stranger.call("nonsense", "1") == "431[]")
+            for number in 1...4 {
+                #expect(try await host.call("create_room", "\"room-\(number)\"").contains(#""ok":true"#))
+            }
+            #expect(try await host.call("create_room", "\"room-5\"").contains(#""code":"too-many-rooms""#))
+        }
+    }
+
+    @Test func anonymousClientsMayWatchOnly() async throws {
+        let tokens = [
+            "apps.0.id": ["shop"], "apps.0.tokens.0.token": ["token-of-the-host-0123"],
+            "apps.0.tokens.0.scopes": ["chat", "publish"], "channel.anonymousReading": ["true"],
+        ]
+        try await Self.run(tokens) { service in
+            let host = try await Self.connect(service, "transport=websocket&token=token-of-the-host-0123")
+            #expect(try await host.call("create_room", "\"show\"").contains(#""ok":true"#))
+            let viewer = try await Self.connect(service, "transport=websocket&app=shop")
+            #expect(try await viewer.call("join_room", "\"show\"").contains(#""ok":true"#))
+            for (event, argument) in [
+                ("create_room", "\"mine\""), ("comment", #"{"roomKey":"show","text":"hi"}"#),
+            ] {
+                #expect(try await viewer.call(event, argument).contains(#""code":"scope-missing""#))
+            }
+            #expect(try await host.call("comment", #"{"roomKey":"show","text":"hi"}"#).contains(#""ok":true"#))
+            _ = try await viewer.next(#"42["comment""#)
+        }
+    }
+
+    @Test func itIsOffWithoutChannels() async throws {
+        try await Self.run(["channel.enabled": ["false"]]) { service in
+            for path in ["/socket.io/?EIO=4&transport=polling", "/rooms"] {
+                let answer = try #require(await HTTPExchange(port: service.port, "GET", path).answer())
+                #expect(answer.status == 404 && answer.text.contains("socketio-off"))
+            }
+        }
+    }
+
+    /// Clients that apps use, unchanged: both lines of the Python client, over polling, a WebSocket, and from one to the other.
+    @Test(arguments: ["4", "3"]) func pythonClients(version: String) async throws {
+        try await Self.run { service in
+            let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+            let output = try await outputOfShell(
+                "\(root.path)/scripts/socketio-client.sh \(version) http://127.0.0.1:\(service.port) 2>&1")
+            #expect(output.hasSuffix("socketio-client: all well\n"), "\(output)")
+        }
+    }
+}
