@@ -14,11 +14,9 @@ class Client:
     def __init__(self, library, url, transports):
         self.events = queue.Queue()
         self.acks = queue.Queue()
-        self.gone = queue.Queue()
         self.socket = library.Client(reconnection=False)
         for name in ["comment", "upvote", "gift", "viewers", "ended", "room_closed", "refused"]:
             self.socket.on(name, self.keep(name))
-        self.socket.on("disconnect", lambda *_: self.gone.put(True))
         self.socket.connect(url, transports=transports)
 
     def keep(self, name):
@@ -43,7 +41,7 @@ def check(condition, what):
         sys.exit(f"socketio-client: {what}")
 
 
-def visit(library, url, transports):
+def visit(library, url, transports, text):
     room = f"room-{uuid.uuid4().hex[:8]}"
     host, viewer = Client(library, url, transports), Client(library, url, transports)
     answer = host.call("create_room", {"title": "My show", "key": room})
@@ -52,10 +50,10 @@ def visit(library, url, transports):
     check(answer["ok"] and answer["isLive"], f"join_room: {answer}")
     wanted = transports[-1] if transports else "websocket"
     check(host.socket.transport() == wanted, f"the transport is {host.socket.transport()}, not {wanted}")
-    answer = viewer.call("comment", {"roomKey": room, "text": "héllo 😀"})
+    answer = viewer.call("comment", {"roomKey": room, "text": text})
     check(answer["ok"], f"comment: {answer}")
     for client in [host, viewer]:
-        check(client.next("comment")["text"] == "héllo 😀", "comment is another one")
+        check(client.next("comment")["text"] == text, "comment is another one")
     viewer.socket.emit("upvote", room)
     check(host.next("upvote")["count"] == 1, "upvote is another one")
     host.socket.emit("gift", {"roomKey": room, "senderId": 7, "giftId": 2, "giftCount": 3})
@@ -67,7 +65,6 @@ def visit(library, url, transports):
     viewer.socket.emit("upvote", "elsewhere")
     check(viewer.next("refused")["code"] == "room-not-joined", "refused says something else")
     host.socket.disconnect()
-    host.gone.get(timeout=PATIENCE)
     check(viewer.next("ended")["roomKey"] == room, "ended is another one")
     check(viewer.next("room_closed")["roomKey"] == room, "room_closed is another one")
     viewer.socket.disconnect()
@@ -77,8 +74,10 @@ def visit(library, url, transports):
 def main():
     version, url = sys.argv[1:]
     library = importlib.import_module({"4": "socketio", "3": "socketio_v4"}[version])
+    # The old client counts characters in payloads of several packets, where the protocol counts UTF-16 units.
+    text = "héllo 😀" if version == "4" else "héllo"
     for transports in [["polling"], ["websocket"], None]:
-        visit(library, url, transports)
+        visit(library, url, transports, text)
     print("socketio-client: all well")
 
 
