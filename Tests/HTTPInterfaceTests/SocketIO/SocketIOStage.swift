@@ -159,7 +159,8 @@ struct SocketIOStage: Sendable {
 
     /// Returns a text's value of a field of JSON.
     static func field(_ name: String, _ text: String) -> String? {
-        text.firstMatch(of: try! Regex("\"\(name)\":\"([^\"]+)\"")).flatMap { $0.output[1].substring.map(String.init) }
+        guard let pattern = try? Regex("\"\(name)\":\"([^\"]+)\"") else { return nil }
+        return text.firstMatch(of: pattern).flatMap { $0.output[1].substring.map(String.init) }
     }
 
     func eventually(_ condition: @escaping () -> Bool) async throws {
