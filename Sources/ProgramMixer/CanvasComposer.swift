@@ -11,12 +11,21 @@ final class CanvasComposer {
         var placement: PanePlacement
     }
 
+    private struct MaskKey: Hashable {
+        var radius: Int
+        var inset: Int
+    }
+
     let format: VideoFormat
     private let canvas: Canvas
     private let colour: CanvasColour
     private let pool: CanvasPool
     /// Buffer for translucent panes: they are drawn here over what is behind them, and then blended with the canvas.
     private var scratch: VideoFrame?
+    /// Buffer for what lies under rounded corners while the pane is drawn over it.
+    private var under: VideoFrame?
+    private var masks: [MaskKey: CornerMask] = [:]
+    private let ground: CanvasGround
     /// Cached painters, each with the number of the composition that used it last.
     private var painters: [PainterKey: (painter: PanePainter, used: Int)] = [:]
     private var count = 0
@@ -27,12 +36,15 @@ final class CanvasComposer {
     static let poolSize = 12
     /// Number of compositions after which an unused painter is dropped. A moving pane needs a new painter for each.
     private static let painterAge = 8
+    /// Most masks of corners that are kept: panes whose radius changes need another one for each frame.
+    private static let mostMasks = 32
 
     init(canvas: Canvas, colour: CanvasColour) throws(GStreamerError) {
         self.canvas = canvas
         self.colour = colour
         format = Self.format(of: canvas, colour: colour)
         pool = try CanvasPool(format: format, most: Self.poolSize)
+        ground = CanvasGround(format: format, colour: colour)
     }
 
     static func format(of canvas: Canvas, colour: CanvasColour) -> VideoFormat {
@@ -47,13 +59,17 @@ final class CanvasComposer {
         if let last, composition.isSame(as: last.composition) { return last.frame }
         guard let frame = pool.acquire() else { return nil }
         count += 1
-        if !composition.panes.contains(where: covers) { drawBackground(composition, onto: frame) }
+        let shapes = composition.panes.map { PaneShape($0, canvas: canvas) }
+        drawGround(composition, shapes, onto: frame)
         for (index, pane) in composition.panes.enumerated() where pane.pane.opacity > .zero {
             if let last, composition.keepsPane(index, of: last.composition), frame.copy(pane.pane.rect, of: last.frame)
             {
                 continue
             }
-            draw(pane, onto: frame)
+            if composition.isFloating(index), let cast = cast(of: pane, shapes[index]) {
+                ground.draw(cast, onto: frame)
+            }
+            draw(pane, shapes[index], onto: frame)
         }
         for layer in composition.layers {
             layer.picture.draw(onto: frame, x: layer.x, y: layer.y, opacity: Self.weight(layer.opacity))
@@ -63,50 +79,94 @@ final class CanvasComposer {
         return frame
     }
 
-    private func drawBackground(_ composition: Composition, onto frame: VideoFrame) {
-        if let backdrop = composition.backdrop, frame.copy(whole, of: backdrop) { return }
-        fill(whole, composition.background, of: frame)
+    private func drawGround(_ composition: Composition, _ shapes: [PaneShape], onto frame: VideoFrame) {
+        var covered: [VideoRect] = []
+        var casts: [CanvasGround.Cast] = []
+        for (index, pane) in composition.panes.enumerated() {
+            let isOpaque = pane.pane.opacity == .whole && (pane.fillsPane || pane.pane.matte != nil)
+            if isOpaque { covered += shapes[index].filled }
+            if !composition.isFloating(index), let cast = cast(of: pane, shapes[index]) { casts.append(cast) }
+        }
+        let free = FreeArea.of(width: canvas.width, height: canvas.height, covered: covered)
+        ground.draw(composition, casts: casts, onto: frame, free: free)
     }
 
-    private func draw(_ pane: PaneContent, onto frame: VideoFrame) {
-        guard pane.pane.opacity < .whole else { return drawParts(pane, onto: frame) }
+    private func cast(of content: PaneContent, _ shape: PaneShape) -> CanvasGround.Cast? {
+        guard let shadow = content.pane.shadow, content.pane.opacity > .zero else { return nil }
+        if case .nothing = content.content, content.pane.matte == nil { return nil }
+        return CanvasGround.Cast(shape: shape, shadow: shadow, opacity: content.pane.opacity)
+    }
+
+    private func draw(_ pane: PaneContent, _ shape: PaneShape, onto frame: VideoFrame) {
+        guard pane.pane.opacity < .whole else { return drawParts(pane, shape, onto: frame) }
         if case .nothing = pane.content, pane.pane.matte == nil { return }
         scratch = scratch ?? (try? CanvasPool(format: format, most: 1))?.acquire()
         guard let scratch else { return }
         let rect = pane.pane.rect
         scratch.copy(rect, of: frame)
-        drawParts(pane, onto: scratch)
+        drawParts(pane, shape, onto: scratch)
         frame.blend(rect, of: scratch, opacity: Self.weight(pane.pane.opacity))
     }
 
-    private func drawParts(_ content: PaneContent, onto frame: VideoFrame) {
+    private func drawParts(_ content: PaneContent, _ shape: PaneShape, onto frame: VideoFrame) {
+        guard shape.radius > 0 else { return drawInside(content, shape, onto: frame) }
+        under = under ?? (try? CanvasPool(format: format, most: 1))?.acquire()
+        let mask = mask(radius: shape.radius)
+        let isKept = under.map { $0.copyCorners(of: shape.rect, size: mask.size, from: frame) } ?? false
+        drawInside(content, shape, onto: frame)
+        if isKept, let under { frame.cutCorners(of: shape.rect, by: mask, showing: under) }
+    }
+
+    private func drawInside(_ content: PaneContent, _ shape: PaneShape, onto frame: VideoFrame) {
         let pane = content.pane
         if let matte = pane.matte, !content.fillsPane { fill(pane.rect, matte, of: frame) }
         switch content.content {
-        case .picture(let picture): painter(pane, picture)?.draw(picture.frame, onto: frame)
+        case .picture(let picture):
+            guard let painter = painter(pane, picture) else {
+                fill(pane.rect, pane.matte ?? canvas.background, of: frame)
+                break
+            }
+            painter.draw(picture.frame, onto: frame)
         case .colour(let colour): fill(pane.rect, colour, of: frame)
         case .nothing: return
         }
-        if let border = pane.border { draw(border, of: pane.rect, onto: frame) }
-        if let label = content.label { draw(label, of: pane, onto: frame) }
+        if let border = pane.border { draw(border, of: shape, onto: frame) }
+        if let label = content.label { draw(label, of: pane, in: shape.rect, onto: frame) }
     }
 
-    private func draw(_ border: Pane.Border, of pane: VideoRect, onto frame: VideoFrame) {
+    private func draw(_ border: Pane.Border, of shape: PaneShape, onto frame: VideoFrame) {
+        let pane = shape.rect
         let width = min(border.width, pane.width / 2, pane.height / 2)
-        let inner = pane.height - width * 2
+        // Round corners are painted before the sides, which end where the corners begin.
+        let corner = shape.radius > 0 ? max(shape.corner, (width + 1) & ~1) : width
+        let side = pane.height - corner * 2
         let edges = [
             VideoRect(x: pane.x, y: pane.y, width: pane.width, height: width),
             VideoRect(x: pane.x, y: pane.y + pane.height - width, width: pane.width, height: width),
-            VideoRect(x: pane.x, y: pane.y + width, width: width, height: inner),
-            VideoRect(x: pane.x + pane.width - width, y: pane.y + width, width: width, height: inner),
+            VideoRect(x: pane.x, y: pane.y + corner, width: width, height: side),
+            VideoRect(x: pane.x + pane.width - width, y: pane.y + corner, width: width, height: side),
         ]
-        for edge in edges { fill(edge, border.colour, of: frame) }
+        if shape.radius > 0 {
+            let (y, u, v) = colour.planes(of: border.colour)
+            frame.paintCorners(of: pane, by: mask(radius: shape.radius, inset: width), y: y, u: u, v: v)
+        }
+        for edge in edges where edge.height > 0 { fill(edge, border.colour, of: frame) }
+    }
+
+    private func mask(radius: Int, inset: Int = 0) -> CornerMask {
+        let key = MaskKey(radius: radius, inset: inset)
+        if let known = masks[key] { return known }
+        if masks.count >= Self.mostMasks { masks = [:] }
+        let mask = CornerMask(radius: radius, inset: inset)
+        masks[key] = mask
+        return mask
     }
 
     /// Draws a label at its edge of the pane. Where it is larger than the pane, the side that its text is aligned to is
     /// kept.
-    private func draw(_ label: AlphaPicture, of pane: Pane, onto frame: VideoFrame) {
+    private func draw(_ label: AlphaPicture, of pane: Pane, in shape: VideoRect, onto frame: VideoFrame) {
         guard let style = pane.label else { return }
+        if style.inset > 0 { return drawPill(label, style, in: shape, onto: frame) }
         let size = (width: min(label.width, pane.width), height: min(label.height, pane.height))
         let free = label.width - size.width
         let column =
@@ -121,20 +181,30 @@ final class CanvasComposer {
             part: VideoRect(x: column, y: 0, width: size.width, height: size.height))
     }
 
+    /// Draws a pill at a distance from the edges. What has no room while the pane is small is cut off.
+    private func drawPill(_ label: AlphaPicture, _ style: Label, in shape: VideoRect, onto frame: VideoFrame) {
+        let room = (width: shape.width - style.inset * 2, height: shape.height - style.inset * 2)
+        let size = (width: min(label.width, room.width), height: min(label.height, room.height))
+        guard size.width > 0, size.height > 0 else { return }
+        let free = (room.width - size.width) & ~1
+        let x =
+            switch style.side {
+            case .left: 0
+            case .centre: free / 2 & ~1
+            case .right: free
+            }
+        label.draw(
+            onto: frame, x: shape.x + style.inset + x,
+            y: shape.y + (style.edge == .top ? style.inset : (shape.height - style.inset - size.height) & ~1),
+            part: VideoRect(x: 0, y: 0, width: size.width, height: size.height))
+    }
+
     private func fill(_ rect: VideoRect, _ colour: RGB, of frame: VideoFrame) {
         let (y, u, v) = self.colour.planes(of: colour)
         frame.fill(rect, y: y, u: u, v: v)
     }
 
-    private var whole: VideoRect { VideoRect(x: 0, y: 0, width: canvas.width, height: canvas.height) }
-
     private static func weight(_ opacity: UnitFraction) -> Int { Int((opacity.value * 256).rounded()) }
-
-    /// Whether the pane hides everything behind it.
-    private func covers(_ content: PaneContent) -> Bool {
-        content.pane.opacity == .whole && content.pane.rect == whole
-            && (content.fillsPane || content.pane.matte != nil)
-    }
 
     private func painter(_ pane: Pane, _ picture: SourcePicture) -> PanePainter? {
         var source = picture.frame.format

@@ -20,14 +20,41 @@ extension Composition {
     }
 
     private func hasSameGround(as other: Composition) -> Bool {
-        background == other.background && backdrop === other.backdrop
+        background == other.background && backdrop === other.backdrop && hasSameShadows(as: other)
+    }
+
+    /// Whether all panes cast the same shadows at the same places.
+    private func hasSameShadows(as other: Composition) -> Bool {
+        zip(panes, other.panes).allSatisfy { content, same in
+            let (pane, other) = (content.pane, same.pane)
+            return pane.shadow == other.shadow
+                && (pane.shadow == nil
+                    || pane.rect == other.rect && pane.radius == other.radius && pane.opacity == other.opacity)
+        }
+    }
+
+    /// Whether a pane lies over part of one before it, so that its shadow falls on that pane and not only on the ground.
+    func isFloating(_ index: Int) -> Bool {
+        let rect = panes[index].pane.rect
+        return panes[index].pane.shadow != nil && panes[..<index].contains { $0.pane.rect.overlaps(rect) }
     }
 
     /// Whether no other pane or layer overlaps a pane.
     private func isAlone(_ index: Int) -> Bool {
         let rect = panes[index].pane.rect
-        return panes.indices.allSatisfy { $0 == index || !panes[$0].pane.rect.overlaps(rect) }
+        return panes.indices.allSatisfy { $0 == index || !reach(of: $0).overlaps(rect) }
             && !layers.contains { $0.rect.overlaps(rect) }
+    }
+}
+
+extension Composition {
+    /// The rectangle in which a pane is drawn: with its shadow, if that falls on other panes.
+    private func reach(of index: Int) -> VideoRect {
+        let rect = panes[index].pane.rect
+        guard isFloating(index), let shadow = panes[index].pane.shadow else { return rect }
+        let reach = shadow.reach + shadow.offset
+        return VideoRect(
+            x: rect.x - reach, y: rect.y - reach, width: rect.width + reach * 2, height: rect.height + reach * 2)
     }
 }
 
@@ -57,7 +84,7 @@ extension PaneContent.Content {
 }
 
 extension VideoRect {
-    fileprivate func overlaps(_ other: VideoRect) -> Bool {
+    func overlaps(_ other: VideoRect) -> Bool {
         x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height
     }
 }

@@ -57,15 +57,31 @@ struct Easel: Sendable {
     }
 
     private func backdrop(_ backdrop: Scene.Backdrop) async throws(GStreamerError) -> VideoFrame {
-        let picture = try await picture(backdrop.image)
         let frame = try blank(width: canvas.width, height: canvas.height, canvas.background)
+        if let gradient = backdrop.gradient { fill(frame, gradient) }
+        guard !backdrop.image.isEmpty else { return frame }
+        let picture = try await picture(backdrop.image)
         let pane = Pane(
             source: "", user: "", x: 0, y: 0, width: canvas.width, height: canvas.height, fit: backdrop.fit)
         guard let placement = PanePlacement(pane, picture: picture.format, canvas: canvas) else {
             throw GStreamerError(.syntax, "no picture fits a canvas of \(canvas.width)×\(canvas.height)")
         }
         try PanePainter(from: picture.format, placement: placement, to: frame.format).draw(picture, onto: frame)
+        if let blur = backdrop.blur, blur > 0 { frame.blur(radius: blur) }
+        if let dim = backdrop.dim, dim > .zero {
+            let black = try blank(width: canvas.width, height: canvas.height, .black)
+            frame.blend(
+                VideoRect(x: 0, y: 0, width: canvas.width, height: canvas.height), of: black,
+                opacity: Int((dim.value * 256).rounded()))
+        }
         return frame
+    }
+
+    private func fill(_ frame: VideoFrame, _ gradient: Gradient) {
+        let line = gradient.line(width: frame.width, height: frame.height)
+        frame.fillGradient(
+            from: colour.planes(of: gradient.from), at: (Double(line.start.x) / 10, Double(line.start.y) / 10),
+            to: colour.planes(of: gradient.to), at: (Double(line.end.x) / 10, Double(line.end.y) / 10))
     }
 
     private func blank(width: Int, height: Int, _ background: RGB) throws(GStreamerError) -> VideoFrame {

@@ -18,14 +18,14 @@ enum Graphic: Hashable, Sendable {
     var file: String? {
         switch self {
         case .image(let file), .watermark(let file, _, _): file
-        case .backdrop(let backdrop): backdrop.image
+        case .backdrop(let backdrop): backdrop.image.isEmpty ? nil : backdrop.image
         case .card, .label, .text: nil
         }
     }
 
     /// Whether the graphic is one time of a clock, which is not shown again.
     var isPassing: Bool {
-        if case .text(.clock, _, _, _) = self { true } else { false }
+        if case .text(let content, _, _, _) = self { content.clock != nil } else { false }
     }
 }
 
@@ -76,12 +76,11 @@ extension Graphic {
         switch overlay.content {
         case .image(let file, _):
             self = .watermark(file, width: overlay.width, height: overlay.height)
-        case .text:
-            self = .text(overlay.content, width: overlay.width, height: overlay.height, time: 0)
-        case .clock(let format, let offset, _):
+        case .text, .clock:
+            let clock = overlay.content.clock
             self = .text(
                 overlay.content, width: overlay.width, height: overlay.height,
-                time: format.beginning(of: time, utcOffset: offset))
+                time: clock.map { $0.format.beginning(of: time, utcOffset: $0.utcOffset) } ?? 0)
         }
     }
 }
@@ -90,8 +89,8 @@ extension Overlay {
     /// Returns the next time, in seconds since 1970, at which the overlay looks different from `time`; `nil` if it
     /// never changes.
     func next(after time: Int) -> Int? {
-        guard case .clock(let format, let offset, _) = content else { return nil }
-        return format.beginning(of: time, utcOffset: offset) + format.period
+        guard let clock = content.clock else { return nil }
+        return clock.format.beginning(of: time, utcOffset: clock.utcOffset) + clock.format.period
     }
 }
 

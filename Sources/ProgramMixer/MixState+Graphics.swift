@@ -85,6 +85,7 @@ extension MixState {
         for pane in scene.panes {
             let end = isMoving ? targets[pane.source] : pane
             var shown = pane
+            if let ring = pane.speaking, speakers.speaking.contains(SourceID(pane.source)) { shown.border = ring }
             let content = content(of: &shown, end: end, chosen: chosen[SourceID(pane.source)], tick: tick, now: now)
             panes.append(PaneContent(pane: shown, content: content, label: label(of: pane, end: end, tick: tick)))
         }

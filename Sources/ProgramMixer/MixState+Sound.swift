@@ -88,12 +88,15 @@ extension MixState {
         var voices = 0
         var loudest: Float = 0
         var powers: [SourceID: Float] = [:]
+        let marksSpeakers = player?.scene.panes.contains { $0.speaking != nil } ?? false
         for id in Array(sources.keys) {
             guard var source = sources.removeValue(forKey: id) else { continue }
             let target = targets[id] ?? 0
             // Sources that are there at the start, and the host at any time, are heard from the first sample on.
             let gain = source.gain ?? (index == 0 || id == setup.host ? target : 0)
-            if meter.isOn, let named = targets[id] { powers[id] = source.sound.power(range) * named * named }
+            if meter.isOn || marksSpeakers, let named = targets[id] {
+                powers[id] = source.sound.power(range) * named * named
+            }
             if gain > 0 || target > 0 {
                 if source.sound.mix(range, into: &sum, gain: gain, to: target) {
                     voices += 1
@@ -111,6 +114,7 @@ extension MixState {
             let movement = soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
             sources[host]?.sound.noteGridMoved(by: movement)
         }
+        speakers.take(marksSpeakers ? powers : [:])
         nextSound = index + 1
         return SoundJob(time: time, samples: sum, volumes: meter.take(powers))
     }

@@ -72,6 +72,8 @@ struct MixState: Sendable {
     var drawn: [String: PaneGraphics] = [:]
     var drawnBefore: [String: PaneGraphics] = [:]
     var voices: LoudestVoices
+    /// The participants whose panes are marked because they speak.
+    var speakers: SpeakingVoices
     var meter: VolumeMeter
 
     var nextTick: Int64 = 0
@@ -97,6 +99,7 @@ struct MixState: Sendable {
     init(setup: MixerSetup) {
         self.setup = setup
         voices = LoudestVoices(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
+        speakers = SpeakingVoices(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
         meter = VolumeMeter(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
     }
 

@@ -4,7 +4,8 @@ import Testing
 struct CardTests {
     @Test(arguments: [
         ("Ada Lovelace", "AL"), ("ada", "A"), ("Jean-Luc van der Berg", "JB"), ("  bob  ", "B"), ("user42", "U"),
-        ("4 you", "4Y"), ("", ""), ("…!?", ""), ("O'Hara", "OH"), ("Élodie Zoé", "ÉZ"), ("陈晓明", "陈"), ("陈 晓明", "陈晓"),
+        ("4 you", "4Y"), ("", ""), ("…!?", ""), ("O'Hara", "O"), ("Liam O’Neill", "LO"), ("1️⃣ Kim", "K"),
+        ("👩🏽‍💻 (Ann)", "A"), ("Élodie Zoé", "ÉZ"), ("陈晓明", "陈"), ("陈 晓明", "陈晓"),
         ("Фёдор достоевский", "ФД"), ("straße", "S"), ("ßa", "SS"), ("ﬁ", "FI"), ("🎤 Mic", "M"),
         ("e\u{301}va", "E\u{301}"),
         ("عمر الخيام", "عا"), ("\u{0}\n", ""),

@@ -17,8 +17,9 @@ struct DecodingTests {
 
     static let algorithms = JSONPath.list(LayoutAlgorithms.names)
     static let topKeys =
-        #""$schema", "align", "arrangements", "audio", "border", "canvas", "description", "fallback", "fit", "gap", "#
-        + #""label", "margin", "omitAudioOnly", "opacity", "overlays" or "transition""#
+        #""$schema", "align", "arrangements", "audio", "border", "canvas", "card", "description", "fallback", "fit", "#
+        + #""gap", "label", "margin", "omitAudioOnly", "opacity", "overlays", "params", "radius", "shadow", "speaking" or "#
+        + #""transition""#
 
     static let broken: [Broken] = [
         // Not JSON: one issue, where reading stopped.
@@ -60,8 +61,8 @@ struct DecodingTests {
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "corner": "top-left"}]}"#,
             #"1:41: $.arrangements[0].corner: found an unknown key, expected "algorithm", "align", "audio", "border", "#
-                + #""fallback", "featured", "fit", "gap", "label", "margin", "omitAudioOnly", "opacity", "overlays", "#
-                + #""tileAspect", "transition" or "when""#),
+                + #""card", "fallback", "featured", "fit", "gap", "label", "margin", "omitAudioOnly", "opacity", "#
+                + #""overlays", "radius", "shadow", "speaking", "tileAspect", "transition" or "when""#),
         Broken(
             #"{"arrangements": [{"algorithm": "picture-in-picture", "corner": "botom-left", "size": 0.9}]}"#,
             #"1:65: $.arrangements[0].corner: found "botom-left", expected "top-left", "top-right", "bottom-left" or "#
@@ -95,9 +96,10 @@ struct DecodingTests {
             "2:24: $.canvas.width: found 721, expected an even whole number from 16 to 7680",
             "2:39: $.canvas.height: found \"big\", expected an even whole number from 16 to 7680",
             "2:53: $.canvas.fps: found 0, expected a whole number from 1 to 60",
-            "2:70: $.canvas.background: found \"red\", expected a colour like \"#1A2B3C\"",
-            "2:77: $.canvas.colour: found an unknown key, expected \"background\", \"fps\", \"height\", "
-                + "\"image\", \"imageFit\" or \"width\"",
+            "2:70: $.canvas.background: found \"red\", expected a colour like \"#1A2B3C\", or "
+                + "{\"from\": …, \"to\": …, \"angle\": …}",
+            "2:77: $.canvas.colour: found an unknown key, expected \"backdrop\", \"background\", \"fps\", "
+                + "\"height\", \"image\", \"imageFit\" or \"width\"",
             "3:10: $.gap: found 1, expected a number from 0 to 0.25",
             "4:51: $.arrangements[0].fit: found \"covr\", expected \"cover\", \"contain\" or \"stretch\"; "
                 + "did you mean \"cover\"?"),
@@ -125,14 +127,16 @@ struct DecodingTests {
             "7:1: $.arrangements[0].panes[5]: found the same person as in $.arrangements[0].panes[4], "
                 + "expected each user and each slot once",
             #"8:10: $.arrangements[0].panes[6].role: found "gest", expected "host" or "guest"; did you mean "guest"?"#,
-            #"8:48: $.arrangements[0].panes[6].hight: found an unknown key, expected "align", "border", "fallback", "fit", "#
-                + #""height", "label", "opacity", "role", "slot", "stream", "user", "width", "x", "y" or "z"; "#
+            #"8:48: $.arrangements[0].panes[6].hight: found an unknown key, expected "align", "border", "card", "fallback", "#
+                + #""fit", "height", "label", "opacity", "radius", "role", "shadow", "slot", "speaking", "stream", "user", "#
+                + #""visible", "width", "x", "y" or "z"; "#
                 + #"did you mean "height"?"#),
         Broken(
             #"{"arrangements": [{"panes": [], "gap": 0.1}]}"#,
             "1:29: $.arrangements[0].panes: found an empty array, expected an array of 1 to 16 panes",
-            #"1:33: $.arrangements[0].gap: found an unknown key, expected "align", "audio", "border", "fallback", "fit", "#
-                + #""label", "omitAudioOnly", "opacity", "overlays", "panes", "rest", "transition" or "when""#),
+            #"1:33: $.arrangements[0].gap: found an unknown key, expected "align", "audio", "border", "card", "fallback", "#
+                + #""fit", "label", "omitAudioOnly", "opacity", "overlays", "panes", "radius", "rest", "shadow", "speaking", "#
+                + #""transition" or "when""#),
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "panes": []}]}"#,
             "1:50: $.arrangements[0].panes: found panes together with an algorithm, expected one of the two"),
@@ -186,14 +190,15 @@ struct DecodingTests {
             #"3:1: $.overlays[1]: found image and text, expected exactly one of "image", "text" and "clock""#,
             #"4:10: $.overlays[2].text: found "", expected a text of 1 to 256 bytes"#,
             #"4:30: $.overlays[2].align: found an unknown key, expected "background", "backgroundOpacity", "bold", "#
-                + #""color", "margin", "opacity", "place", "size" or "text""#,
+                + #""color", "font", "margin", "opacity", "outline", "place", "radius", "size", "text", "utcOffset" or "visible""#,
             "5:1: $.overlays[3].height: found nothing, expected a number from 0.02 to 1",
             #"5:11: $.overlays[3].clock: found "HH", expected "HH:mm:ss", "HH:mm", "yyyy-MM-dd" or "#
                 + #""yyyy-MM-dd HH:mm:ss""#,
             "5:54: $.overlays[3].place: found both a place and a rectangle, expected one of the two",
             #"6:1: $.overlays[4].place: found nothing, expected "top-left", "top", "top-right", "left", "center", "#
                 + #""right", "bottom-left", "bottom" or "bottom-right", or x, y, width and height"#,
-            #"6:20: $.overlays[4].bold: found an unknown key, expected "image", "margin", "opacity", "place" or "size""#
+            #"6:20: $.overlays[4].bold: found an unknown key, expected "image", "margin", "opacity", "place", "size" "#
+                + #"or "visible""#
         ),
         // Pixels.
         Broken(

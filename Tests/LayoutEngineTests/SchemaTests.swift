@@ -35,6 +35,21 @@ struct SchemaTests {
                 name: "border", file: "{\"border\": {\"width\": 0 @}, \(solo)}", schema: "$defs/border/anyOf/1"),
             Place(name: "label", file: "{\"label\": {\"size\": 0.1 @}, \(solo)}", schema: "$defs/label/anyOf/1"),
             Place(
+                name: "parameter", file: "{\"params\": {\"a\": {\"type\": \"text\", \"default\": \"\" @}}, \(solo)}",
+                schema: "$defs/param"),
+            Place(
+                name: "gradient",
+                file: "{\"canvas\": {\"background\": {\"from\": \"#000000\", \"to\": \"#FFFFFF\" @}}, \(solo)}",
+                schema: "$defs/canvas/properties/background/anyOf/1"),
+            Place(
+                name: "backdrop", file: "{\"canvas\": {\"image\": \"a\", \"backdrop\": {\"blur\": 0 @}}, \(solo)}",
+                schema: "$defs/canvas/properties/backdrop"),
+            Place(
+                name: "shadow", file: "{\"shadow\": {\"blur\": 0 @}, \(solo)}", schema: "$defs/shadow/anyOf/1"),
+            Place(
+                name: "speaking", file: "{\"speaking\": {\"width\": 0 @}, \(solo)}",
+                schema: "$defs/speaking/anyOf/1"),
+            Place(
                 name: "fallback", file: "{\"fallback\": {\"absent\": \"card\" @}, \(solo)}", schema: "$defs/fallback"),
             Place(
                 name: "fallback image", file: "{\"fallback\": {\"absent\": {\"image\": \"a\" @}}, \(solo)}",
@@ -81,8 +96,11 @@ struct SchemaTests {
                 schema: "$defs/rest", without: algorithmKeys.subtracting(own))
         }
         + [
-            ("image", "\"image\": \"a\"", ["color", "bold", "background", "backgroundOpacity", "utcOffset"]),
-            ("text", "\"text\": \"a\"", ["image", "clock", "utcOffset"]),
+            (
+                "image", "\"image\": \"a\"",
+                ["color", "bold", "background", "backgroundOpacity", "utcOffset", "font", "outline", "radius"]
+            ),
+            ("text", "\"text\": \"a\"", ["image", "clock"]),
             ("clock", "\"clock\": \"HH:mm\"", ["image", "text"]),
         ].flatMap { kind, member, others in
             let kinds = Set(["image", "text", "clock"]).subtracting([kind])
@@ -128,6 +146,10 @@ struct SchemaTests {
             ("{\"align\": @, \(solo)}", "$defs/align"),
             ("{\"label\": {\"edge\": @}, \(solo)}", "$defs/label/anyOf/1/properties/edge"),
             ("{\"label\": {\"side\": @}, \(solo)}", "$defs/label/anyOf/1/properties/side"),
+            ("{\"label\": {\"style\": @}, \(solo)}", "$defs/label/anyOf/1/properties/style"),
+            ("{\"label\": {\"font\": @}, \(solo)}", "$defs/font"),
+            ("{\"overlays\": [{\"text\": \"a\", \"place\": \"top\", \"font\": @}], \(solo)}", "$defs/font"),
+            ("{\"card\": @, \(solo)}", "$defs/card"),
             ("{\"fallback\": {\"stalled\": @}, \(solo)}", "$defs/fallbackPicture/anyOf/0"),
             (
                 "{\"transition\": {\"duration\": 1, \"easing\": @}, \(solo)}",

@@ -16,8 +16,8 @@ struct GoldenPictureTests {
         .appending(path: "../../layouts").standardizedFileURL
     static let counts = [0, 1, 2, 3, 4, 5, 9, 16]
     static let names = [
-        "audio-room", "grid", "host-and-strip", "picture-in-picture", "pk-battle", "screen-share", "side-by-side",
-        "solo",
+        "audio-room", "grid", "host-and-strip", "lower-third", "picture-in-picture", "pk-battle", "score-board",
+        "screen-share", "side-by-side", "solo", "starting-soon",
     ]
     static let canvases = [
         "9x16": Canvas(width: 288, height: 512, fps: 20), "16x9": Canvas(width: 512, height: 288, fps: 20),
@@ -37,6 +37,24 @@ struct GoldenPictureTests {
         }
         let sheet = try PictureSheet.tile(frames, columns: 4)
         try await check(sheet, against: "\(name)-\(shape)", frames: Self.counts.map { "\($0) people" })
+    }
+
+    /// Written before corners, shadows and gradients.
+    @Test("Earlier files compose what they did", arguments: [("host-and-strip", "16x9"), ("pk-battle", "9x16")])
+    func earlierFiles(name: String, shape: String) async throws {
+        let canvas = try #require(Self.canvases[shape])
+        let folder = Self.golden.appending(path: "../../LayoutEngineTests/Golden/earlier").standardizedFileURL
+        let template = try LayoutTemplate.decode(
+            try Data(contentsOf: folder.appending(path: "\(name).json")), name: name)
+        var studio = try SceneStudio(canvas: canvas)
+        var frames: [VideoFrame] = []
+        for count in Self.counts {
+            let scene = LayoutEngine.plan(
+                template, participants: SceneStudio.crowd(count, for: name), canvas: canvas)
+            frames.append(try await studio.compose(scene))
+        }
+        let sheet = try PictureSheet.tile(frames, columns: 4)
+        try await check(sheet, against: "earlier-\(name)-\(shape)", frames: Self.counts.map { "\($0) people" })
     }
 
     @Test("Small faults are seen: a pane two pixels off, a missing label, a card of another colour, a missing border")

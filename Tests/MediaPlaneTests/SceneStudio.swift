@@ -65,7 +65,10 @@ struct SceneStudio {
             layers.append(
                 Composition.Layer(picture: picture, x: overlay.x, y: overlay.y, opacity: overlay.opacity))
         }
-        let composition = Composition(background: scene.canvas.background, panes: panes, layers: layers)
+        var backdrop: VideoFrame?
+        if let background = scene.background { backdrop = try await easel.draw(.backdrop(background)).picture }
+        let composition = Composition(
+            background: scene.canvas.background, backdrop: backdrop, panes: panes, layers: layers)
         return try #require(composer.compose(composition))
     }
 

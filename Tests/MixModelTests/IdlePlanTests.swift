@@ -27,7 +27,7 @@ import Testing
         let items = try #require(program.idle).items
         #expect(items.map(\.path) == ["/media/a.mp4", "/data/media/b"])
         #expect(items.map(\.name) == ["a.mp4", "https://m.example/app/***"] && program.idle?.loops == false)
-        #expect(program.scene.withoutIdleMedia == Scene(canvas: program.scene.canvas, panes: []))
+        #expect(program.scene.withoutIdleMedia == LayoutEngine.slate(canvas: program.scene.canvas))
     }
 
     @Test func aParticipantEndsThemAndAnAbsentOneDoesNot() {

@@ -20,7 +20,9 @@ extension LayoutTemplate {
             throw LayoutError(layout: name, issues: [LayoutIssue(error, in: bytes)])
         }
         var decoder = TemplateDecoder()
-        let template = decoder.template(root, name: name)
+        var template = decoder.template(root, name: name)
+        if let template, decoder.issues.isEmpty { decoder.issues = extremeIssues(of: template, root) }
+        template?.keep(bytes)
         guard let template, decoder.issues.isEmpty else {
             var inFileOrder = decoder.issues.enumerated().sorted {
                 ($0.element.line, $0.element.column, $0.offset) < ($1.element.line, $1.element.column, $1.offset)
@@ -33,6 +35,46 @@ extension LayoutTemplate {
             }
             throw LayoutError(layout: name, issues: inFileOrder)
         }
+        return template
+    }
+
+    /// Returns the issues that the layout has when its numbers are as small, or as large, as they may become.
+    private static func extremeIssues(of template: LayoutTemplate, _ root: JSONNode) -> [LayoutIssue] {
+        var issues: [LayoutIssue] = []
+        for isLargest in [false, true] where issues.isEmpty {
+            var values: [String: LayoutParameter.Value] = [:]
+            for parameter in template.parameters {
+                guard case .number(let range) = parameter.kind else { continue }
+                values[parameter.name] = .number(isLargest ? range.upperBound : range.lowerBound)
+            }
+            guard !values.isEmpty else { break }
+            var decoder = TemplateDecoder()
+            _ = decoder.template(root, name: template.name, values: values)
+            issues = decoder.issues
+        }
+        return issues
+    }
+
+    private mutating func keep(_ bytes: [UInt8]) {
+        if !parameters.isEmpty { source = bytes }
+    }
+
+    /// Returns the template with other values of its parameters; those that are not given have their defaults. Values that
+    /// it does not have or does not allow are ignored, and all of them if the layout is not valid with them.
+    ///
+    /// Images are named as in the file: call it before `resolvingImages`.
+    public func applying(_ values: [String: LayoutParameter.Value]) -> LayoutTemplate {
+        let allowed = parameters.reduce(into: [String: LayoutParameter.Value]()) { allowed, parameter in
+            if let value = values[parameter.name], parameter.allows(value) { allowed[parameter.name] = value }
+        }
+        guard allowed != self.values, let source, let root = try? JSONNode(parsing: source, limits: .layouts) else {
+            return self
+        }
+        var decoder = TemplateDecoder()
+        guard var template = decoder.template(root, name: name, values: allowed), decoder.issues.isEmpty else {
+            return self
+        }
+        (template.source, template.values) = (source, allowed)
         return template
     }
 }

@@ -36,12 +36,22 @@ extension TemplateDecoder {
             switch kind {
             case "image": imageContent(&reader, place, isAnchored)
             case "text":
-                reader.text("text", issues: &issues).flatMap { text in .text(text, style(&reader, isAnchored)) }
+                reader.text("text", issues: &issues).flatMap { text in
+                    noteUnknownNames(in: text, reader)
+                    let offset = reader.integer("utcOffset", in: -840...840, issues: &issues) ?? 0
+                    var style = style(&reader, isAnchored)
+                    style.utcOffset = offset
+                    return .text(text, style)
+                }
             default: clock(&reader, isAnchored)
             }
-        if content == nil, kind == "text" { _ = style(&reader, isAnchored) }
+        if content == nil, kind == "text" {
+            _ = style(&reader, isAnchored)
+            _ = reader.optional("utcOffset")
+        }
+        let isVisible = reader.boolean("visible", issues: &issues) ?? true
         reader.finish(issues: &issues)
-        guard let place, let content else { return nil }
+        guard let place, let content, isVisible else { return nil }
         return OverlayTemplate(id: id, place: place, opacity: opacity, content: content)
     }
 
@@ -82,6 +92,9 @@ extension TemplateDecoder {
         if let opacity = reader.fraction("backgroundOpacity", in: 0...1, issues: &issues) {
             style.backgroundOpacity = opacity
         }
+        if let radius = reader.fraction("radius", in: Self.lengths, issues: &issues) { style.radius = radius }
+        if let family = reader.choice("font", of: Font.Family.self, issues: &issues) { style.font = family }
+        if let outline = reader.boolean("outline", issues: &issues) { style.hasOutline = outline }
         // A rectangle as large as its text leaves no room for alignment.
         if !isAnchored, let align = reader.choice("align", of: Pane.Alignment.self, issues: &issues) {
             style.align = align

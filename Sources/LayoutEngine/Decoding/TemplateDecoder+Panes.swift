@@ -57,8 +57,9 @@ extension TemplateDecoder {
         let area = area(&reader)
         let z = reader.integer("z", in: 0...100, issues: &issues) ?? 0
         let style = style(&reader, over: defaults)
+        let isVisible = reader.boolean("visible", issues: &issues) ?? true
         reader.finish(issues: &issues)
-        guard let binding, let area else { return nil }
+        guard let binding, let area, isVisible else { return nil }
         return PaneTemplate(binding: binding.person, stream: binding.stream, area: area, z: z, style: style)
     }
 

@@ -28,39 +28,9 @@ extension TemplateDecoder {
         border(&reader, &style)
         label(&reader, &style)
         fallback(&reader, &style)
-        return ["fit", "align", "opacity", "border", "label", "fallback"].contains(where: reader.has) ? style : nil
-    }
-
-    private mutating func border(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {
-        if parent.isFalse("border") {
-            style.border = nil
-            return
-        }
-        guard var reader = parent.object("border", or: "false", issues: &issues) else { return }
-        var border = style.border ?? PaneStyle.BorderStyle()
-        if let width = reader.fraction("width", in: 0...0.05, issues: &issues) { border.width = width }
-        if let colour = reader.colour("color", issues: &issues) { border.colour = colour }
-        reader.finish(issues: &issues)
-        style.border = border
-    }
-
-    private mutating func label(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {
-        if parent.isFalse("label") {
-            style.label = nil
-            return
-        }
-        guard var reader = parent.object("label", or: "false", issues: &issues) else { return }
-        var label = style.label ?? PaneStyle.LabelStyle()
-        if let edge = reader.choice("edge", of: Label.Edge.self, issues: &issues) { label.edge = edge }
-        if let side = reader.choice("side", of: Label.Side.self, issues: &issues) { label.side = side }
-        if let size = reader.fraction("size", in: 0.01...0.2, issues: &issues) { label.size = size }
-        if let colour = reader.colour("color", issues: &issues) { label.colour = colour }
-        if let background = reader.colour("background", issues: &issues) { label.background = background }
-        if let opacity = reader.fraction("backgroundOpacity", in: 0...1, issues: &issues) {
-            label.backgroundOpacity = opacity
-        }
-        reader.finish(issues: &issues)
-        style.label = label
+        look(&reader, &style)
+        let keys = ["fit", "align", "opacity", "border", "label", "fallback", "radius", "shadow", "speaking", "card"]
+        return keys.contains(where: reader.has) ? style : nil
     }
 
     private mutating func fallback(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {

@@ -8,6 +8,11 @@ struct TemplateDecoder {
     /// Width and height of the canvas in pixels if the file fixes both; lengths in pixels are converted with them.
     var pixels: (width: Int, height: Int)?
 
+    /// The names that texts may have in braces; empty in a file without parameters.
+    var names: Set<String> = []
+    /// Places of `{ "param": … }` without such a parameter, which have been reported.
+    var unknown: [JSONPosition] = []
+
     static let mostArrangements = 32
     static let lengths = 0...0.25
 
@@ -16,9 +21,16 @@ struct TemplateDecoder {
     }
 
     /// Reads a template. Returns `nil` only after adding an issue.
-    mutating func template(_ node: JSONNode, name: String) -> LayoutTemplate? {
+    ///
+    /// - Parameter values: Values of parameters; allowed ones take the place of their defaults.
+    mutating func template(
+        _ root: JSONNode, name: String, values: [String: LayoutParameter.Value] = [:]
+    ) -> LayoutTemplate? {
+        let parameters = parameters(root)
+        let node = prepared(root, parameters, values)
         guard var reader = JSONObjectReader(node, path: "$", issues: &issues) else { return nil }
         _ = reader.optional("$schema")
+        _ = reader.optional("params")
         let summary = reader.text("description", issues: &issues)
         let canvas = canvas(&reader)
         if let width = canvas.width, let height = canvas.height { pixels = (width, height) }
@@ -39,25 +51,27 @@ struct TemplateDecoder {
             }
         }
         reader.finish(issues: &issues)
+        issues.removeAll { issue in unknown.contains { $0.line == issue.line && $0.column == issue.column } }
         return LayoutTemplate(
-            name: name, summary: summary, canvas: canvas, arrangements: arrangements, settings: settings)
+            name: name, summary: summary, canvas: canvas, arrangements: arrangements, settings: settings,
+            parameters: parameters)
     }
 
     private mutating func canvas(_ parent: inout JSONObjectReader) -> CanvasOverride {
         guard var reader = parent.object("canvas", issues: &issues) else { return CanvasOverride() }
         var canvas = CanvasOverride(
-            width: reader.integer("width", in: 16...7680, isEven: true, issues: &issues),
-            height: reader.integer("height", in: 16...7680, isEven: true, issues: &issues),
-            fps: reader.integer("fps", in: 1...60, issues: &issues),
-            background: reader.colour("background", issues: &issues))
+            width: reader.integer("width", in: 16...7680, multipleOf: 2, issues: &issues),
+            height: reader.integer("height", in: 16...7680, multipleOf: 2, issues: &issues),
+            fps: reader.integer("fps", in: 1...60, issues: &issues))
+        background(&reader, &canvas)
         let image = reader.image("image", issues: &issues)
         let fit = reader.choice("imageFit", of: Pane.Fit.self, issues: &issues)
         if let image { canvas.backdrop = Scene.Backdrop(image: image, fit: fit ?? .cover) }
-        if reader.has("imageFit"), !reader.has("image") {
+        backdrop(&reader, &canvas)
+        for key in ["imageFit", "backdrop"] where reader.has(key) && !reader.has("image") {
             issues.append(
                 LayoutIssue(
-                    path: reader.path(of: "imageFit"), at: reader.position(of: "imageFit"),
-                    found: "\"imageFit\" without an image",
+                    path: reader.path(of: key), at: reader.position(of: key), found: "\"\(key)\" without an image",
                     expected: "\"image\" as well"))
         }
         reader.finish(issues: &issues)

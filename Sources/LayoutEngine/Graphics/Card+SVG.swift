@@ -12,7 +12,7 @@ extension Card {
 
     /// Returns the drawing without the surrounding document.
     func drawing(width: Int, height: Int) -> String {
-        let ground = SVG.rectangle(width: width, height: height, fill: "\(colour)")
+        let ground = ground(width: width, height: height)
         let shorter = min(width, height)
         let isBeside = width >= height * 2 && height < 120
         let size = isBeside ? height * 3 / 10 : min(max(shorter / 10, Self.smallest), max(height / 9, Self.smallest))
@@ -44,7 +44,7 @@ extension Card {
     private func badge(x: Int, y: Int, radius: Int) -> String {
         let circle = """
             <circle cx="\(SVG.decimal(tenths: x))" cy="\(SVG.decimal(tenths: y))" r="\(SVG.decimal(tenths: radius))" \
-            fill="\(colour.mixed(with: .white, UnitFraction(0.2)))"/>
+            fill="\(style == .gradient ? colour : colour.mixed(with: .white, UnitFraction(0.2)))"\(ring(radius))/>
             """
         let size = radius * 8 / 100
         let letters = TextLines(size: max(size, 1), isBold: true, width: radius * 2 / 10).shortened(initials)
@@ -53,6 +53,26 @@ extension Card {
         return circle
             + SVG.text(letters, x: x, baseline: y + size * 36 / 10, size: size, fill: .white, isBold: true)
     }
+
+    private func ground(width: Int, height: Int) -> String {
+        guard style == .gradient else { return SVG.rectangle(width: width, height: height, fill: "\(colour)") }
+        let gradient = Gradient(
+            from: colour.mixed(with: Self.night, UnitFraction(0.55)),
+            to: colour.mixed(with: Self.night, UnitFraction(0.85)),
+            angle: 165
+        ).definition(width: width, height: height)
+        return gradient.definition + SVG.rectangle(width: width, height: height, fill: gradient.fill)
+    }
+
+    /// Returns the attributes of a translucent ring around the circle of this radius, in tenths of a pixel.
+    private func ring(_ radius: Int) -> String {
+        style == .gradient
+            ? " stroke=\"#FFFFFF\" stroke-opacity=\"0.22\" stroke-width=\"\(SVG.decimal(tenths: max(radius / 14, 10)))\""
+            : ""
+    }
+
+    /// The dark end of the gradients.
+    private static let night = RGB(red: 0x0B, green: 0x0E, blue: 0x17)
 
     /// Draws head and shoulders. All lengths are in tenths of a pixel.
     private func silhouette(x: Int, y: Int, radius: Int) -> String {

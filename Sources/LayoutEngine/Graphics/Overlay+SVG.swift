@@ -14,7 +14,12 @@ extension Overlay {
     func drawing(time: Int) -> String? {
         switch content {
         case .image: nil
-        case .text(let text, let style): style.drawing(text, width: SVG.side(width), height: SVG.side(height))
+        case .text(let text, let style):
+            style.drawing(
+                content.clock.map { clock in
+                    text.replacing(
+                        Overlay.Content.clockName, with: clock.format.text(time: time, utcOffset: clock.utcOffset))
+                } ?? text, width: SVG.side(width), height: SVG.side(height))
         case .clock(let format, let utcOffset, let style):
             style.drawing(
                 format.text(time: time, utcOffset: utcOffset), width: SVG.side(width), height: SVG.side(height))
@@ -27,7 +32,10 @@ extension TextStyle {
         let size = min(max(size, 1), 8192)
         let ground =
             background.map {
-                SVG.rectangle(width: width, height: height, fill: "\($0)", opacity: backgroundOpacity)
+                SVG.rectangle(
+                    width: width, height: height, radius: min(max(radius ?? 0, 0), min(width, height) / 2),
+                    fill: "\($0)",
+                    opacity: backgroundOpacity)
             } ?? ""
         let opacity = background == nil ? .zero : backgroundOpacity
         // Without a background the letters may be as close to the edge as their contour allows.
@@ -47,8 +55,8 @@ extension TextStyle {
             drawn
                 + SVG.text(
                     line.element, x: x, baseline: top + line.offset * lineHeight * 10 + lineHeight * 5 + size * 36 / 10,
-                    size: size, fill: colour, isBold: isBold, anchor: anchor,
-                    contour: opacity < UnitFraction(0.25) ? colour.contrast : nil)
+                    size: size, fill: colour, isBold: isBold, family: font, anchor: anchor,
+                    contour: opacity < UnitFraction(0.25) && hasOutline ?? true ? colour.contrast : nil)
         }
     }
 }

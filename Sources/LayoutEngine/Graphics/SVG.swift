@@ -27,11 +27,11 @@ enum SVG {
     }
 
     static func rectangle(
-        x: Int = 0, y: Int = 0, width: Int, height: Int, fill: String, opacity: UnitFraction = .whole
+        x: Int = 0, y: Int = 0, width: Int, height: Int, radius: Int = 0, fill: String, opacity: UnitFraction = .whole
     ) -> String {
         """
-        <rect x="\(x)" y="\(y)" width="\(width)" height="\(height)" fill="\(escaped(fill))"\
-        \(attribute("fill-opacity", opacity))/>
+        <rect x="\(x)" y="\(y)" width="\(width)" height="\(height)"\(radius > 0 ? " rx=\"\(radius)\"" : "") \
+        fill="\(escaped(fill))"\(attribute("fill-opacity", opacity))/>
         """
     }
 
@@ -53,9 +53,10 @@ enum SVG {
     ///   - contour: Colour of the outline that makes the letters legible on any background.
     static func text(
         _ text: String, x: Int, baseline: Int, size: Int, fill: RGB, opacity: UnitFraction = .whole,
-        isBold: Bool = false, anchor: Anchor = .middle, contour: RGB? = nil
+        isBold: Bool = false, family: Font.Family? = nil, anchor: Anchor = .middle, contour: RGB? = nil
     ) -> String {
-        let weight = isBold ? " font-weight=\"bold\"" : ""
+        let weight =
+            (isBold ? " font-weight=\"bold\"" : "") + (family.map { " font-family=\"\($0.names)\"" } ?? "")
         let outline = contour.map { colour in
             " stroke=\"\(colour)\" stroke-opacity=\"0.55\" stroke-width=\"\(decimal(tenths: size * 3 / 2))\""
                 + " stroke-linejoin=\"round\" paint-order=\"stroke\""

@@ -18,17 +18,57 @@ struct ScenePreview {
     var drawing: String {
         let (width, height) = (SVG.side(scene.canvas.width), SVG.side(scene.canvas.height))
         var lines = [SVG.rectangle(width: width, height: height, fill: "\(scene.canvas.background)")]
-        if let backdrop = scene.background {
-            lines.append(
-                image(
-                    backdrop.image, backdrop.fit, .centre, Rectangle(x: 0, y: 0, width: width, height: height)))
+        if let backdrop = scene.background { lines.append(self.backdrop(backdrop, width, height)) }
+        // Shadows of panes beside each other lie below all of them.
+        let floating = scene.panes.indices.map { scene.panes.liesOverAnother($0) }
+        let speaker = scene.panes.firstIndex { $0.isLive && $0.speaking != nil }
+        lines += scene.panes.indices.filter { !floating[$0] }.compactMap { shadow(of: scene.panes[$0]) }
+        for (index, pane) in scene.panes.enumerated() {
+            if floating[index], let shadow = shadow(of: pane) { lines.append(shadow) }
+            lines.append(self.pane(pane, isSpeaking: index == speaker))
         }
-        lines += scene.panes.map(pane)
         lines += scene.overlays.map(overlay)
         return lines.joined(separator: "\n")
     }
 
-    private func pane(_ pane: Pane) -> String {
+    private func backdrop(_ backdrop: Scene.Backdrop, _ width: Int, _ height: Int) -> String {
+        var parts: [String] = []
+        if let gradient = backdrop.gradient?.definition(width: width, height: height) {
+            parts += [gradient.definition, SVG.rectangle(width: width, height: height, fill: gradient.fill)]
+        }
+        guard !backdrop.image.isEmpty else { return parts.joined() }
+        let whole = Rectangle(x: 0, y: 0, width: width, height: height)
+        var picture = image(backdrop.image, backdrop.fit, .centre, whole)
+        if let blur = backdrop.blur, blur > 0 {
+            parts.append(Self.filter(blur))
+            picture = "<g filter=\"url(#blur\(blur))\">\(picture)</g>"
+        }
+        parts.append(picture)
+        if let dim = backdrop.dim {
+            parts.append(SVG.rectangle(width: width, height: height, fill: "#000000", opacity: dim))
+        }
+        return parts.joined()
+    }
+
+    private static func filter(_ blur: Int) -> String {
+        """
+        <filter id="blur\(blur)" x="-50%" y="-50%" width="200%" height="200%">\
+        <feGaussianBlur stdDeviation="\(SVG.decimal(tenths: blur * 5))"/></filter>
+        """
+    }
+
+    private func shadow(of pane: Pane) -> String? {
+        guard let shadow = pane.shadow, pane.isLive || pane.fallback != .nothing || pane.matte != nil else {
+            return nil
+        }
+        let shape = SVG.rectangle(
+            x: pane.x, y: pane.y + shadow.offset, width: SVG.side(pane.width), height: SVG.side(pane.height),
+            radius: pane.radius ?? 0, fill: "\(shadow.colour)", opacity: shadow.opacity)
+        let soft = "\(Self.filter(shadow.blur))<g filter=\"url(#blur\(shadow.blur))\">\(shape)</g>"
+        return pane.opacity == .whole ? soft : "<g\(SVG.attribute("opacity", pane.opacity))>\(soft)</g>"
+    }
+
+    private func pane(_ pane: Pane, isSpeaking: Bool) -> String {
         let (width, height) = (SVG.side(pane.width), SVG.side(pane.height))
         let whole = Rectangle(x: 0, y: 0, width: width, height: height)
         var parts = pane.matte.map { [SVG.rectangle(width: width, height: height, fill: "\($0)")] } ?? []
@@ -42,23 +82,41 @@ struct ScenePreview {
             case .nothing: guard pane.matte != nil else { return "" }
             }
         }
-        if let border = pane.border {
+        let radius = min(max(pane.radius ?? 0, 0), min(width, height) / 2)
+        if let border = isSpeaking ? pane.speaking : pane.border {
             let line = min(max(border.width, 1), min(width, height))
+            let bend = max(radius * 10 - line * 5, 0)
             parts.append(
                 """
                 <rect x="\(SVG.decimal(tenths: line * 5))" y="\(SVG.decimal(tenths: line * 5))" \
-                width="\(width - line)" height="\(height - line)" fill="none" stroke="\(border.colour)" \
-                stroke-width="\(line)"/>
+                width="\(width - line)" height="\(height - line)"\(bend > 0 ? " rx=\"\(SVG.decimal(tenths: bend))\"" : "") \
+                fill="none" stroke="\(border.colour)" stroke-width="\(line)"/>
                 """)
         }
-        if let label = pane.label {
-            parts.append(
-                SVG.nested(
-                    x: 0, y: label.edge == .top ? 0 : height - label.height, width: width, height: label.height,
-                    viewWidth: width, viewHeight: label.height, label.drawing(width: width)))
+        if let label = pane.label { parts.append(self.label(label, width, height)) }
+        var body = parts.joined()
+        if radius > 0 {
+            let id = "r\(radius)-\(width)x\(height)"
+            body = """
+                <clipPath id="\(id)"><rect width="\(width)" height="\(height)" rx="\(radius)"/></clipPath>\
+                <g clip-path="url(#\(id))">\(body)</g>
+                """
         }
-        return placed(
-            Rectangle(x: pane.x, y: pane.y, width: width, height: height), pane.opacity, parts.joined())
+        return placed(Rectangle(x: pane.x, y: pane.y, width: width, height: height), pane.opacity, body)
+    }
+
+    private func label(_ label: Label, _ width: Int, _ height: Int) -> String {
+        let own = label.width(in: width)
+        let free = width - own - label.inset * 2
+        let x =
+            switch label.side {
+            case .left: 0
+            case .centre: free / 2
+            case .right: free
+            }
+        return SVG.nested(
+            x: x + label.inset, y: label.edge == .top ? label.inset : height - label.height - label.inset, width: own,
+            height: label.height, viewWidth: own, viewHeight: label.height, label.drawing(width: own))
     }
 
     /// Draws the picture of a camera: a silhouette behind the name.

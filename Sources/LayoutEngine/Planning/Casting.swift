@@ -60,7 +60,8 @@ struct Casting {
         while !taken.insert(source).inserted { source += "…" }
         sources = taken
         return stage.pane(
-            source: source, user: user, name: stage.names[user] ?? user, isLive: false, in: rectangle, z: template.z,
+            source: source, user: user, name: stage.names[user] ?? user, isLive: false, isMuted: false, in: rectangle,
+            z: template.z,
             // No stream was ever shown here, so there is no last picture.
             fallback: style.fallback.absent == .lastFrame ? .card : style.fallback.absent, style)
     }

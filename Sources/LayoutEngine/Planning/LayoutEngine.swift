@@ -15,8 +15,10 @@ public enum LayoutEngine {
     ///   - canvas: The room's canvas. Fields that the template fixes replace it, and values outside the limits of
     ///     `Canvas` become the nearest limit.
     ///   - names: Display names of users, for those who have no stream now. `LayoutParticipant.name` takes precedence.
+    ///   - values: Facts of the program for the template's texts. Its parameters are changed by `applying(_:)`.
     public static func plan(
-        _ template: LayoutTemplate, participants: [LayoutParticipant], canvas: Canvas, names: [String: String] = [:]
+        _ template: LayoutTemplate, participants: [LayoutParticipant], canvas: Canvas, names: [String: String] = [:],
+        values: LayoutValues = LayoutValues()
     ) -> Scene {
         let canvas = template.canvas(over: canvas).withinLimits
         let roster = Roster(participants)
@@ -24,6 +26,8 @@ public enum LayoutEngine {
         let settings = arrangement.settings
         let people = roster.people(omittingAudioOnly: settings.omitsAudioOnly)
         let stage = Stage(canvas: canvas, names: names)
+        // Few layouts have names in their texts, and plans are frequent.
+        lazy var texts = TextValues(values, of: template, people: people, names: names)
         let panes: [Pane] =
             switch arrangement.placement {
             case .algorithm(let algorithm, let featured):
@@ -34,8 +38,10 @@ public enum LayoutEngine {
                 stage.panes(templates, rest: rest, roster: roster, people: people, settings)
             }
         return Scene(
-            canvas: canvas, background: template.canvas.backdrop, panes: panes,
-            overlays: settings.overlays.prefix(LayoutLimits.mostOverlays).map { $0.overlay(on: canvas) },
+            canvas: canvas, background: template.canvas.ground(on: canvas), panes: panes,
+            overlays: settings.overlays.prefix(LayoutLimits.mostOverlays).compactMap {
+                ($0.hasNames ? $0.filling(texts) : $0)?.overlay(on: canvas)
+            },
             sound: settings.sound.sound(of: roster.everybody), transition: settings.transition)
     }
 

@@ -1,4 +1,20 @@
 extension OverlayTemplate {
+    /// Whether the text may have names in braces.
+    var hasNames: Bool {
+        if case .text(let text, _) = content { text.utf8.contains(UInt8(ascii: "{")) } else { false }
+    }
+
+    /// Returns the overlay with the values of names in its text; `nil` if they leave nothing of the text.
+    func filling(_ values: TextValues) -> OverlayTemplate? {
+        guard case .text(let text, let style) = content else { return self }
+        let filled = values.filling(text)
+        guard filled != text else { return self }
+        guard filled.contains(where: { !$0.isWhitespace }) else { return nil }
+        var overlay = self
+        overlay.content = .text(filled, style)
+        return overlay
+    }
+
     /// Returns the overlay in pixels of this canvas.
     func overlay(on canvas: Canvas) -> Overlay {
         let shorter = min(canvas.width, canvas.height)
@@ -40,7 +56,9 @@ extension OverlayTemplate.Style {
     fileprivate func style(on shorter: Int) -> TextStyle {
         TextStyle(
             size: max(size.pixels(of: shorter), 1), colour: colour, isBold: isBold, align: align,
-            background: background, backgroundOpacity: backgroundOpacity)
+            background: background, backgroundOpacity: backgroundOpacity,
+            radius: radius == .zero ? nil : radius.pixels(of: shorter), font: font == .sans ? nil : font,
+            hasOutline: hasOutline ? nil : false, utcOffset: utcOffset == 0 ? nil : utcOffset)
     }
 
     private static let mostLines = 8

@@ -51,33 +51,42 @@ struct Stage {
     private func pane(_ person: LayoutParticipant, in rectangle: Rectangle, z: Int, _ style: PaneStyle) -> Pane {
         pane(
             source: person.source, user: person.user, name: person.name ?? names[person.user] ?? person.user,
-            isLive: person.hasVideo, in: rectangle, z: z,
+            isLive: person.hasVideo, isMuted: !person.hasAudio && person.kind != .screen, in: rectangle, z: z,
             fallback: person.hasVideo ? style.fallback.stalled : style.fallback.cameraOff, style)
     }
 
     func pane(
-        source: String, user: String, name: String, isLive: Bool, in rectangle: Rectangle, z: Int,
+        source: String, user: String, name: String, isLive: Bool, isMuted: Bool, in rectangle: Rectangle, z: Int,
         fallback: Pane.Fallback, _ style: PaneStyle
     ) -> Pane {
-        let border = style.border.flatMap {
-            Pane.Border(width: $0.width.evenPixels(of: shorterSide), colour: $0.colour, in: rectangle)
+        func border(_ style: PaneStyle.BorderStyle) -> Pane.Border? {
+            Pane.Border(width: style.width.evenPixels(of: shorterSide), colour: style.colour, in: rectangle)
         }
         // A card shows the name already.
         let isCard = !isLive && fallback == .card
-        let label = isCard || name.isEmpty ? nil : style.label.map { self.label(name, $0) }
+        let label = isCard || name.isEmpty ? nil : style.label.map { self.label(name, isMuted: isMuted, $0) }
+        // Nothing is around a pane as large as the canvas, so it has no corners, and no ring that tells it from others.
+        let isWhole = rectangle == Rectangle(canvas)
+        let radius =
+            isWhole ? 0 : min(style.radius.evenPixels(of: shorterSide), min(rectangle.width, rectangle.height) / 2)
         return Pane(
             source: source, user: user, x: rectangle.x, y: rectangle.y, width: rectangle.width,
             height: rectangle.height, z: z, fit: style.fit, align: style.align, opacity: style.opacity,
-            border: border, label: label.flatMap { $0.fits(in: rectangle) ? $0 : nil }, isLive: isLive,
-            fallback: fallback, card: Card(name: name, user: user),
+            border: style.border.flatMap(border), label: label.flatMap { $0.fits(in: rectangle) ? $0 : nil },
+            isLive: isLive,
+            fallback: fallback, card: Card(name: name, user: user, style: style.card == .flat ? nil : style.card),
             cardAfter: style.fallback.cardAfter == Pane.usualCardAfter ? nil : style.fallback.cardAfter,
-            dropAfter: style.fallback.dropAfter == Pane.usualDropAfter ? nil : style.fallback.dropAfter)
+            dropAfter: style.fallback.dropAfter == Pane.usualDropAfter ? nil : style.fallback.dropAfter,
+            radius: radius > 0 ? radius : nil, shadow: isWhole ? nil : style.shadow.map { $0.shadow(on: shorterSide) },
+            speaking: isWhole ? nil : style.speaking.flatMap(border))
     }
 
-    private func label(_ name: String, _ style: PaneStyle.LabelStyle) -> Label {
+    private func label(_ name: String, isMuted: Bool, _ style: PaneStyle.LabelStyle) -> Label {
         Label(
             text: name, edge: style.edge, side: style.side, size: max(style.size.pixels(of: shorterSide), 1),
-            colour: style.colour, background: style.background, backgroundOpacity: style.backgroundOpacity)
+            colour: style.colour, background: style.background, backgroundOpacity: style.backgroundOpacity,
+            style: style.style == .bar ? nil : style.style, isMuted: isMuted && style.marksMuted ? true : nil,
+            font: style.font == Font() ? nil : style.font)
     }
 }
 
@@ -99,6 +108,14 @@ extension Pane.Border {
         let width = min(width, 64, min(rectangle.width, rectangle.height) / 4) & ~1
         guard width >= 2 else { return nil }
         self.init(width: width, colour: colour)
+    }
+}
+
+extension PaneStyle.ShadowStyle {
+    fileprivate func shadow(on shorter: Int) -> Shadow {
+        Shadow(
+            blur: min(blur.evenPixels(of: shorter), Shadow.mostBlur), offset: offset.evenPixels(of: shorter),
+            colour: colour, opacity: opacity)
     }
 }
 

@@ -152,15 +152,20 @@ extension JSONObjectReader {
     }
 
     mutating func integer(
-        _ key: String, in range: ClosedRange<Int>, isEven: Bool = false, issues: inout [LayoutIssue]
+        _ key: String, in range: ClosedRange<Int>, multipleOf unit: Int = 1, issues: inout [LayoutIssue]
     ) -> Int? {
         guard let node = optional(key) else { return nil }
         if case .number(let number) = node.value, let value = Int(exactly: number), range.contains(value),
-            !isEven || value.isMultiple(of: 2)
+            value.isMultiple(of: unit)
         {
             return value
         }
-        let kind = isEven ? "an even whole number" : "a whole number"
+        let kind =
+            switch unit {
+            case 1: "a whole number"
+            case 2: "an even whole number"
+            default: "a multiple of \(unit)"
+            }
         issues.append(
             LayoutIssue(
                 node, path(of: key), expected: "\(kind) from \(range.lowerBound) to \(range.upperBound)"))

@@ -6,8 +6,18 @@ public struct Card: Hashable, Codable, Sendable {
     public var initials: String
     /// Background colour, the same for a user in every scene.
     public var colour: RGB
+    /// The look; `nil` means `flat`.
+    public var style: Style?
 
-    public init(name: String, initials: String, colour: RGB) {
+    public enum Style: String, Hashable, Codable, Sendable, CaseIterable {
+        /// One colour.
+        case flat
+        /// A dark gradient in the user's colour, with the initials in a bright circle.
+        case gradient
+    }
+
+    public init(name: String, initials: String, colour: RGB, style: Style? = nil) {
+        self.style = style
         self.name = name
         self.initials = initials
         self.colour = colour
@@ -20,9 +30,10 @@ extension Card {
     /// - Parameters:
     ///   - name: Display name, as the user chose it.
     ///   - user: Identifier of the user. It decides the colour: one of twelve on which white letters are legible.
-    public init(name: String, user: String) {
+    public init(name: String, user: String, style: Style? = nil) {
         self.init(
-            name: name, initials: Self.initials(of: name), colour: Self.colours[Int(Self.hash(user) % 12)])
+            name: name, initials: Self.initials(of: name), colour: Self.colours[Int(Self.hash(user) % 12)],
+            style: style)
     }
 
     /// Returns the first character of the first and of the last word, or of the only word.
@@ -31,7 +42,9 @@ extension Card {
         var (first, last): (Character?, Character?) = (nil, nil)
         var isInWord = false
         for character in name {
-            let isPart = character.isLetter || character.isNumber
+            // An apostrophe does not begin another word.
+            if isInWord, character == "'" || character == "’" { continue }
+            let isPart = (character.isLetter || character.isNumber) && !character.isKeycap
             if isPart, !isInWord {
                 if first == nil { first = character } else { last = character }
             }
@@ -47,6 +60,7 @@ extension Card {
         var isInWord = false
         for byte in name.utf8 {
             guard byte < 0x80 else { return nil }
+            if isInWord, byte == UInt8(ascii: "'") { continue }
             let folded = byte | 0x20
             let isLetter = UInt8(ascii: "a")...UInt8(ascii: "z") ~= folded
             let isPart = isLetter || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
@@ -76,4 +90,11 @@ extension Card {
         "#B53A3A", "#B15A1E", "#8F6B14", "#5E7A1A", "#2F7D32", "#1F7A5C", "#1A7480", "#2B66A8", "#4657B5", "#6A4BB0",
         "#8E3F9C", "#A83B72",
     ].compactMap(RGB.init(hex:))
+}
+
+extension Character {
+    /// Whether the character is an emoji made of a digit, such as 1️⃣.
+    fileprivate var isKeycap: Bool {
+        isNumber && unicodeScalars.contains { $0.properties.isVariationSelector || $0.value == 0x20E3 }
+    }
 }

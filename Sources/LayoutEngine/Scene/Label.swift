@@ -1,4 +1,4 @@
-/// A bar with a name at the edge of a pane, as wide as the pane.
+/// A name at the edge of a pane: in a bar as wide as the pane, or in a pill as wide as the name.
 public struct Label: Hashable, Codable, Sendable {
     public enum Edge: String, Hashable, Codable, Sendable, CaseIterable {
         case top, bottom
@@ -10,20 +10,33 @@ public struct Label: Hashable, Codable, Sendable {
         case right
     }
 
+    public enum Style: String, Hashable, Codable, Sendable, CaseIterable {
+        case bar, pill
+    }
+
     public var text: String
     public var edge: Edge
     public var side: Side
-    /// Height of the letters in canvas pixels; the bar is twice as high.
+    /// Height of the letters in canvas pixels; the bar or pill is twice as high.
     public var size: Int
     public var colour: RGB
     public var background: RGB
     /// Opacity of the background alone.
     public var backgroundOpacity: UnitFraction
+    /// The form; `nil` means `bar`.
+    public var style: Style?
+    /// Whether a crossed-out microphone stands before the name; `nil` means no.
+    public var isMuted: Bool?
+    public var font: Font?
 
     public init(
         text: String, edge: Edge = .bottom, side: Side = .left, size: Int, colour: RGB = .white,
-        background: RGB = .black, backgroundOpacity: UnitFraction = UnitFraction(0.5)
+        background: RGB = .black, backgroundOpacity: UnitFraction = UnitFraction(0.5), style: Style? = nil,
+        isMuted: Bool? = nil, font: Font? = nil
     ) {
+        self.style = style
+        self.isMuted = isMuted
+        self.font = font
         self.text = text
         self.edge = edge
         self.side = side

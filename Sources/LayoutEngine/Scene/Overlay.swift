@@ -39,6 +39,19 @@ public struct Overlay: Hashable, Codable, Sendable {
     }
 }
 
+extension Overlay.Content {
+    /// The clock that the content shows, with its minutes east of UTC: one of its own, or the `{clock}` of a text.
+    public var clock: (format: Overlay.ClockFormat, utcOffset: Int)? {
+        switch self {
+        case .clock(let format, let utcOffset, _): (format, utcOffset)
+        case .text(let text, let style) where text.contains(Self.clockName): (.minutes, style.utcOffset ?? 0)
+        case .text, .image: nil
+        }
+    }
+
+    static let clockName = "{clock}"
+}
+
 /// The appearance of a text in a rectangle.
 public struct TextStyle: Hashable, Codable, Sendable {
     /// Height of the letters in canvas pixels.
@@ -50,11 +63,24 @@ public struct TextStyle: Hashable, Codable, Sendable {
     public var background: RGB?
     /// Opacity of the background alone.
     public var backgroundOpacity: UnitFraction
+    /// Radius of the background's corners in canvas pixels; `nil` for square ones.
+    public var radius: Int?
+    /// Family of the letters; `nil` for the usual one.
+    public var font: Font.Family?
+    /// Whether letters without a background have an outline, for any picture behind them; `nil` means yes.
+    public var hasOutline: Bool?
+    /// Minutes east of UTC of `{clock}` in a text (−840…840); `nil` means 0.
+    public var utcOffset: Int?
 
     public init(
         size: Int, colour: RGB = .white, isBold: Bool = false, align: Pane.Alignment = .centre, background: RGB? = nil,
-        backgroundOpacity: UnitFraction = .whole
+        backgroundOpacity: UnitFraction = .whole, radius: Int? = nil, font: Font.Family? = nil,
+        hasOutline: Bool? = nil, utcOffset: Int? = nil
     ) {
+        self.hasOutline = hasOutline
+        self.utcOffset = utcOffset
+        self.radius = radius
+        self.font = font
         self.size = size
         self.colour = colour
         self.isBold = isBold

@@ -21,6 +21,12 @@ public struct Pane: Hashable, Codable, Sendable {
     public var opacity: UnitFraction
     /// Border drawn over the picture's edge, inside the pane.
     public var border: Border?
+    /// Radius of the corners in canvas pixels: at most half of the pane's shorter side. `nil` for square corners.
+    public var radius: Int?
+    /// Shadow that the pane casts on what is behind it.
+    public var shadow: Shadow?
+    /// Border shown in place of `border` while the stream's participant speaks.
+    public var speaking: Border?
     /// Label drawn over the picture, inside the pane.
     public var label: Label?
     /// Whether the stream is shown. If false, the pane shows its `fallback`: the camera is off, or the user is absent.
@@ -48,8 +54,12 @@ public struct Pane: Hashable, Codable, Sendable {
         source: String, user: String, x: Int, y: Int, width: Int, height: Int, z: Int = 0, fit: Fit = .cover,
         align: Alignment = .centre, opacity: UnitFraction = .whole, border: Border? = nil, label: Label? = nil,
         isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil, matte: RGB? = nil,
-        cardAfter: Int? = nil, dropAfter: Int? = nil
+        cardAfter: Int? = nil, dropAfter: Int? = nil, radius: Int? = nil, shadow: Shadow? = nil,
+        speaking: Border? = nil
     ) {
+        self.radius = radius
+        self.shadow = shadow
+        self.speaking = speaking
         self.cardAfter = cardAfter
         self.dropAfter = dropAfter
         self.source = source
@@ -133,5 +143,16 @@ public struct Pane: Hashable, Codable, Sendable {
         case card
         /// Nothing: the pane shows its matte, or what is behind the pane.
         case nothing
+    }
+}
+
+extension Array<Pane> {
+    /// Whether a pane lies over part of one before it, so that its shadow falls on that pane and not only on the ground.
+    public func liesOverAnother(_ index: Int) -> Bool {
+        let pane = self[index]
+        return self[..<index].contains { other in
+            pane.x < other.x + other.width && other.x < pane.x + pane.width && pane.y < other.y + other.height
+                && other.y < pane.y + pane.height
+        }
     }
 }

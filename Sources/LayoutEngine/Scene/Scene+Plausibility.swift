@@ -2,7 +2,8 @@ extension Scene {
     /// Whether every number is in the range of a scene, so that it is safe to calculate with. Another process may have
     /// written anything.
     public var isPlausible: Bool {
-        canvas.isPlausible && panes.allSatisfy(\.isPlausible) && overlays.allSatisfy(\.isPlausible)
+        canvas.isPlausible && background?.isPlausible ?? true && panes.allSatisfy(\.isPlausible)
+            && overlays.allSatisfy(\.isPlausible)
             && sound.isPlausible && transition.isPlausible
     }
 }
@@ -10,9 +11,17 @@ extension Scene {
 extension SceneDifference {
     /// Whether every number is in the range of a scene, as in `Scene.isPlausible`.
     public var isPlausible: Bool {
-        canvas?.isPlausible ?? true && (added + changed).allSatisfy(\.isPlausible)
+        canvas?.isPlausible ?? true && isBackgroundPlausible && (added + changed).allSatisfy(\.isPlausible)
             && overlays?.allSatisfy(\.isPlausible) ?? true && sound?.isPlausible ?? true && transition.isPlausible
     }
+
+    private var isBackgroundPlausible: Bool {
+        if case .image(let backdrop)? = background { backdrop.isPlausible } else { true }
+    }
+}
+
+extension Scene.Backdrop {
+    fileprivate var isPlausible: Bool { 0...7680 ~= blur ?? 0 && 0...360 ~= gradient?.angle ?? 0 }
 }
 
 extension Canvas {
@@ -21,7 +30,9 @@ extension Canvas {
 
 extension Pane {
     fileprivate var isPlausible: Bool {
-        [x, y, width, height, border?.width ?? 0, label?.size ?? 0].allSatisfy(pixels.contains)
+        [x, y, width, height, border?.width ?? 0, speaking?.width ?? 0, label?.size ?? 0].allSatisfy(pixels.contains)
+            && 0...7680 ~= radius ?? 0 && 0...Shadow.mostBlur ~= shadow?.blur ?? 0
+            && 0...Shadow.mostBlur ~= shadow?.offset ?? 0
             && 0...3_600_000 ~= cardAfter ?? 0 && 0...3_600_000 ~= dropAfter ?? 0
     }
 }
@@ -31,11 +42,15 @@ extension Overlay {
         let isContentPlausible =
             switch content {
             case .image: true
-            case .text(_, let style): pixels ~= style.size
-            case .clock(_, let offset, let style): pixels ~= style.size && -840...840 ~= offset
+            case .text(_, let style): style.isPlausible
+            case .clock(_, let offset, let style): style.isPlausible && -840...840 ~= offset
             }
         return [x, y, width, height].allSatisfy(pixels.contains) && isContentPlausible
     }
+}
+
+extension TextStyle {
+    fileprivate var isPlausible: Bool { pixels ~= size && 0...7680 ~= radius ?? 0 && -840...840 ~= utcOffset ?? 0 }
 }
 
 extension SceneSound {

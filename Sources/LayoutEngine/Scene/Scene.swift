@@ -3,7 +3,7 @@
 /// The order from back to front is the canvas' colour, `background`, the panes, the overlays.
 public struct Scene: Hashable, Codable, Sendable {
     public var canvas: Canvas
-    /// Image that covers the canvas behind all panes.
+    /// Image or gradient that covers the canvas behind all panes.
     public var background: Backdrop?
     /// The panes from back to front: by `z`, then in the order in which places are assigned. A source has at most one.
     public var panes: [Pane]
@@ -26,15 +26,30 @@ public struct Scene: Hashable, Codable, Sendable {
         self.transition = transition
     }
 
-    /// An image that covers the canvas.
+    /// An image or a gradient that covers the canvas.
     public struct Backdrop: Hashable, Codable, Sendable {
-        /// The image's name, as in `Pane.Fallback.image`.
+        /// The image's name, as in `Pane.Fallback.image`. Empty for a gradient alone.
         public var image: String
         public var fit: Pane.Fit
+        /// Gradient on the canvas, behind the image; `nil` shows the canvas's colour there.
+        public var gradient: Gradient?
+        /// Radius in canvas pixels within which the image is blurred; `nil` shows it sharp.
+        public var blur: Int?
+        /// Share of black laid over the image; `nil` means none.
+        public var dim: UnitFraction?
 
-        public init(image: String, fit: Pane.Fit = .cover) {
+        public init(
+            image: String, fit: Pane.Fit = .cover, gradient: Gradient? = nil, blur: Int? = nil,
+            dim: UnitFraction? = nil
+        ) {
             self.image = image
             self.fit = fit
+            self.gradient = gradient
+            self.blur = blur
+            self.dim = dim
         }
+
+        /// Creates a backdrop without an image.
+        public init(_ gradient: Gradient) { self.init(image: "", gradient: gradient) }
     }
 }

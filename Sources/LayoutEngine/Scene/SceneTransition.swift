@@ -76,14 +76,17 @@ extension SceneTransition {
                 var shown = pane
                 shown.place(.between(pane.rectangle.shrunk, pane.rectangle, at: progress))
                 shown.opacity = .between(.zero, pane.opacity, at: progress)
-                shown.fitDecorations(border: pane.border)
+                shown.fitDecorations(border: pane.border, radius: pane.radius ?? 0)
                 result.append(shown)
             case .staying(let old, let new):
                 var shown = new
                 shown.place(.between(old.rectangle, new.rectangle, at: progress))
                 shown.opacity = .between(old.opacity, new.opacity, at: progress)
                 if isFirstHalf { shown.z = old.z }
-                shown.fitDecorations(border: .between(old.border, new.border, at: progress))
+                shown.shadow = .between(old.shadow, new.shadow, at: progress)
+                shown.fitDecorations(
+                    border: .between(old.border, new.border, at: progress),
+                    radius: UnitFraction.evenPixels(from: old.radius ?? 0, to: new.radius ?? 0, at: progress))
                 result.append(shown)
             }
         }
@@ -110,8 +113,11 @@ extension Pane {
     }
 
     /// Leaves out the decorations for which the pane has no room while it is small.
-    fileprivate mutating func fitDecorations(border: Border?) {
+    fileprivate mutating func fitDecorations(border: Border?, radius: Int) {
         self.border = border.flatMap { Border(width: $0.width, colour: $0.colour, in: rectangle) }
+        speaking = speaking.flatMap { Border(width: $0.width, colour: $0.colour, in: rectangle) }
+        let most = min(width, height) / 2
+        self.radius = radius > 0 ? min(radius, most) : nil
         if let label, !label.fits(in: rectangle) { self.label = nil }
     }
 }
@@ -122,6 +128,18 @@ extension Pane.Border {
         guard let colour = new?.colour ?? old?.colour else { return nil }
         let width = UnitFraction.evenPixels(from: old?.width ?? 0, to: new?.width ?? 0, at: progress)
         return Self(width: width, colour: colour)
+    }
+}
+
+extension Shadow {
+    /// Returns the shadow in between. A shadow that is missing on one side is invisible there.
+    fileprivate static func between(_ old: Self?, _ new: Self?, at progress: UnitFraction) -> Self? {
+        guard var shadow = new ?? old else { return nil }
+        let (before, after) = (old ?? shadow, new ?? shadow)
+        shadow.blur = UnitFraction.evenPixels(from: before.blur, to: after.blur, at: progress)
+        shadow.offset = UnitFraction.evenPixels(from: before.offset, to: after.offset, at: progress)
+        shadow.opacity = .between(old?.opacity ?? .zero, new?.opacity ?? .zero, at: progress)
+        return shadow
     }
 }
 

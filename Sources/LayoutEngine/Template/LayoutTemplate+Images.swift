@@ -22,7 +22,11 @@ extension LayoutTemplate {
 
     private mutating func replaceImages(_ resolve: (String) -> String?) {
         if let backdrop = canvas.backdrop {
-            canvas.backdrop = resolve(backdrop.image).map { Scene.Backdrop(image: $0, fit: backdrop.fit) }
+            canvas.backdrop = resolve(backdrop.image).map { image in
+                var backdrop = backdrop
+                backdrop.image = image
+                return backdrop
+            }
         }
         settings.replaceImages(resolve)
         for index in arrangements.indices {

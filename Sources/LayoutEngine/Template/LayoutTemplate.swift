@@ -15,11 +15,19 @@ public struct LayoutTemplate: Hashable, Sendable {
     /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here those have
     /// complete settings.
     public var settings: ArrangementSettings
+    /// The values that an operator may change, in the order of the file; `applying(_:)` changes them.
+    public internal(set) var parameters: [LayoutParameter]
+    /// The values of the parameters, by their names.
+    public internal(set) var values: [String: LayoutParameter.Value] = [:]
+    /// The file, of a template with parameters.
+    var source: [UInt8]?
 
     public init(
         name: String, summary: String? = nil, canvas: CanvasOverride = CanvasOverride(),
-        arrangements: [Arrangement], settings: ArrangementSettings = ArrangementSettings()
+        arrangements: [Arrangement], settings: ArrangementSettings = ArrangementSettings(),
+        parameters: [LayoutParameter] = []
     ) {
+        self.parameters = parameters
         self.name = name
         self.summary = summary
         self.canvas = canvas
@@ -41,17 +49,34 @@ public struct CanvasOverride: Hashable, Sendable {
     public var height: Int?
     public var fps: Int?
     public var background: RGB?
-    /// Image that covers the canvas behind all panes.
+    /// Gradient that covers the canvas behind the image and all panes.
+    public var gradient: Gradient?
+    /// Image that covers the canvas behind all panes; its own `blur` is not used.
     public var backdrop: Scene.Backdrop?
+    /// Radius within which the image is blurred, as a share of the canvas' shorter side, 0…0.1; `nil` shows it sharp.
+    public var blur: UnitFraction?
 
     public init(
         width: Int? = nil, height: Int? = nil, fps: Int? = nil, background: RGB? = nil,
-        backdrop: Scene.Backdrop? = nil
+        backdrop: Scene.Backdrop? = nil, gradient: Gradient? = nil, blur: UnitFraction? = nil
     ) {
+        self.blur = blur
+        self.gradient = gradient
         self.width = width
         self.height = height
         self.fps = fps
         self.background = background
         self.backdrop = backdrop
+    }
+
+    /// Returns the picture behind all panes: the image over the gradient, one of the two, or none.
+    func ground(on canvas: Canvas) -> Scene.Backdrop? {
+        var ground = backdrop
+        if let gradient {
+            ground = ground ?? Scene.Backdrop(gradient)
+            ground?.gradient = gradient
+        }
+        if let blur { ground?.blur = blur.pixels(of: min(canvas.width, canvas.height)) }
+        return ground
     }
 }

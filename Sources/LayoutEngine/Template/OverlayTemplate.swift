@@ -42,11 +42,24 @@ public struct OverlayTemplate: Hashable, Sendable {
         public var background: RGB?
         /// Opacity of the background alone.
         public var backgroundOpacity: UnitFraction
+        /// Radius of the background's corners as a share of the canvas' shorter side, 0…0.25.
+        public var radius: UnitFraction
+        public var font: Font.Family
+        /// Whether letters without a background have an outline.
+        public var hasOutline: Bool
+        /// Minutes east of UTC of `{clock}` in a text, −840…840.
+        public var utcOffset: Int
 
         public init(
             size: UnitFraction = UnitFraction(0.03), colour: RGB = .white, isBold: Bool = false,
-            align: Pane.Alignment = .centre, background: RGB? = nil, backgroundOpacity: UnitFraction = UnitFraction(0.5)
+            align: Pane.Alignment = .centre, background: RGB? = nil,
+            backgroundOpacity: UnitFraction = UnitFraction(0.5),
+            radius: UnitFraction = .zero, font: Font.Family = .sans, hasOutline: Bool = true, utcOffset: Int = 0
         ) {
+            self.hasOutline = hasOutline
+            self.utcOffset = utcOffset
+            self.radius = radius
+            self.font = font
             self.size = size
             self.colour = colour
             self.isBold = isBold

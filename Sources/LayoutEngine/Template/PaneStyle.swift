@@ -6,11 +6,24 @@ public struct PaneStyle: Hashable, Sendable {
     public var border: BorderStyle?
     public var label: LabelStyle?
     public var fallback: Fallbacks
+    /// Radius of the corners as a share of the canvas' shorter side, 0…0.25.
+    public var radius: UnitFraction
+    public var shadow: ShadowStyle?
+    /// Border of a participant who speaks.
+    public var speaking: BorderStyle?
+    /// Look of cards.
+    public var card: Card.Style
 
     public init(
         fit: Pane.Fit = .cover, align: Pane.Alignment = .centre, opacity: UnitFraction = .whole,
-        border: BorderStyle? = nil, label: LabelStyle? = nil, fallback: Fallbacks = Fallbacks()
+        border: BorderStyle? = nil, label: LabelStyle? = nil, fallback: Fallbacks = Fallbacks(),
+        radius: UnitFraction = .zero, shadow: ShadowStyle? = nil, speaking: BorderStyle? = nil,
+        card: Card.Style = .flat
     ) {
+        self.radius = radius
+        self.shadow = shadow
+        self.speaking = speaking
+        self.card = card
         self.fit = fit
         self.align = align
         self.opacity = opacity
@@ -30,7 +43,27 @@ public struct PaneStyle: Hashable, Sendable {
         }
     }
 
-    /// The appearance of the bar with a participant's name. Panes too small for it have none, and neither do cards,
+    /// The appearance of a pane's shadow.
+    public struct ShadowStyle: Hashable, Sendable {
+        /// Width of the soft edge as a share of the canvas' shorter side, 0…0.1.
+        public var blur: UnitFraction
+        /// Distance by which the shadow lies lower than the pane, as a share of the canvas' shorter side, 0…0.05.
+        public var offset: UnitFraction
+        public var colour: RGB
+        public var opacity: UnitFraction
+
+        public init(
+            blur: UnitFraction = UnitFraction(0.03), offset: UnitFraction = UnitFraction(0.008), colour: RGB = .black,
+            opacity: UnitFraction = UnitFraction(0.45)
+        ) {
+            self.blur = blur
+            self.offset = offset
+            self.colour = colour
+            self.opacity = opacity
+        }
+    }
+
+    /// The appearance of the bar or pill with a participant's name. Panes too small for it have none, and neither do cards,
     /// which show the name themselves.
     public struct LabelStyle: Hashable, Sendable {
         public var edge: Label.Edge
@@ -41,12 +74,20 @@ public struct PaneStyle: Hashable, Sendable {
         public var background: RGB
         /// Opacity of the background alone.
         public var backgroundOpacity: UnitFraction
+        public var style: Label.Style
+        /// Whether a crossed-out microphone marks participants without sound.
+        public var marksMuted: Bool
+        public var font: Font
 
         public init(
             edge: Label.Edge = .bottom, side: Label.Side = .left,
             size: UnitFraction = UnitFraction(0.03), colour: RGB = .white, background: RGB = .black,
-            backgroundOpacity: UnitFraction = UnitFraction(0.5)
+            backgroundOpacity: UnitFraction = UnitFraction(0.5), style: Label.Style = .bar, marksMuted: Bool = false,
+            font: Font = Font()
         ) {
+            self.style = style
+            self.marksMuted = marksMuted
+            self.font = font
             self.edge = edge
             self.side = side
             self.size = size

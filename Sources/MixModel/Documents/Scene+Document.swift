@@ -45,6 +45,9 @@ extension Pane: DocumentWritable {
             pane.field("dropAfter", ifPresent: dropAfter)
             try pane.field("card", card)
             pane.field("matte", ifPresent: matte?.description)
+            pane.field("radius", ifPresent: radius)
+            try pane.field("shadow", encoding: shadow)
+            try pane.field("speaking", encoding: speaking)
         }
     }
 }
@@ -59,6 +62,9 @@ extension Label: DocumentWritable {
             label.field("colour", colour.description)
             label.field("background", background.description)
             try label.field("backgroundOpacity", backgroundOpacity.value)
+            label.field("style", ifPresent: style?.rawValue)
+            label.field("isMuted", ifPresent: isMuted)
+            try label.field("font", encoding: font)
         }
     }
 }
@@ -82,6 +88,7 @@ extension Card: DocumentWritable {
             card.field("name", name)
             card.field("initials", initials)
             card.field("colour", colour.description)
+            card.field("style", ifPresent: style?.rawValue)
         }
     }
 }

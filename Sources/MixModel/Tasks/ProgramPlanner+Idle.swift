@@ -43,6 +43,10 @@ extension Scene {
         var slate = self
         slate.panes.removeAll { $0.source == SourceID.idle.rawValue }
         slate.sound.levels.removeAll { $0.source == SourceID.idle.rawValue }
+        if !panes.isEmpty, slate.panes.isEmpty, slate.overlays.isEmpty {
+            let empty = LayoutEngine.slate(canvas: canvas)
+            (slate.background, slate.overlays) = (empty.background, empty.overlays)
+        }
         return slate
     }
 }

@@ -162,7 +162,10 @@ public enum ProgramPlanner {
             },
             host: host ?? lastHost,
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)
-        guard let followed else { return program }
+        guard let followed else {
+            if !isAudioOnly { program.scene = LayoutEngine.slate(context.template, canvas: chosen) }
+            return program
+        }
         program.scene = LayoutEngine.plan(
             context.template,
             participants: shown.map { LayoutParticipant($0, host: host, pictureSize: context.pictureSizes[$0.id]) },

@@ -64,7 +64,6 @@ struct RepeatedSlate {
 extension Scene {
     /// Whether nothing moves in the picture.
     var isStill: Bool {
-        panes.isEmpty
-            && overlays.allSatisfy { overlay in if case .clock = overlay.content { false } else { true } }
+        panes.isEmpty && overlays.allSatisfy { $0.content.clock == nil }
     }
 }

@@ -20,8 +20,8 @@ extension Scene {
         (pane.x, pane.y, pane.width, pane.height) = (0, 0, canvas.width, canvas.height)
         pane.fit = .cover
         pane.opacity = .whole
-        pane.border = nil
-        pane.label = nil
+        (pane.border, pane.speaking, pane.label) = (nil, nil, nil)
+        (pane.radius, pane.shadow) = (nil, nil)
         return Scene(canvas: canvas, background: background, panes: [pane], sound: sound)
     }
 }

@@ -9,14 +9,20 @@ import Testing
 /// Documents of tasks, with their plans and scenes, and what relays are told.
 @Suite struct ProgramDocumentTests {
     private let scene: Scene = {
-        let label = Label(text: "Böb \"B\"", edge: .top, side: .right, size: 24, backgroundOpacity: UnitFraction(0.3))
+        let label = Label(
+            text: "Böb \"B\"", edge: .top, side: .right, size: 24, backgroundOpacity: UnitFraction(0.3), style: .pill,
+            isMuted: true, font: Font(.notoSans, isBold: true))
         let pane = Pane(
             source: "böb/camera", user: "böb", x: 2, y: 4, width: 320, height: 240, z: -1, fit: .contain,
             align: .bottomRight, opacity: UnitFraction(1.0 / 3), border: .init(width: 2, colour: .white), label: label,
-            isLive: false, fallback: .image("a/\"b\".png"), card: Card(name: "Böb", user: "böb"),
-            matte: RGB(red: 1, green: 0xAB, blue: 255), cardAfter: 3500, dropAfter: 12_000)
+            isLive: false, fallback: .image("a/\"b\".png"), card: Card(name: "Böb", user: "böb", style: .gradient),
+            matte: RGB(red: 1, green: 0xAB, blue: 255), cardAfter: 3500, dropAfter: 12_000, radius: 12,
+            shadow: Shadow(blur: 8, offset: 2), speaking: .init(width: 4, colour: .black))
         return Scene(
-            canvas: Canvas(width: 720, height: 1280, fps: 20, background: .white), background: .init(image: "b.png"),
+            canvas: Canvas(width: 720, height: 1280, fps: 20, background: .white),
+            background: .init(
+                image: "b.png", gradient: Gradient(from: .white, to: .black, angle: 45), blur: 4, dim: UnitFraction(0.5)
+            ),
             panes: [pane, Pane(source: "a/camera", user: "a", x: 0, y: 0, width: 2, height: 2)],
             overlays: [Overlay(id: "o", x: 0, y: 0, width: 2, height: 2, content: .image("o.png", align: .top))],
             sound: SceneSound(levels: [.init(source: "a/camera", gain: 50)], loudest: 3),

@@ -1,0 +1,12 @@
+extension Font.Family {
+    /// The names that the font library looks for, most wanted first.
+    var names: String {
+        switch self {
+        case .sans: SVG.fontFamily
+        case .serif: "DejaVu Serif,serif"
+        case .mono: "DejaVu Sans Mono,monospace"
+        case .condensed: "DejaVu Sans Condensed,\(SVG.fontFamily)"
+        default: "\(rawValue),\(SVG.fontFamily)"
+        }
+    }
+}

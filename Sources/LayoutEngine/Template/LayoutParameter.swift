@@ -1,0 +1,104 @@
+/// A value that an operator may change without editing the file, as a layout declares it under `params`.
+public struct LayoutParameter: Hashable, Sendable {
+    /// Name in the file and in requests: a letter, then letters, digits, `_` and `-`, at most 40 bytes.
+    public var name: String
+    public var kind: Kind
+    /// Value until another one is set.
+    public var standard: Value
+
+    public init(name: String, kind: Kind, standard: Value) {
+        self.name = name
+        self.kind = kind
+        self.standard = standard
+    }
+
+    public enum Kind: Hashable, Sendable {
+        /// A text of at most so many bytes, 1…256.
+        case text(most: Int)
+        case number(ClosedRange<Double>)
+        case colour
+        /// An image, named as everywhere in a layout.
+        case image
+        /// Whether something is shown.
+        case visible
+
+        /// The word in files.
+        public var word: String {
+            switch self {
+            case .text: "text"
+            case .number: "number"
+            case .colour: "color"
+            case .image: "image"
+            case .visible: "visible"
+            }
+        }
+
+        static let words = ["text", "number", "color", "image", "visible"]
+
+        /// The values allowed, for messages.
+        public var expected: String {
+            switch self {
+            case .text(let most): "a text of at most \(most) bytes"
+            case .number(let range):
+                "a number from \(Value.text(of: range.lowerBound)) to \(Value.text(of: range.upperBound))"
+            case .colour: "a colour like \"#1A2B3C\""
+            case .image: "an http or https URL, or a path inside the layouts directory such as \"images/logo.png\""
+            case .visible: "true or false"
+            }
+        }
+    }
+
+    /// A value as JSON has it: a text is also a colour or an image, by the kind of the parameter that it is for.
+    public enum Value: Hashable, Sendable {
+        case text(String)
+        case number(Double)
+        case flag(Bool)
+
+        static func text(of number: Double) -> String {
+            abs(number) < 1e15 && number == number.rounded() ? "\(Int(number))" : "\(number)"
+        }
+
+        /// The value inside a text.
+        public var description: String {
+            switch self {
+            case .text(let text): text
+            case .number(let number): Self.text(of: number)
+            case .flag(let flag): "\(flag)"
+            }
+        }
+    }
+
+    /// Whether the parameter may have the value.
+    public func allows(_ value: Value) -> Bool {
+        switch (kind, value) {
+        case (.text(let most), .text(let text)): text.utf8.count <= most
+        case (.number(let range), .number(let number)): range.contains(number)
+        case (.colour, .text(let text)): RGB(hex: text) != nil
+        case (.image, .text(let text)): ImageReference.isValid(text)
+        case (.visible, .flag): true
+        default: false
+        }
+    }
+}
+
+extension LayoutParameter.Value: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .text(let text): try container.encode(text)
+        case .number(let number): try container.encode(number)
+        case .flag(let flag): try container.encode(flag)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/// Facts of a program that texts of layouts show.
+public struct LayoutValues: Hashable, Codable, Sendable {
+    /// Number of viewers, for `{viewers}`; `nil` while it is unknown.
+    public var viewers: Int?
+    /// Number of likes, for `{likes}`; `nil` while it is unknown.
+    public var likes: Int?
+    /// The comment that is shown, for `{comment}`; `nil` for none.
+    public var comment: String?
+
+    public init(viewers: Int? = nil, likes: Int? = nil, comment: String? = nil) {
+        self.viewers = viewers
+        self.likes = likes
+        self.comment = comment
+    }
+
+    /// The longest text that values are inserted into, in bytes.
+    static let longestText = 512
+    /// The names that texts may always refer to.
+    static let builtIn = ["viewers", "likes", "comment", "host", "guest", "people", "clock"]
+
+    /// Formats a count in at most five characters: `950`, `12.3K`, `4.1M`.
+    static func short(_ count: Int) -> String {
+        let count = max(count, 0)
+        for (unit, name) in [(1_000_000_000, "B"), (1_000_000, "M"), (1000, "K")]
+        where count >= unit * (unit == 1000 ? 10 : 1) {
+            let tenths = count / (unit / 10)
+            return tenths >= 1000 || tenths % 10 == 0 ? "\(tenths / 10)\(name)" : "\(tenths / 10).\(tenths % 10)\(name)"
+        }
+        return "\(count)"
+    }
+}
+
+/// The words that stand for `{name}` in texts.
+struct TextValues {
+    private var words: [String: String] = [:]
+
+    init(_ values: LayoutValues, of template: LayoutTemplate, people: [LayoutParticipant], names: [String: String]) {
+        for parameter in template.parameters {
+            words[parameter.name] = (template.values[parameter.name] ?? parameter.standard).description
+        }
+        func name(_ role: LayoutParticipant.Role) -> String {
+            people.first { $0.role == role }.map { $0.name ?? names[$0.user] ?? $0.user } ?? ""
+        }
+        for (key, word) in [
+            ("viewers", values.viewers.map(LayoutValues.short) ?? "–"),
+            ("likes", values.likes.map(LayoutValues.short) ?? "–"),
+            ("comment", values.comment ?? ""), ("host", name(.host)), ("guest", name(.guest)),
+            ("people", "\(people.count)"),
+        ] where words[key] == nil { words[key] = word }
+    }
+
+    /// Returns the text with its values, cut to a length that can be drawn. What has no value stays as it is.
+    func filling(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
+        var result = ""
+        for part in TextPart.parts(of: text) {
+            switch part {
+            case .plain(let text): result += text
+            case .name(let name): result += words[name] ?? "{\(name)}"
+            }
+            guard result.utf8.count < LayoutValues.longestText else { break }
+        }
+        var bytes = result.utf8.prefix(LayoutValues.longestText)
+        while String(Substring(bytes)).utf8.count != bytes.count { bytes = bytes.dropLast() }
+        return String(Substring(bytes))
+    }
+}
+
+/// A piece of a text in which names in braces stand for values.
+enum TextPart: Hashable {
+    case plain(String)
+    case name(String)
+
+    static func parts(of text: String) -> [TextPart] {
+        var parts: [TextPart] = []
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            let name = rest[rest.index(after: open)..<close]
+            guard isName(name) else {
+                parts.append(.plain(String(rest[...open])))
+                rest = rest[rest.index(after: open)...]
+                continue
+            }
+            parts += [.plain(String(rest[..<open])), .name(String(name))]
+            rest = rest[rest.index(after: close)...]
+        }
+        return parts + [.plain(String(rest))]
+    }
+
+    /// Whether a text can be the name of a parameter.
+    static func isName(_ text: some StringProtocol) -> Bool {
+        guard 1...40 ~= text.utf8.count, let first = text.utf8.first else { return false }
+        func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 }
+        return isLetter(first)
+            && text.utf8.allSatisfy { byte in
+                isLetter(byte) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || byte == UInt8(ascii: "_")
+                    || byte == UInt8(ascii: "-")
+            }
+    }
+}
