@@ -89,6 +89,14 @@ static const unsigned char publish_whip_script[] = {
 #embed "../../pages/assets/publish-whip.js"
 };
 
+static const unsigned char chat_script[] = {
+#embed "../../pages/assets/chat.js"
+};
+
+static const unsigned char chat_style[] = {
+#embed "../../pages/assets/chat.css"
+};
+
 #define FILE_AT(path, bytes) {path, bytes, sizeof bytes}
 
 static const struct embedded_file files[] = {
@@ -108,6 +116,8 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/assets/watch-names.js", watch_names_script),
     FILE_AT("pages/assets/watch.js", watch_script),
     FILE_AT("pages/assets/watch.css", watch_style),
+    FILE_AT("pages/assets/chat.js", chat_script),
+    FILE_AT("pages/assets/chat.css", chat_style),
     FILE_AT("pages/assets/publish.js", publish_script),
     FILE_AT("pages/assets/publish.css", publish_style),
     FILE_AT("pages/assets/publish-devices.js", publish_devices_script),

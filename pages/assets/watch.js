@@ -1,7 +1,9 @@
 // The page /watch/{room}, and /embed/{room} for frames of other sites.
 //
 // The query goes on to the program (`?auth_key=…`, `?task=…`). Behind # stand `webrtc` (plays over WHEP), `user=…` (this participant
-// alone, over WHEP) and `figures` (tells the console once a second what was shown).
+// alone, over WHEP), `figures` (tells the console once a second what was shown), and for comments `as=…`, `name=…` (who writes),
+// `post_key=…` and `stream_key=…` (the `auth_key` of the URLs that the app has signed).
+import "./chat.js";
 import "./player.js";
 import { Names, listed } from "./watch-names.js";
 
@@ -62,6 +64,23 @@ player.video.addEventListener("volumechange", () => storage.set("volume", String
 at("back")?.addEventListener("click", () => { location.hash = ""; });
 addEventListener("hashchange", tune);
 
+/** Shows the room's comments and hearts, unless they are off or not for this visitor. */
+async function addChat() {
+  const place = at("beside"), given = words(), key = given.get("stream_key");
+  if (!place) return;
+  if (!key) {
+    const answer = await fetch(`/v1/rooms/${encodeURIComponent(room)}/messages`, { cache: "no-store" }).catch(() => null);
+    // A room that is yet to come has its channel then.
+    const isAwaited = answer?.status === 404 && (await answer.json()).type?.endsWith(":room-not-found");
+    if (!answer?.ok && !isAwaited) return;
+  }
+  const chat = document.createElement("room-chat");
+  const attributes = { room, user: given.get("as"), name: given.get("name"),
+    "post-key": given.get("post_key"), "stream-key": key };
+  for (const [name, value] of Object.entries(attributes)) if (value) chat.setAttribute(name, value);
+  place.append(chat);
+}
+
 /** Shows how many watch. */
 async function count() {
   if (document.hidden || !at("viewers")) return;
@@ -70,6 +89,7 @@ async function count() {
   at("viewers").hidden = !viewers;
   at("viewers").textContent = `${viewers.toLocaleString()} watching`;
 }
+addChat();
 setInterval(count, COUNTING);
 player.video.addEventListener("playing", () => setTimeout(count, 1000));
 

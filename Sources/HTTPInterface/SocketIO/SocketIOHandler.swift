@@ -18,13 +18,15 @@ package protocol SocketIOHandler: Sendable {
     func received(_ event: SocketIOEvent, from socket: SocketIOSocket) async -> SocketIOReply
 
     /// Takes the end of a client that was connected. It is in no room any more.
-    func disconnected(_ socket: SocketIOSocket) async
+    ///
+    /// - Parameter end: Why its connection is over; `nil` if it has only left the namespace.
+    func disconnected(_ socket: SocketIOSocket, by end: EngineSession.End?) async
 }
 
 extension SocketIOHandler {
     package var namespaces: Set<String> { [SocketIOPacket.mainNamespace] }
     package func connected(_ socket: SocketIOSocket, auth: JSONValue?) async {}
-    package func disconnected(_ socket: SocketIOSocket) async {}
+    package func disconnected(_ socket: SocketIOSocket, by end: EngineSession.End?) async {}
 }
 
 /// A refusal of a client that wants to connect to a namespace.

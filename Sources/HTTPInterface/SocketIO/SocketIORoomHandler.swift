@@ -67,9 +67,11 @@ package final class SocketIORoomHandler: SocketIOHandler {
         }
     }
 
-    package func disconnected(_ socket: SocketIOSocket) async {
+    package func disconnected(_ socket: SocketIOSocket, by end: EngineSession.End?) async {
         guard let client = clients.withLock({ $0.removeValue(forKey: socket.id) }) else { return }
         for (room, viewer) in client.viewers { await channels.leave(room, viewer) }
+        // Rooms outlive a restart of the service: those who opened them come back.
+        guard end != .serviceClosed else { return }
         for room in client.opened { try? await close(room, sender(client, socket), socket) }
     }
 

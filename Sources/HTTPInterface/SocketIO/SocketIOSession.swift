@@ -18,13 +18,13 @@ final class SocketIOSession: Sendable {
     }
 
     /// What is left to be done, in order.
-    private enum Work {
+    enum Work {
         case begin
         case message(EngineIOMessage)
         case ended
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var engine: EngineSession
         var connection: SocketIOConnection
         /// Clients by namespace.
@@ -41,6 +41,8 @@ final class SocketIOSession: Sendable {
         var isBusy = false
         /// Time at which the server looks after the connection.
         var visitAt = Int64.max
+        /// Why it is over.
+        var end: EngineSession.End?
 
         /// Returns what packets of Socket.IO are for Engine.IO.
         mutating func send(_ actions: [SocketIOConnection.Action]) -> [EngineSession.Action] {
@@ -61,13 +63,11 @@ final class SocketIOSession: Sendable {
     let address: String
     let version: EngineIOVersion
     let isTextOnly: Bool
-    private let server: SocketIOServer
-    private let state: Mutex<State>
+    let server: SocketIOServer
+    let state: Mutex<State>
 
     /// Number of the WebSocket with which a connection begins.
     static let firstSocket = 0
-    /// Maximum number and size of messages that wait for their turn.
-    private static let mostWork = (count: 2000, bytes: 4 << 20)
 
     /// - Parameter socket: WebSocket of the handshake; `nil` = polling.
     init(
@@ -270,9 +270,10 @@ final class SocketIOSession: Sendable {
             let reply = await server.handler.received(event, from: client)
             change { $0.send($0.connection.acknowledge(event, in: namespace, reply)) }
         case .left(let namespace):
-            guard let client = state.withLock({ $0.clients.removeValue(forKey: namespace) }) else { return }
-            server.rooms.leaveAll(client)
-            await server.handler.disconnected(client)
+            let (gone, end) = state.withLock { ($0.clients.removeValue(forKey: namespace), $0.end) }
+            guard let gone else { return }
+            server.rooms.leaveAll(gone)
+            await server.handler.disconnected(gone, by: end)
         case .close: change { $0.engine.end(.protocolError) }
         }
     }
@@ -290,74 +291,6 @@ final class SocketIOSession: Sendable {
         } catch {
             server.refused("namespace")
             change { $0.send($0.connection.refuse(namespace, message: error.message, data: error.data)) }
-        }
-    }
-
-    // MARK: Actions of Engine.IO
-
-    private func change(_ body: (inout State) -> [EngineSession.Action]) {
-        state.withLock { perform(body(&$0), &$0) }
-        schedule()
-    }
-
-    /// Has the server look after the connection in time.
-    private func schedule() {
-        let time = state.withLock { state -> Int64? in
-            let times = [state.engine.deadline, state.engine.isOver ? nil : state.connection.deadline]
-            guard let time = times.compactMap({ $0 }).min(), time < state.visitAt else { return nil }
-            state.visitAt = time
-            return time
-        }
-        if let time { server.visit(self, at: time) }
-    }
-
-    /// Nothing here waits or calls back: sockets and continuations only take note.
-    private func perform(_ actions: [EngineSession.Action], _ state: inout State) {
-        for action in actions {
-            switch action {
-            case .answer(let number, let packets):
-                server.sent(packets.count)
-                answer(number, .packets(packets), &state)
-            case .accept(let number): answer(number, .accepted, &state)
-            case .refuse(let number, let error): answer(number, .refused(error), &state)
-            case .write(let number, let packets):
-                server.sent(packets.count)
-                if let socket = state.sockets[number] { for packet in packets { write(packet, to: socket) } }
-            case .shut(let number): state.sockets.removeValue(forKey: number)?.close(.normal())
-            case .deliver(let message):
-                state.work.append(.message(message))
-                state.workBytes += message.size
-                if state.work.count > Self.mostWork.count || state.workBytes > Self.mostWork.bytes {
-                    perform(state.engine.end(.overflow), &state)
-                }
-            case .end(let reason):
-                state.work.append(.ended)
-                server.remove(self, reason)
-            }
-        }
-    }
-
-    private func answer(_ number: Int, _ answer: Answer, _ state: inout State) {
-        if let poll = state.polls.removeValue(forKey: number) {
-            poll.resume(returning: answer)
-        } else {
-            state.answers[number] = answer
-        }
-    }
-
-    private func write(_ packet: EngineIOPacket, to socket: WebSocket) {
-        switch packet.frame(version, isTextOnly: isTextOnly) {
-        case .text(let text): socket.send(text)
-        case .binary(let bytes): socket.send(ByteBuffer(bytes: bytes), isText: false)
-        }
-    }
-}
-
-extension EngineIOMessage {
-    fileprivate var size: Int {
-        switch self {
-        case .text(let text): text.utf8.count + 64
-        case .binary(let bytes): bytes.count + 64
         }
     }
 }

@@ -119,10 +119,24 @@ public enum EngineIOPayload {
         }
         if !isTextOnly, packets.contains(where: { $0.data == nil }) { return (encodeBinary(packets), true) }
         for packet in packets {
-            let text = packet.text(version)
-            bytes += "\(text.utf16.count):\(text)".utf8
+            let text = escaped(packet.text(version))
+            bytes += "\(text.utf8.count):\(text)".utf8
         }
         return (bytes, false)
+    }
+
+    /// Returns the text with every character beyond ASCII as JSON writes it (RFC 8259 §7): JSON's strings are the only place
+    /// where a packet of Socket.IO has any. Clients count UTF-16 units, characters or code points, which are then the same.
+    private static func escaped(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 >= 0x80 }) else { return text }
+        return text.utf16.reduce(into: "") { escaped, unit in
+            if unit < 0x80, let scalar = Unicode.Scalar(unit) {
+                escaped.unicodeScalars.append(scalar)
+            } else {
+                let digits = String(unit, radix: 16)
+                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
     }
 
     private static func encodeBinary(_ packets: [EngineIOPacket]) -> [UInt8] {

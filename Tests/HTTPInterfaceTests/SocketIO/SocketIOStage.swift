@@ -52,7 +52,7 @@ struct SocketIOStage: Sendable {
             return SocketIOReply()
         }
 
-        func disconnected(_ socket: SocketIOSocket) async { note("disconnected") }
+        func disconnected(_ socket: SocketIOSocket, by end: EngineSession.End?) async { note("disconnected") }
     }
 
     let port: Int
