@@ -97,6 +97,126 @@ static const unsigned char chat_style[] = {
 #embed "../../pages/assets/chat.css"
 };
 
+static const unsigned char console_page[] = {
+#embed "../../pages/console.html"
+};
+
+static const unsigned char layout_schema[] = {
+#embed "../../layouts/layout.schema.json"
+};
+
+static const unsigned char console_api_script[] = {
+#embed "../../pages/assets/console-api.js"
+};
+
+static const unsigned char console_diff_script[] = {
+#embed "../../pages/assets/console-diff.js"
+};
+
+static const unsigned char console_dom_script[] = {
+#embed "../../pages/assets/console-dom.js"
+};
+
+static const unsigned char console_editor_style[] = {
+#embed "../../pages/assets/console-editor.css"
+};
+
+static const unsigned char console_feed_script[] = {
+#embed "../../pages/assets/console-feed.js"
+};
+
+static const unsigned char console_history_script[] = {
+#embed "../../pages/assets/console-history.js"
+};
+
+static const unsigned char console_json_script[] = {
+#embed "../../pages/assets/console-json.js"
+};
+
+static const unsigned char console_layout_editor_script[] = {
+#embed "../../pages/assets/console-layout-editor.js"
+};
+
+static const unsigned char console_layout_preview_script[] = {
+#embed "../../pages/assets/console-layout-preview.js"
+};
+
+static const unsigned char console_layout_versions_script[] = {
+#embed "../../pages/assets/console-layout-versions.js"
+};
+
+static const unsigned char console_layouts_script[] = {
+#embed "../../pages/assets/console-layouts.js"
+};
+
+static const unsigned char console_panes_script[] = {
+#embed "../../pages/assets/console-panes.js"
+};
+
+static const unsigned char console_parts_style[] = {
+#embed "../../pages/assets/console-parts.css"
+};
+
+static const unsigned char console_room_files_script[] = {
+#embed "../../pages/assets/console-room-files.js"
+};
+
+static const unsigned char console_room_outputs_script[] = {
+#embed "../../pages/assets/console-room-outputs.js"
+};
+
+static const unsigned char console_room_people_script[] = {
+#embed "../../pages/assets/console-room-people.js"
+};
+
+static const unsigned char console_room_settings_script[] = {
+#embed "../../pages/assets/console-room-settings.js"
+};
+
+static const unsigned char console_room_script[] = {
+#embed "../../pages/assets/console-room.js"
+};
+
+static const unsigned char console_rooms_script[] = {
+#embed "../../pages/assets/console-rooms.js"
+};
+
+static const unsigned char console_schema_script[] = {
+#embed "../../pages/assets/console-schema.js"
+};
+
+static const unsigned char console_service_script[] = {
+#embed "../../pages/assets/console-service.js"
+};
+
+static const unsigned char console_text_script[] = {
+#embed "../../pages/assets/console-text.js"
+};
+
+static const unsigned char console_ui_script[] = {
+#embed "../../pages/assets/console-ui.js"
+};
+
+static const unsigned char console_webhook_script[] = {
+#embed "../../pages/assets/console-webhook.js"
+};
+
+static const unsigned char console_webhooks_script[] = {
+#embed "../../pages/assets/console-webhooks.js"
+};
+
+static const unsigned char console_words_script[] = {
+#embed "../../pages/assets/console-words.js"
+};
+
+static const unsigned char console_style[] = {
+#embed "../../pages/assets/console.css"
+};
+
+static const unsigned char console_script[] = {
+#embed "../../pages/assets/console.js"
+};
+
 #define FILE_AT(path, bytes) {path, bytes, sizeof bytes}
 
 static const struct embedded_file files[] = {
@@ -104,6 +224,36 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/publish.html", publish_page),
     FILE_AT("pages/watch.html", watch_page),
     FILE_AT("pages/embed.html", embed_page),
+    FILE_AT("pages/console.html", console_page),
+    FILE_AT("layouts/layout.schema.json", layout_schema),
+    FILE_AT("pages/assets/console-api.js", console_api_script),
+    FILE_AT("pages/assets/console-diff.js", console_diff_script),
+    FILE_AT("pages/assets/console-dom.js", console_dom_script),
+    FILE_AT("pages/assets/console-editor.css", console_editor_style),
+    FILE_AT("pages/assets/console-feed.js", console_feed_script),
+    FILE_AT("pages/assets/console-history.js", console_history_script),
+    FILE_AT("pages/assets/console-json.js", console_json_script),
+    FILE_AT("pages/assets/console-layout-editor.js", console_layout_editor_script),
+    FILE_AT("pages/assets/console-layout-preview.js", console_layout_preview_script),
+    FILE_AT("pages/assets/console-layout-versions.js", console_layout_versions_script),
+    FILE_AT("pages/assets/console-layouts.js", console_layouts_script),
+    FILE_AT("pages/assets/console-panes.js", console_panes_script),
+    FILE_AT("pages/assets/console-parts.css", console_parts_style),
+    FILE_AT("pages/assets/console-room-files.js", console_room_files_script),
+    FILE_AT("pages/assets/console-room-outputs.js", console_room_outputs_script),
+    FILE_AT("pages/assets/console-room-people.js", console_room_people_script),
+    FILE_AT("pages/assets/console-room-settings.js", console_room_settings_script),
+    FILE_AT("pages/assets/console-room.js", console_room_script),
+    FILE_AT("pages/assets/console-rooms.js", console_rooms_script),
+    FILE_AT("pages/assets/console-schema.js", console_schema_script),
+    FILE_AT("pages/assets/console-service.js", console_service_script),
+    FILE_AT("pages/assets/console-text.js", console_text_script),
+    FILE_AT("pages/assets/console-ui.js", console_ui_script),
+    FILE_AT("pages/assets/console-webhook.js", console_webhook_script),
+    FILE_AT("pages/assets/console-webhooks.js", console_webhooks_script),
+    FILE_AT("pages/assets/console-words.js", console_words_script),
+    FILE_AT("pages/assets/console.css", console_style),
+    FILE_AT("pages/assets/console.js", console_script),
     FILE_AT("pages/assets/player.js", player_script),
     FILE_AT("pages/assets/player-codecs.js", player_codecs_script),
     FILE_AT("pages/assets/player-controls.js", player_controls_script),

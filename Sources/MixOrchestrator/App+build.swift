@@ -178,7 +178,8 @@ func buildOrchestrator(
     PageController(
         publish: WebPage(EmbeddedFiles.bytes(of: "pages/publish.html")),
         watch: WebPage(EmbeddedFiles.bytes(of: "pages/watch.html")),
-        embed: WebPage(EmbeddedFiles.bytes(of: "pages/embed.html"), framers: configuration.playback.origins)
+        embed: WebPage(EmbeddedFiles.bytes(of: "pages/embed.html"), framers: configuration.playback.origins),
+        console: WebPage(EmbeddedFiles.bytes(of: "pages/console.html"))
     ).addRoutes(to: router)
     AssetController(EmbeddedFiles.assets, origins: configuration.playback.origins).addRoutes(to: router)
     WHIPController(

@@ -23,10 +23,14 @@ enum EmbeddedFiles {
 
     private static let assetFolder = "pages/assets/"
 
+    /// The schema of layouts, which the console completes keys and values from.
+    private static let schema = "layouts/layout.schema.json"
+
     /// The files that pages load, with their names below `/assets/`.
     static var assets: [WebAsset] {
-        files.filter { $0.key.hasPrefix(assetFolder) }.map { path, bytes in
+        let pages = files.filter { $0.key.hasPrefix(assetFolder) }.map { path, bytes in
             WebAsset(name: String(path.dropFirst(assetFolder.count)), bytes: bytes)
         }
+        return pages + [WebAsset(name: "layout.schema.json", bytes: bytes(of: schema))]
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// The pages for people and what they load, as a browser is given them.
 @Suite struct PageTests {
-    @Test(arguments: ["/publish/demo", "/watch/demo", "/embed/demo"])
+    @Test(arguments: ["/publish/demo", "/watch/demo", "/embed/demo", "/console"])
     func aPageRunsItsOwnScriptsOnly(path: String) async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -52,6 +52,29 @@ import Testing
             guard !isDirectory.boolValue else { continue }
             try #require(EmbeddedFiles.paths.contains("pages/\(path)"), "pages/\(path) is not in embedded_files.c")
             #expect(try Data(EmbeddedFiles.bytes(of: "pages/\(path)")) == Data(contentsOf: file), "pages/\(path)")
+        }
+    }
+
+    /// Files that a script imports are found as well, so that no module of the console is left out.
+    @Test func theConsoleFindsItsModulesAndTheSchemaOfLayouts() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                var waiting = ["console.js"]
+                var read: Set<String> = []
+                while let name = waiting.popLast() {
+                    guard read.insert(name).inserted else { continue }
+                    let script = try await bench.call(.get, "/assets/\(name)")
+                    try #require(script.status == 200, "\(name)")
+                    for match in script.text.matches(of: /(?:from|import) "\.\/([^"]+)"/) {
+                        waiting.append(String(match.1))
+                    }
+                }
+                #expect(read.count > 20 && read.contains("player.js"))
+                let schema = try await bench.call(.get, "/assets/layout.schema.json")
+                #expect(schema.status == 200 && schema.headers[.contentType] == "application/json")
+                #expect(
+                    try await bench.call(.get, "/console").headers[.contentSecurityPolicy]?.contains("unsafe") == false)
+            }
         }
     }
 

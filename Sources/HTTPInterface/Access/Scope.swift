@@ -76,8 +76,8 @@ package enum RouteAccess: Hashable, Sendable {
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         // Pages are the same for everybody, and so is what they load.
         add(
-            .open, "GET /publish/{room}", "GET /watch/{room}", "GET /embed/{room}", "GET /assets/{file}",
-            "OPTIONS /assets/{file}")
+            .open, "GET /publish/{room}", "GET /watch/{room}", "GET /embed/{room}", "GET /console",
+            "GET /assets/{file}", "OPTIONS /assets/{file}")
         add(
             .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
             "OPTIONS /live/{app}/{room}.flv")

@@ -1,23 +1,27 @@
 import Hummingbird
 
-/// `/publish/{room}`, `/watch/{room}` and `/embed/{room}`: the studio and the player in a browser. The pages are the same
-/// for every room and hold no secret; what they do goes through the routes of WHIP and of playback.
+/// `/publish/{room}`, `/watch/{room}` and `/embed/{room}`: the studio and the player in a browser; `/console`: the operators'
+/// console. The pages are the same for every room and hold no secret; what they do goes through the routes of WHIP, of
+/// playback and of the API.
 package struct PageController: Sendable {
     private let publish: WebPage
     private let watch: WebPage
     private let embed: WebPage
+    private let console: WebPage
 
     /// - Parameter embed: A page with nothing but the player, for frames of other sites.
-    package init(publish: WebPage, watch: WebPage, embed: WebPage) {
+    package init(publish: WebPage, watch: WebPage, embed: WebPage, console: WebPage) {
         self.publish = publish
         self.watch = watch
         self.embed = embed
+        self.console = console
     }
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("publish/{room}") { [publish] in try Self.answer(publish, $0, $1) }
         router.get("watch/{room}") { [watch] in try Self.answer(watch, $0, $1) }
         router.get("embed/{room}") { [embed] in try Self.answer(embed, $0, $1) }
+        router.get("console") { [console] request, _ in console.response(known: request.headers[.ifNoneMatch]) }
     }
 
     /// The room need not exist, but has to have a name that one may have.

@@ -23,7 +23,7 @@ package struct WebAsset: Sendable {
 
     private static let types = [
         "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
-        "png": "image/png",
+        "png": "image/png", "json": "application/json",
     ]
 
     /// Returns an entity tag that changes with the content (RFC 9110 §8.8.3).

@@ -1,0 +1,112 @@
+// The service's HTTP interface: token, app, problems (RFC 9457) and entity tags.
+
+/**
+ * @typedef {object} Issue An error in a layout.
+ * @property {string} path @property {number} line @property {number} column In bytes, from 1.
+ * @property {string} found @property {string} expected @property {string} [suggestion]
+ */
+
+/** An answer that is not a success, or none at all (`status` 0). */
+export class Problem extends Error {
+  /** @param {number} status @param {Record<string, any>} body */
+  constructor(status, body) {
+    super(body.title ?? `The service answers with ${status}`);
+    this.status = status;
+    this.title = this.message;
+    this.detail = body.detail ?? "";
+    this.type = body.type ?? "";
+    this.field = body.field;
+    this.expected = body.expected;
+    /** @type {Issue[]} */
+    this.issues = body.issues ?? [];
+    this.checks = body.checks;
+  }
+  /** Whether the service could not be reached. */
+  get isLost() { return this.status === 0; }
+  /** Whether somebody else has changed it meanwhile. */
+  get isConflict() { return this.status === 412; }
+}
+
+/** @typedef {{ status: number, data: any, etag: string | null, text: string }} Answer */
+
+const KEY = "console.token", APP = "console.app";
+
+export class Api {
+  /** Asked when a token is missing or does not suffice; the request is repeated if it answers `true`. */
+  onDenied = async problem => false;
+  /** Told whether the service is reachable. */
+  onReach = isReached => {};
+  #asking = null;
+
+  constructor() {
+    this.token = sessionStorage.getItem(KEY) ?? "";
+    this.app = sessionStorage.getItem(APP) ?? "";
+  }
+
+  /** Keeps the token for this tab until it is closed. @param {string} token @param {string} app */
+  signIn(token, app) {
+    Object.assign(this, { token, app });
+    sessionStorage.setItem(KEY, token);
+    sessionStorage.setItem(APP, app);
+  }
+
+  /** @param {string} path @param {Record<string, any>} [query] */
+  url(path, query = {}) {
+    const words = new URLSearchParams();
+    for (const [name, value] of Object.entries({ app: this.app || null, ...query })) {
+      if (value !== null && value !== undefined && value !== "") words.set(name, value);
+    }
+    // What stands outside /v1 has no app.
+    if (!path.startsWith("/v1/")) words.delete("app");
+    return words.size ? `${path}?${words}` : path;
+  }
+
+  headers(more = {}) { return this.token ? { Authorization: `Bearer ${this.token}`, ...more } : more; }
+
+  /**
+   * @param {string} method @param {string} path
+   * @param {{ body?: any, raw?: string, type?: string, etag?: string, absent?: boolean, accept?: string, query?: Record<string, any>,
+   *   signal?: AbortSignal, quiet?: boolean }} [options] `absent`: only if it does not exist; `quiet`: no login.
+   * @returns {Promise<Answer>} @throws {Problem}
+   */
+  async call(method, path, options = {}) {
+    const { body, raw, type = "application/json", etag, absent, accept, query, signal, quiet } = options;
+    const headers = this.headers();
+    const content = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    if (content !== undefined) headers["Content-Type"] = type;
+    if (etag) headers["If-Match"] = etag;
+    if (absent) headers["If-None-Match"] = "*";
+    if (accept) headers.Accept = accept;
+    let response, text;
+    try {
+      response = await fetch(this.url(path, query), { method, headers, body: content, signal, cache: "no-store" });
+      text = await response.text();
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      this.onReach(false);
+      throw new Problem(0, { title: "The service cannot be reached", detail: "Nothing was changed. The console goes on trying." });
+    }
+    this.onReach(true);
+    const isJSON = response.headers.get("Content-Type")?.includes("json");
+    let data = null;
+    try { data = isJSON && text ? JSON.parse(text) : null; } catch { /* said by the status */ }
+    if (response.ok) return { status: response.status, data, etag: response.headers.get("ETag"), text };
+    const problem = new Problem(response.status, data ?? {});
+    if (!quiet && [401, 403].includes(problem.status) && await this.#ask(problem)) return this.call(method, path, options);
+    throw problem;
+  }
+
+  /** One login for all requests that wait for it. */
+  #ask(problem) {
+    this.#asking ??= this.onDenied(problem).finally(() => { this.#asking = null; });
+    return this.#asking;
+  }
+
+  get(path, options) { return this.call("GET", path, options); }
+
+  /** Changes with a merge patch (RFC 7396). */
+  patch(path, body, etag) { return this.call("PATCH", path, { body, etag, type: "application/merge-patch+json" }); }
+}
+
+/** A name in a path. @param {string} name */
+export const part = name => encodeURIComponent(name);

@@ -1,0 +1,102 @@
+// Server-sent events (HTML Standard §9.2) over fetch, because EventSource cannot send a token; and reading again at intervals.
+import { Problem } from "./console-api.js";
+
+/** Waits before attempts, in ms; each a quarter more or less. */
+const WAITS = [500, 1000, 2000, 4000, 8000];
+/** The service sends a comment every 15 s: after this long without a byte the connection counts as lost. */
+const SILENCE = 40000;
+
+/** @param {number} attempt @param {number} random 0…1 */
+export const backoff = (attempt, random) => WAITS[Math.min(attempt, WAITS.length - 1)] * (0.75 + random / 2);
+
+/** @param {number} time @param {AbortSignal} signal */
+export const pause = (time, signal) => new Promise(resolve => {
+  const timer = setTimeout(resolve, time);
+  signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+});
+
+/** Cuts a stream of text into events. */
+export class EventReader {
+  #rest = "";
+  /** @param {(event: { name: string, id: string, data: string }) => void} onEvent */
+  constructor(onEvent) { this.onEvent = onEvent; }
+
+  /** @param {string} text */
+  push(text) {
+    this.#rest += text;
+    const blocks = this.#rest.split(/\r?\n\r?\n/);
+    this.#rest = blocks.pop();
+    if (this.#rest.length > 4 << 20) throw new Error("An event is too long");
+    for (const block of blocks) {
+      const event = { name: "message", id: "", data: "" };
+      for (const line of block.split(/\r?\n/)) {
+        const [, name, value] = /^([a-z]*): ?(.*)$/.exec(line) ?? [];
+        if (name === "event") event.name = value;
+        else if (name === "id") event.id = value;
+        else if (name === "data") event.data += (event.data ? "\n" : "") + value;
+      }
+      if (event.data) this.onEvent(event);
+    }
+  }
+}
+
+/**
+ * Follows a feed until `signal` is aborted or the feed ends for good.
+ * @param {import("./console-api.js").Api} api @param {string} path
+ * @param {{ onEvent: (event: any) => void, onState: (state: "live" | "lost" | "gone") => void, signal: AbortSignal }} options
+ */
+export async function follow(api, path, { onEvent, onState, signal }) {
+  let attempt = 0, last = "";
+  while (!signal.aborted) {
+    const attemptEnd = new AbortController(), end = () => attemptEnd.abort();
+    signal.addEventListener("abort", end, { once: true });
+    let watch = setTimeout(end, SILENCE);
+    try {
+      const response = await fetch(api.url(path), {
+        headers: api.headers(last ? { "Last-Event-ID": last } : {}), signal: attemptEnd.signal, cache: "no-store",
+      });
+      if (response.status === 404) return onState("gone");
+      if ([401, 403].includes(response.status)) {
+        if (!await api.onDenied(new Problem(response.status, await response.json()))) return onState("gone");
+        continue;
+      }
+      if (!response.ok) throw new Error(String(response.status));
+      onState("live");
+      api.onReach(true);
+      attempt = 0;
+      const reader = new EventReader(event => { last = event.id || last; onEvent(event); });
+      const body = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { done, value } = await body.read();
+        clearTimeout(watch);
+        if (done) break;
+        watch = setTimeout(end, SILENCE);
+        reader.push(value);
+      }
+    } catch { /* tried again */ } finally {
+      clearTimeout(watch);
+      signal.removeEventListener("abort", end);
+    }
+    if (signal.aborted) return;
+    onState("lost");
+    await pause(backoff(attempt++, Math.random()), signal);
+  }
+}
+
+/**
+ * Runs `read` at once and then every `interval` ms, later while it fails. A page that nobody sees waits.
+ * @param {(signal: AbortSignal) => Promise<void>} read @param {number} interval @param {AbortSignal} signal
+ */
+export async function repeat(read, interval, signal) {
+  let attempt = 0;
+  while (!signal.aborted) {
+    try {
+      if (!document.hidden || attempt === 0) await read(signal);
+      attempt = 0;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      attempt++;
+    }
+    await pause(attempt ? Math.max(interval, backoff(attempt - 1, Math.random())) : interval, signal);
+  }
+}

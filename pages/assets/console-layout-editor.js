@@ -1,0 +1,199 @@
+// One layout: its text, what it looks like, taking it on air, and its versions.
+import { part } from "./console-api.js";
+import { announce, confirmed, dialog, h, placeOf, render } from "./console-dom.js";
+import { diffView } from "./console-diff.js";
+import { repeat } from "./console-feed.js";
+import { find, parse } from "./console-json.js";
+import { LayoutPreview } from "./console-layout-preview.js";
+import { LayoutVersions } from "./console-layout-versions.js";
+import { CodeEditor } from "./console-text.js";
+import { actionButton, panel, pill, problemBox, run, trail } from "./console-ui.js";
+
+const FIRST = `{
+    "$schema": "layout.schema.json",
+    "description": "Everybody equally large.",
+    "arrangements": [
+        { "when": { "people": { "max": 1 } }, "algorithm": "solo" },
+        { "algorithm": "grid", "gap": 0.01 }
+    ]
+}
+`;
+
+/** The template as it was written, out of an answer that holds it. @param {string} text */
+export function templateText(text) {
+  const node = find(parse(text), "template");
+  return node ? text.slice(node.start, node.end) : "";
+}
+
+/** Asks whether a text that is not on air may be lost. */
+const mayLose = () => confirm("The layout has changes that are not on air. Leave them?");
+
+export class LayoutEditorView {
+  problems = new Map();
+  /** The version that the text began with: its text and entity tag; `null` before it is read. */
+  base = null;
+  layout = null;
+  #abort = new AbortController();
+  #schema = null;
+  #problem = null;
+  #newer = null;
+
+  constructor({ api, root, name }) {
+    Object.assign(this, { api, root, name, path: `/v1/layouts/${part(name)}` });
+    this.editor = new CodeEditor({
+      id: "layout-text", label: "Layout in JSON", schema: () => this.#schema,
+      onChange: () => { this.problems.delete("take"); this.preview.planSoon(); this.draw(); },
+    });
+    this.preview = new LayoutPreview(this);
+    this.versions = new LayoutVersions(this);
+  }
+
+  get signal() { return this.#abort.signal; }
+  get isReadOnly() { return this.layout?.state === "builtIn"; }
+
+  open() {
+    this.draw();
+    repeat(() => this.#read(), 3000, this.signal);
+    this.api.get("/assets/layout.schema.json", { signal: this.signal, quiet: true })
+      .then(({ data }) => { this.#schema = data; }, () => { /* without suggestions */ });
+  }
+
+  close() { this.#abort.abort(); }
+  hasChanges() { return this.base !== null && this.editor.text !== this.base.text; }
+  mayLeave() { return !this.hasChanges() || mayLose(); }
+
+  async #read() {
+    try {
+      const { data, etag, text } = await this.api.get(this.path, { signal: this.signal });
+      this.#problem = null;
+      this.layout = data;
+      this.#found(templateText(text), etag);
+      if (!this.isReadOnly) await this.versions.read();
+    } catch (error) {
+      if (this.signal.aborted) return;
+      if (error.status !== 404) { this.#problem = error; throw error; }
+      if (!this.base) this.#found(FIRST, null, true);
+      // Deleted: the text stays, and may be put on air again under this name.
+      else if (this.layout) Object.assign(this, { layout: null, base: { ...this.base, etag: null, isNew: true } });
+      // A deleted layout has its versions still.
+      await this.versions.read().catch(() => { /* there never was one */ });
+    } finally {
+      if (!this.signal.aborted) this.draw();
+    }
+  }
+
+  /** Takes what the service has, unless the operator has begun to change the text. */
+  #found(text, etag, isNew = false) {
+    if (this.base?.etag === etag && !(this.base.isNew && !isNew)) return;
+    if (this.base && this.hasChanges()) {
+      if (this.#newer?.etag !== etag) announce("Somebody else has changed this layout.");
+      this.#newer = { text, etag };
+      return;
+    }
+    if (this.base) announce(`Version ${this.layout?.version} is in use now.`);
+    this.begin({ text, etag, isNew });
+  }
+
+  /** Begins with another text. @param {{ text: string, etag: string | null, isNew?: boolean }} base */
+  begin(base) {
+    this.base = base;
+    this.#newer = null;
+    this.editor.load(base.text);
+    this.preview.plan();
+  }
+
+  draw() {
+    const { layout } = this, isChanged = this.hasChanges();
+    const isTakeable = isChanged || this.base?.isNew || layout?.state === "deleted" || layout?.state === "broken";
+    render(this.root,
+      trail("Layouts", "#/layouts", this.name),
+      h("div", { class: "title-row" }, h("h1", null, this.name),
+        layout ? pill(layout.state === "builtIn" ? "built in" : layout.state, layout.state) : this.base?.isNew ? pill("new") : null,
+        isChanged ? h("span", { class: "pill busy" }, "not on air") : null,
+        h("div", { class: "row push" },
+          this.isReadOnly ? null : actionButton(this, "format", "Undo changes", async () => { this.editor.replace(this.base.text); }, { disabled: !isChanged }),
+          this.isReadOnly ? null : actionButton(this, "take", "Take on air", () => this.#take(), { class: "primary", disabled: !isTakeable }),
+          layout && !this.isReadOnly
+            ? actionButton(this, "delete", "Delete", () => this.#delete(), { class: "danger-text", disabled: layout.state === "deleted" }) : null)),
+      layout ? h("p", { class: "quiet" }, layout.rooms.length
+        ? `Used by ${layout.rooms.join(", ")}${layout.moreRooms ? " and more" : ""}: they change at the next frame.` : "No room uses it.") : null,
+      layout?.problem ? h("div", { class: "problem", role: "alert" },
+        h("strong", null, layout.version ? `The file is invalid; rooms keep version ${layout.version}` : "The file is invalid, and no room can use it"),
+        h("p", { class: "lines" }, layout.problem.message)) : null,
+      this.#newer ? h("div", { class: "problem calm", role: "status" },
+        h("strong", null, "Somebody else has put another version in use. "),
+        h("button", { type: "button", class: "link", on: { click: () => this.#compare() } }, "Compare")) : null,
+      this.#problem?.isLost ? null : problemBox(this.#problem),
+      problemBox(this.problems.get("take"), issue => this.editor.goTo(issue.line, issue.column)), problemBox(this.problems.get("delete")),
+      this.base ? h("div", { class: "editor" },
+        h("div", { class: "column", key: "text" }, panel("Text", { id: "text-head", class: "tight" }, this.isReadOnly
+          ? h("p", { class: "empty" }, "This layout is part of the service and has no file. Make one of your own under another name.")
+          : placeOf(this.editor.element), this.preview.drawIssues())),
+        h("div", { class: "column", key: "picture" }, this.preview.draw(), this.isReadOnly ? null : this.versions.draw()))
+        : h("p", { class: "empty", role: "status" }, "Reading the layout …"));
+  }
+
+  /** Puts the text in use, if nobody has put another there since it was read. */
+  async #take() {
+    let { etag } = this.base;
+    for (;;) {
+      try {
+        await this.put(etag);
+        return;
+      } catch (error) {
+        if (!error.isConflict) throw error;
+        const theirs = await this.#theirs();
+        const choice = await this.#ask(theirs.text);
+        if (choice === "theirs") return this.begin(theirs);
+        if (choice !== "mine") return;
+        etag = theirs.etag;
+      }
+    }
+  }
+
+  /** @param {string | null} etag `null`: only if there is no layout of this name. */
+  async put(etag) {
+    const { text } = this.editor;
+    const answer = await this.api.call("PUT", this.path, { raw: text, ...etag ? { etag } : { absent: true } });
+    this.layout = answer.data;
+    this.base = { text, etag: answer.etag };
+    this.#newer = null;
+    announce(`Version ${answer.data.version} is on air.`);
+    await this.versions.read();
+  }
+
+  async #theirs() {
+    const { data, etag, text } = await this.api.get(this.path);
+    this.layout = data;
+    return { text: templateText(text), etag };
+  }
+
+  #ask(theirs) {
+    const mine = this.editor.text;
+    return dialog(`${this.name} was changed by somebody else meanwhile`, close => [
+      h("p", null, "Neither text is lost: yours stays in the editor, theirs in the versions."),
+      h("div", { class: "both" },
+        h("section", { "aria-label": "Theirs" }, h("h3", null, "Theirs, in use now"), h("pre", { tabindex: "0" }, theirs)),
+        h("section", { "aria-label": "Yours" }, h("h3", null, "Yours"), h("pre", { tabindex: "0" }, mine))),
+      h("h3", null, "From theirs to yours"), diffView(theirs, mine),
+      h("div", { class: "row end" },
+        h("button", { type: "button", on: { click: () => close() } }, "Keep editing"),
+        h("button", { type: "button", on: { click: () => close("theirs") } }, "Take theirs"),
+        h("button", { type: "button", class: "primary", on: { click: () => close("mine") } }, "Put mine on air")),
+    ], { wide: true });
+  }
+
+  async #compare() {
+    const theirs = this.#newer, choice = await this.#ask(theirs.text);
+    if (choice === "theirs") this.begin(theirs);
+    else if (choice === "mine") await run(this, "take", () => this.put(theirs.etag));
+    this.draw();
+  }
+
+  async #delete() {
+    if (!await confirmed(`Delete ${this.name}?`, "Its file is removed. Its versions are kept, and a rollback brings it back.", "Delete layout")) return;
+    await this.api.call("DELETE", this.path, { etag: this.base.etag });
+    announce(`${this.name} is deleted.`);
+    await this.#read().catch(() => { /* it may be gone */ });
+  }
+}

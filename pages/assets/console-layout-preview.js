@@ -1,0 +1,130 @@
+// What the text of the editor looks like now, with its panes to drag, and what is wrong with it.
+import { Problem } from "./console-api.js";
+import { h } from "./console-dom.js";
+import { parse, withValues } from "./console-json.js";
+import { CANVASES } from "./console-layouts.js";
+import { nodeOf, paneOverlay, panesOf, written } from "./console-panes.js";
+import { field, issueList, panel, picture, problemBox, select } from "./console-ui.js";
+import { plural } from "./console-words.js";
+
+/** Time without typing before a text is planned, in ms. */
+const QUIET = 180;
+const HEAD = "{\"template\":";
+
+/** Takes what was put before the text out of a place of the first line. */
+const shift = issue => issue.line === 1 ? { ...issue, column: Math.max(1, issue.column - HEAD.length) } : issue;
+
+/** What the service says of text that is not JSON, as an issue. @param {Problem} problem */
+export function syntaxIssue({ detail }) {
+  const [, found, line, column, expected] = /found (.+) at line (\d+), column (\d+); expected (.+)$/.exec(detail) ?? [];
+  return line ? shift({ path: "$", found, expected, line: Number(line), column: Number(column) }) : null;
+}
+
+export class LayoutPreview {
+  #people = 2;
+  #canvas = "720x1280";
+  #custom = "1080x1080";
+  #plan = null;
+  #problem = null;
+  /** @type {import("./console-api.js").Issue[]} */
+  #issues = [];
+  #timer = 0;
+  #isPlanning = false;
+  #isStale = false;
+  /** The pane that is being dragged. */
+  #held = null;
+
+  /** @param {import("./console-layout-editor.js").LayoutEditorView} view */
+  constructor(view) { this.view = view; }
+
+  planSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.plan(), QUIET);
+  }
+
+  /** The text, with the pane that is being dragged where it is now. */
+  get #text() {
+    const { text } = this.view.editor, held = this.#held, node = held && nodeOf(text, held);
+    return node ? withValues(text, node, written(held, this.#size)) : text;
+  }
+
+  get #size() { return this.#plan?.scene.canvas ?? { width: 720, height: 1280 }; }
+
+  /** Plans the newest text; one request at a time. */
+  async plan() {
+    if (this.#isPlanning) {
+      this.#isStale = true;
+      return;
+    }
+    const { view } = this, text = this.#text, canvas = this.#canvas === "custom" ? this.#custom : this.#canvas;
+    this.#isPlanning = true;
+    this.#isStale = false;
+    try {
+      const { data } = await view.api.call("POST", `${view.path}/plan`, {
+        raw: view.isReadOnly ? "{}" : `${HEAD}${text}}`, query: { participants: this.#people, canvas }, signal: view.signal,
+      });
+      // Text behind the end of the value would be another member of the request.
+      const isWhole = view.isReadOnly || parse(text);
+      this.#problem = isWhole ? null : new Problem(400, { title: "The layout is not JSON", detail: "Something stands behind its closing bracket." });
+      this.#issues = [];
+      if (isWhole) this.#plan = data;
+    } catch (error) {
+      if (view.signal.aborted) return;
+      if (!(error instanceof Problem)) throw error;
+      const syntax = error.issues.length ? null : syntaxIssue(error);
+      this.#issues = syntax ? [syntax] : error.issues.map(shift);
+      this.#problem = this.#issues.length || error.isLost ? null : error;
+    } finally {
+      this.#isPlanning = false;
+    }
+    view.editor.mark(this.#issues.map(issue => issue.line));
+    view.draw();
+    if (this.#isStale) this.plan();
+  }
+
+  drawIssues() {
+    const { view } = this;
+    // The answer to taking it says the same.
+    if (view.problems.get("take")?.issues.length) return null;
+    if (!this.#issues.length) return problemBox(this.#problem);
+    return h("div", { class: "problem", role: "status" }, h("strong", null, `${plural(this.#issues.length, "error")}: the picture shows the last text without one`),
+      issueList(this.#issues, issue => view.editor.goTo(issue.line, issue.column)));
+  }
+
+  draw() {
+    const { view } = this, size = this.#size, plan = this.#plan;
+    const panes = plan && !view.isReadOnly ? panesOf(this.#text, this.#people, size) : [];
+    const people = h("input", {
+      id: "plan-people", type: "range", min: "0", max: "16", value: String(this.#people),
+      on: { input: event => { this.#people = Number(event.target.value); this.planSoon(); view.draw(); } },
+    });
+    return panel("Picture", { id: "picture-head" },
+      h("div", { class: "bar" },
+        field(plural(this.#people, "person", "people"), people),
+        field("Canvas", select("plan-canvas", [...CANVASES, ["custom", "Custom"]], this.#canvas, value => { this.#canvas = value; this.plan(); view.draw(); })),
+        this.#canvas === "custom" ? field("Size", h("input", {
+          id: "plan-size", value: this.#custom, pattern: "[0-9]+x[0-9]+(@[0-9]+)?", on: { change: event => { this.#custom = event.target.value.trim(); this.plan(); } },
+        }), "width x height, even") : null),
+      plan ? h("div", {
+        class: `canvas ${size.width >= size.height ? "wide" : "high"} ${this.#issues.length ? "old" : ""}`,
+        style: { "aspect-ratio": `${size.width} / ${size.height}` },
+      },
+        picture(plan.svg, `The layout with ${plural(this.#people, "person", "people")} on ${size.width} by ${size.height}`, { draggable: "false" }),
+        panes.length ? paneOverlay(panes, size, { onMove: pane => { this.#held = pane; this.plan(); view.draw(); }, onEnd: pane => this.#drop(pane) }) : null)
+        : h("p", { class: "empty", role: "status" }, "No picture yet."),
+      plan ? h("p", { class: "hint" }, panes.length
+        ? "Drag a pane or its corner; arrow keys move it, with Shift they resize it. Alt moves freely."
+        : "Panes can be dragged where the arrangement has “panes”; here an algorithm places people.") : null);
+  }
+
+  /** Writes the pane's new place into the text. */
+  #drop(pane) {
+    const { view } = this, { text } = view.editor, node = nodeOf(text, pane);
+    this.#held = null;
+    if (!node) return;
+    const focused = document.activeElement;
+    view.editor.replace(withValues(text, node, written(pane, this.#size)));
+    focused?.focus({ preventScroll: true });
+    this.plan();
+  }
+}

@@ -1,0 +1,57 @@
+// The versions of a layout: what changed, and the way back.
+import { confirmed, dialog, h } from "./console-dom.js";
+import { diffView } from "./console-diff.js";
+import { templateText } from "./console-layout-editor.js";
+import { actionButton, panel, problemBox } from "./console-ui.js";
+import { at, bytes } from "./console-words.js";
+
+const ORIGINS = { file: "file", api: "API", rollback: "rollback" };
+
+export class LayoutVersions {
+  #versions = [];
+
+  /** @param {import("./console-layout-editor.js").LayoutEditorView} view */
+  constructor(view) { this.view = view; }
+
+  async read() {
+    const { view } = this;
+    this.#versions = (await view.api.get(`${view.path}/versions`, { signal: view.signal })).data.versions;
+  }
+
+  draw() {
+    const { view } = this;
+    return panel(`Versions (${this.#versions.length})`, { id: "versions" },
+      this.#versions.length ? h("ul", { class: "list" }, this.#versions.map(one => h("li", { key: one.version, class: "row" },
+        h("strong", null, `Version ${one.version}`), one.inUse ? h("span", { class: "tag" }, "in use") : null,
+        h("span", { class: "quiet small grow" }, `${at(one.at)}, by ${ORIGINS[one.origin]}, ${bytes(one.bytes)}`),
+        actionButton(view, `compare-${one.version}`, "Compare", () => this.#compare(one), { class: "small", label: `Compare version ${one.version} with the text` }),
+        one.inUse ? null : actionButton(view, `back-${one.version}`, "Roll back", () => this.#rollBack(one), { class: "small", label: `Roll back to version ${one.version}` }),
+        problemBox(view.problems.get(`compare-${one.version}`)), problemBox(view.problems.get(`back-${one.version}`)))))
+        : h("p", { class: "empty" }, "It has no versions yet."));
+  }
+
+  async #compare({ version }) {
+    const { view } = this;
+    const { text } = await view.api.get(`${view.path}/versions/${version}`);
+    const old = templateText(text);
+    const isTaken = await dialog(`From version ${version} to the text in the editor`, close => [
+      diffView(old, view.editor.text),
+      h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close(true) } }, "Load this version into the editor"),
+        h("button", { type: "button", class: "primary", on: { click: () => close() } }, "Close")),
+    ], { wide: true });
+    if (isTaken) view.editor.replace(old);
+  }
+
+  async #rollBack({ version }) {
+    const { view } = this;
+    const text = view.hasChanges() ? " The text in the editor stays as it is." : "";
+    if (!await confirmed(`Roll back to version ${version}?`, `Rooms that use ${view.name} change at the next frame.${text}`, "Roll back")) return;
+    const wasChanged = view.hasChanges();
+    const answer = await view.api.call("POST", `${view.path}/rollback`, { body: { version }, etag: view.base.etag });
+    const written = await view.api.get(view.path);
+    view.layout = answer.data;
+    if (wasChanged) view.base = { text: templateText(written.text), etag: written.etag };
+    else view.begin({ text: templateText(written.text), etag: written.etag });
+    await this.read();
+  }
+}

@@ -1,0 +1,182 @@
+// Layout, host, canvas and policy of a room. Changes carry the entity tag of what the operator saw.
+import { Problem, part } from "./console-api.js";
+import { announce, h } from "./console-dom.js";
+import { conflict, field, panel, picture, problemBox, run, select } from "./console-ui.js";
+
+const BYPASS = [["auto", "Copy a single participant’s packets (bypass)"], ["never", "Always mix"]];
+const LEAVES = [["promote", "The next participant becomes host"], ["slate", "Show the slate"], ["stop", "End the program"]];
+const LABELS = { layout: "Layout", host: "Host", bypass: "Alone on air", whenHostLeaves: "When the host leaves", canvas: "Canvas" };
+
+const words = (choices, value) => choices.find(([id]) => id === value)?.[1] ?? value;
+
+/** The settings of this panel, as plain values. @param {any} room */
+function settingsOf(room) {
+  const { canvas } = room;
+  return {
+    layout: room.layout, host: room.host ?? "", bypass: room.policy.bypass, whenHostLeaves: room.policy.whenHostLeaves,
+    canvas: canvas.follows === "host" ? "host" : `${canvas.width}x${canvas.height}@${canvas.fps}`,
+  };
+}
+
+/** What the operator reads of a value. */
+function shown(key, value) {
+  if (key === "host") return value || "the first to publish";
+  if (key === "bypass") return words(BYPASS, value);
+  if (key === "whenHostLeaves") return words(LEAVES, value);
+  if (key === "canvas" && value === "host") return "size and frame rate of the host’s picture";
+  return value;
+}
+
+/** The merge patch for changed settings. @param {Record<string, string>} changes */
+export function patchFor(changes) {
+  const patch = {};
+  for (const [key, value] of Object.entries(changes)) {
+    if (key === "layout") patch.layout = value;
+    else if (key === "host") patch.host = value || null;
+    else if (key === "canvas") {
+      const [, width, height, fps] = /^(\d+)x(\d+)@(\d+)$/.exec(value) ?? [];
+      patch.canvas = value === "host" ? "host" : { width: Number(width), height: Number(height), fps: Number(fps), follows: null };
+    } else (patch.policy ??= {})[key] = value;
+  }
+  return patch;
+}
+
+export class SettingsPanel {
+  /** Changes that are not applied yet, by setting. */
+  #changes = {};
+  /** The entity tag and settings that they were made to. */
+  #base = null;
+  #layouts = [];
+  #pictures = new Map();
+
+  /** @param {import("./console-room.js").RoomView} view */
+  constructor(view) { this.view = view; }
+
+  get isChanged() { return Object.keys(this.#changes).length > 0; }
+
+  async readLayouts() {
+    const { view } = this;
+    try {
+      const { data } = await view.api.get("/v1/layouts", { signal: view.signal });
+      this.#layouts = data.layouts.filter(layout => layout.version || layout.state === "builtIn");
+      view.draw();
+    } catch { /* the room says that the service is not there */ }
+  }
+
+  /** Reads a picture once for each layout, number of people and canvas. */
+  #picture(layout) {
+    const { view } = this, { canvas, task, participants } = view.room;
+    const size = task?.scene?.canvas ?? canvas, people = Math.min(16, Math.max(2, participants.length));
+    const key = `${layout} ${size.width}x${size.height} ${people}`;
+    if (!this.#pictures.has(key)) {
+      this.#pictures.set(key, null);
+      view.api.call("POST", `/v1/layouts/${part(layout)}/plan`, {
+        query: { participants: people, canvas: `${size.width}x${size.height}` }, accept: "image/svg+xml", signal: view.signal, quiet: true,
+      }).then(({ text }) => { this.#pictures.set(key, text); view.draw(); }, () => { /* without a picture */ });
+    }
+    return this.#pictures.get(key);
+  }
+
+  #change(key, value) {
+    const { view } = this;
+    this.#base ??= { etag: view.etag, settings: settingsOf(view.room) };
+    if (value === this.#base.settings[key]) delete this.#changes[key];
+    else this.#changes[key] = value;
+    if (!this.isChanged) this.#base = null;
+    view.draw();
+  }
+
+  draw() {
+    const { view } = this, values = { ...settingsOf(view.room), ...this.#changes };
+    const size = view.room.canvas, users = new Set([...view.room.participants.map(person => person.user), values.host].filter(Boolean));
+    return panel("Picture and rules", { id: "settings" },
+      h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply(); } } },
+        h("fieldset", null, h("legend", null, "Layout"), h("div", { class: "layouts" }, this.#layouts.map(layout => this.#choice(layout, values.layout)))),
+        field("Host", select("set-host", [["", "The first to publish"], ...[...users].map(user => [user, user])], values.host, value => this.#change("host", value)),
+          "The program follows the host’s frame times, sound and colour."),
+        field("Alone on air", select("set-bypass", BYPASS, values.bypass, value => this.#change("bypass", value))),
+        field("When the host leaves", select("set-leaves", LEAVES, values.whenHostLeaves, value => this.#change("whenHostLeaves", value))),
+        field("Canvas", select("set-canvas", [
+          ["host", "As the host’s picture"], ["1280x720@30", "1280×720, 30"], ["1920x1080@30", "1920×1080, 30"], ["720x1280@30", "720×1280, 30"],
+          ["1080x1920@30", "1080×1920, 30"], ["720x720@30", "720×720, 30"],
+          [`${size.width}x${size.height}@${size.fps}`, `${size.width}×${size.height}, ${size.fps}`],
+        ].filter(([value], index, all) => all.findIndex(other => other[0] === value) === index), values.canvas, value => this.#change("canvas", value)), "Size, frames per second"),
+        problemBox(view.problems.get("settings")),
+        h("div", { class: "row end apply" },
+          this.isChanged ? h("span", { class: "quiet grow" }, `Not applied: ${Object.keys(this.#changes).map(key => LABELS[key].toLowerCase()).join(", ")}`) : null,
+          h("button", { type: "button", disabled: !this.isChanged, on: { click: () => this.#forget() } }, "Undo"),
+          h("button", { class: "primary", disabled: !this.isChanged }, "Apply"))));
+  }
+
+  #choice(layout, value) {
+    const svg = this.#picture(layout.name), id = `layout-${layout.name}`;
+    return h("label", { class: `layout ${layout.name === value ? "chosen" : ""}`, for: id, key: layout.name, title: layout.summary },
+      h("input", { type: "radio", name: "layout", id, checked: layout.name === value, on: { change: () => this.#change("layout", layout.name) } }),
+      svg ? picture(svg, "") : h("span", { class: "blank" }),
+      h("span", { class: "layout-name" }, layout.name), layout.state === "good" || layout.state === "builtIn" ? null : h("span", { class: "warn small" }, layout.state));
+  }
+
+  #forget() {
+    this.#changes = {};
+    this.#base = null;
+    this.view.problems.delete("settings");
+    this.view.draw();
+  }
+
+  #apply() {
+    const { view } = this;
+    return run(view, "settings", async () => {
+      const changes = { ...this.#changes };
+      let etag = this.#base.etag;
+      for (;;) {
+        try {
+          await this.#send(changes, etag);
+          break;
+        } catch (error) {
+          if (!error.isConflict) throw error;
+          await view.read();
+          const theirs = settingsOf(view.room);
+          const choice = await conflict(`${view.name} was changed by somebody else meanwhile`, Object.keys(theirs)
+            .filter(key => key in changes || theirs[key] !== this.#base.settings[key])
+            .map(key => [LABELS[key], shown(key, theirs[key]), shown(key, key in changes ? changes[key] : theirs[key])]));
+          if (choice === "theirs") return this.#forget();
+          if (choice !== "mine") return;
+          etag = view.etag;
+        }
+      }
+      this.#forget();
+      announce("The settings are applied.");
+      await view.read();
+    });
+  }
+
+  #send(changes, etag) {
+    const { view } = this, patch = patchFor(changes);
+    return view.room.task ? view.api.patch(view.task, patch, etag) : this.replace(patch, etag);
+  }
+
+  /**
+   * Replaces the settings of a room that has no program yet, and therefore no task to patch.
+   * @throws {Problem} It has outputs: the service does not show their keys, so they cannot be written back.
+   */
+  async replace(patch, etag = this.view.etag) {
+    const { view } = this, { room } = view;
+    if (room.outputs.length || room.program || room.idle || room.playback.hls) {
+      throw new Problem(409, {
+        title: "The room has no program yet",
+        detail: "Its settings hold addresses that the service does not show again, so the console cannot write them back. "
+          + "They can be changed as soon as somebody publishes.",
+      });
+    }
+    const recording = await view.api.get(`${view.path}/recording`);
+    const { follows, ...canvas } = room.canvas;
+    await view.api.call("PUT", view.path, {
+      etag,
+      body: {
+        layout: room.layout, host: room.host ?? null, canvas: follows ? { background: canvas.background, follows } : canvas,
+        ...recording.data.settings ? { recording: recording.data.settings } : {},
+        ...patch, policy: { ...room.policy, ...patch.policy },
+      },
+    });
+  }
+}

@@ -1,0 +1,163 @@
+// One room: what is on air, and everything that an operator can change about it.
+import "./player.js";
+import { part } from "./console-api.js";
+import { announce, confirmed, h, render } from "./console-dom.js";
+import { follow, repeat } from "./console-feed.js";
+import { HistoryPanels } from "./console-history.js";
+import { OutputsPanel } from "./console-room-outputs.js";
+import { FilesPanel } from "./console-room-files.js";
+import { peoplePanel } from "./console-room-people.js";
+import { SettingsPanel } from "./console-room-settings.js";
+import { actionButton, pill, problemBox, run, trail } from "./console-ui.js";
+import { mode, onAir, plural, since } from "./console-words.js";
+
+/** Changes come within a moment of each other: they are read once. In ms. */
+const TOGETHER = 150;
+
+export class RoomView {
+  problems = new Map();
+  /** @type {any} The room as the service answers it. */
+  room = null;
+  /** Entity tag of its settings. */
+  etag = null;
+  #abort = new AbortController();
+  #feed = "lost";
+  #timer = 0;
+  #problem = null;
+  #told = "";
+
+  constructor({ api, root, name }) {
+    Object.assign(this, { api, root, name, path: `/v1/rooms/${part(name)}`, task: `/v1/tasks/${part(`auto-${name}`)}` });
+    this.outputs = new OutputsPanel(this);
+    this.files = new FilesPanel(this);
+    this.settings = new SettingsPanel(this);
+    this.history = new HistoryPanels(this);
+  }
+
+  get signal() { return this.#abort.signal; }
+
+  open() {
+    this.draw();
+    const { signal } = this;
+    // What the feed does not tell, such as bytes and viewers, is read at intervals.
+    repeat(() => this.read(), 5000, signal);
+    repeat(() => this.files.read(), 10000, signal);
+    follow(this.api, `${this.path}/feed`, {
+      signal,
+      onEvent: () => this.readSoon(),
+      onState: state => { this.#feed = state; this.readSoon(); this.draw(); },
+    });
+    this.settings.readLayouts();
+    document.addEventListener("visibilitychange", () => this.#rest(), { signal });
+  }
+
+  close() {
+    this.#abort.abort();
+    clearTimeout(this.#timer);
+  }
+
+  /** A preview that nobody sees gives up its connection. */
+  #rest() {
+    const player = this.root.querySelector("co-stream-player");
+    if (document.hidden) player?.pause();
+    else player?.play();
+  }
+
+  hasChanges() { return this.settings.isChanged; }
+
+  readSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.read().catch(() => { /* shown, and tried again */ }), TOGETHER);
+  }
+
+  /** Reads the room and its history. */
+  async read() {
+    const { signal } = this;
+    if (signal.aborted) return;
+    try {
+      const { data, etag } = await this.api.get(this.path, { signal });
+      Object.assign(this, { room: data, etag });
+      this.#problem = null;
+      this.#tell();
+      if (data.task) await this.history.read();
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#problem = error;
+      throw error;
+    } finally {
+      if (!signal.aborted) this.draw();
+    }
+  }
+
+  /** Says aloud what changed on air. */
+  #tell() {
+    const now = onAir(this.room);
+    if (this.#told && this.#told !== now) announce(`${this.name}: ${now}`);
+    this.#told = now;
+  }
+
+  draw() {
+    const { room } = this;
+    if (!room) {
+      return render(this.root, h("h1", null, this.name), this.#problem?.isLost ? null : problemBox(this.#problem),
+        this.#problem ? h("p", null, h("a", { href: "#/rooms" }, "All rooms"))
+          : h("p", { class: "empty", role: "status" }, "Reading the room …"));
+    }
+    render(this.root,
+      trail("Rooms", "#/rooms", this.name),
+      h("div", { class: "title-row" }, h("h1", null, this.name),
+        room.task?.onAir ? h("span", { class: `air big ${room.task.onAir}` }, mode(room.task.onAir)) : h("span", { class: "air big" }, "Off air"),
+        room.open ? null : pill("closed"),
+        this.#feed === "lost" ? h("span", { class: "pill busy", role: "status" }, "Connection lost, trying again") : null,
+        this.#feed === "gone" ? pill("The room no longer exists", "failed") : null,
+        h("div", { class: "row push" },
+          h("a", { class: "button", href: `/watch/${part(this.name)}`, target: "_blank", rel: "noopener" }, "Watch page"),
+          actionButton(this, "close", "Close room", () => this.#closeRoom(), { disabled: !room.open }),
+          actionButton(this, "delete", "Delete", () => this.#delete(), { class: "danger-text" }))),
+      this.#problem && !this.#problem.isLost ? problemBox(this.#problem) : null,
+      problemBox(this.problems.get("close")), problemBox(this.problems.get("delete")),
+      h("div", { class: "room" },
+        h("div", { class: "column stage-column", key: "stage" }, this.#stage(), peoplePanel(room), this.files.draw()),
+        h("div", { class: "column", key: "work" }, this.outputs.draw(), this.settings.draw())),
+      this.history.draw());
+  }
+
+  #stage() {
+    const { task, playback, viewers } = this.room;
+    const last = task?.switches?.[0];
+    const canvas = task?.scene?.canvas;
+    return h("section", { class: "panel stage", "aria-labelledby": "on-air", key: "on-air" },
+      task?.onAir
+        ? h("co-stream-player", { key: "preview", class: "preview", src: playback.flv, muted: true, controls: true, keep: true, "aria-label": "Live preview, muted" })
+        : h("div", { class: "preview none", key: "none" }, "Nothing on air"),
+      h("div", { class: "stage-words" },
+        h("h2", { id: "on-air" }, "On air"),
+        h("p", { class: "sentence" }, onAir(this.room)),
+        h("p", { class: "quiet small" }, [
+          task?.onAir && last?.to === task.onAir ? `for ${since(last.at)}` : null, `${plural(viewers, "viewer")}${task?.onAir ? ", this preview included" : ""}`,
+          canvas ? `${canvas.width}×${canvas.height}, ${canvas.fps} frames per second` : null,
+          task?.passthrough?.reason && task.onAir !== "bypass" ? `not copied: ${task.passthrough.reason}` : null,
+        ].filter(Boolean).join(" · "))));
+  }
+
+  async #closeRoom() {
+    const isSure = await confirmed(`Close ${this.name}?`,
+      "Everybody leaves, and the program ends. The room and its settings stay; it opens again with the next stream.", "Close room");
+    if (!isSure) return;
+    await this.api.call("POST", `${this.path}/events`, { body: { type: "room.closed" } });
+    await this.read();
+  }
+
+  async #delete() {
+    const isSure = await confirmed(`Delete ${this.name}?`, "The program ends, and the room’s settings are lost. Recordings are kept.", "Delete room");
+    if (!isSure) return;
+    await this.api.call("DELETE", this.path);
+    announce(`${this.name} is deleted.`);
+    location.hash = "#/rooms";
+  }
+
+  /** Runs an action and reads what came of it. */
+  act(id, action, done) {
+    return run(this, id, async () => { await action(); await this.read(); }, done);
+  }
+}

@@ -1,0 +1,98 @@
+// The operators' console: its frame, the login, and which view the address asks for. docs/console.md describes it.
+import { Api, Problem } from "./console-api.js";
+import { announce, dialog, h, render } from "./console-dom.js";
+import { LayoutEditorView } from "./console-layout-editor.js";
+import { LayoutsView } from "./console-layouts.js";
+import { RoomView } from "./console-room.js";
+import { RoomsView } from "./console-rooms.js";
+import { ServiceView } from "./console-service.js";
+import { field, problemBox } from "./console-ui.js";
+import { WebhookView } from "./console-webhook.js";
+import { WebhooksView } from "./console-webhooks.js";
+
+const SECTIONS = [["rooms", "Rooms"], ["layouts", "Layouts"], ["webhooks", "Webhooks"], ["service", "Service"]];
+const VIEWS = {
+  rooms: [RoomsView, RoomView], layouts: [LayoutsView, LayoutEditorView], webhooks: [WebhooksView, WebhookView], service: [ServiceView, ServiceView],
+};
+
+const at = id => document.getElementById(id);
+const api = new Api();
+let view = null;
+
+/** Section and name in the address: `#/rooms/demo`. */
+function place() {
+  const [, section = "rooms", name = ""] = location.hash.split("/");
+  let decoded = "";
+  try { decoded = decodeURIComponent(name); } catch { /* not a name */ }
+  return { section: VIEWS[section] ? section : "rooms", name: decoded };
+}
+
+/** Shows the view of the address. The focus goes to it, except on the first page. */
+function show(isFirst = false) {
+  const { section, name } = place();
+  if (view?.mayLeave && !view.mayLeave()) return history.replaceState(null, "", view.hash);
+  view?.close();
+  render(at("nav"), SECTIONS.map(([id, label]) => h("a", { href: `#/${id}`, "aria-current": id === section ? "page" : null }, label)));
+  const root = at("main");
+  root.replaceChildren();
+  document.title = `${name || SECTIONS.find(([id]) => id === section)[1]} – Console`;
+  const [List, One] = VIEWS[section];
+  view = name ? new One({ api, root, name }) : new List({ api, root });
+  view.hash = location.hash || "#/rooms";
+  view.open();
+  if (!isFirst) root.focus();
+}
+
+/** Asks for another token. @param {Problem | null} problem @returns {Promise<boolean>} Whether there is one. */
+async function logIn(problem) {
+  const answer = await dialog("Log in", close => {
+    const token = h("input", { id: "login-token", type: "password", autocomplete: "current-password", required: true, maxlength: "512" });
+    const app = h("input", { id: "login-app", autocomplete: "off", placeholder: "default", maxlength: "64", value: api.app });
+    return h("form", { method: "dialog", on: { submit: event => { event.preventDefault(); close({ token: token.value.trim(), app: app.value.trim() }); } } },
+      problemBox(problem),
+      field("Token", token, "Sent as a bearer token, kept in this tab until it is closed, and never put into an address."),
+      field("App", app, "Only for a service without tokens; with tokens, the token says which app."),
+      h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close() } }, "Cancel"),
+        h("button", { class: "primary" }, "Log in")));
+  });
+  if (!answer) return false;
+  api.signIn(answer.token, answer.app);
+  drawWho();
+  return true;
+}
+
+function drawWho() {
+  const chooseApp = async () => {
+    const app = await dialog("Choose an app", close => {
+      const input = h("input", { id: "chosen-app", value: api.app, placeholder: "default", maxlength: "64", autocomplete: "off" });
+      return h("form", { method: "dialog", on: { submit: event => { event.preventDefault(); close(input.value.trim()); } } },
+        field("App", input, "Rooms, tasks and webhooks belong to an app; layouts are shared."),
+        h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close() } }, "Cancel"), h("button", { class: "primary" }, "Choose")));
+    });
+    if (app === undefined) return;
+    api.signIn(api.token, app);
+    drawWho();
+    show();
+  };
+  render(at("who"),
+    api.token ? null : h("button", { type: "button", class: "plain", on: { click: chooseApp } }, `App: ${api.app || "default"}`),
+    api.token
+      ? h("button", { type: "button", class: "plain", on: { click: () => { api.signIn("", ""); location.reload(); } } }, "Log out")
+      : h("button", { type: "button", class: "plain", on: { click: async () => { if (await logIn(null)) show(); } } }, "Log in"));
+}
+
+let isLost = false;
+api.onReach = isReached => {
+  if (isReached !== isLost) return;
+  isLost = !isReached;
+  at("lost").hidden = !isLost;
+  at("lost").textContent = isLost ? "The connection to the service is lost. What you see may be old. Trying again …" : "";
+  if (!isLost) announce("The connection to the service is back.");
+};
+api.onDenied = logIn;
+
+addEventListener("hashchange", () => { if (location.hash !== "#main") show(); });
+addEventListener("beforeunload", event => { if (view?.hasChanges?.()) event.preventDefault(); });
+document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); at("main").focus(); });
+drawWho();
+show(true);
