@@ -1,0 +1,149 @@
+// Tests of those parts of the console that need no page.
+import { diff } from "../../pages/assets/console-diff.js";
+import { EventReader, backoff } from "../../pages/assets/console-feed.js";
+import { grouped } from "../../pages/assets/console-history.js";
+import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
+import { syntaxIssue } from "../../pages/assets/console-layout-preview.js";
+import { arrangementFor, changed, panesOf, written } from "../../pages/assets/console-panes.js";
+import { patchFor } from "../../pages/assets/console-room-settings.js";
+import { suggestions } from "../../pages/assets/console-schema.js";
+import { readMetrics } from "../../pages/assets/console-service.js";
+import { bytes, milliseconds, onAir, plain } from "../../pages/assets/console-words.js";
+import { check, equal, randomNumbers } from "../Player/checks.js";
+
+const SCHEMA = {
+  type: "object",
+  properties: { gap: { type: "number" }, arrangements: { type: "array", items: { $ref: "#/$defs/arrangement" } } },
+  $defs: { arrangement: { properties: { algorithm: { enum: ["solo", "grid"], default: "grid" }, when: { type: "object", properties: { screen: { type: "boolean" } } } } } },
+};
+const CANVAS = { width: 720, height: 1280 };
+const PANES = `{"arrangements": [ {"when": {"people": 1}, "algorithm": "solo"},
+  {"panes": [ {"slot": 1, "x" : 0, "y": "128px", "width": 0.5, "height": 0.25, "label": false} ], "rest": {"x": 0, "y": 0.5, "width": 1, "height": 0.5, "algorithm": "grid"} } ]}`;
+const labels = (text, caret = text.indexOf("|")) => (suggestions(SCHEMA, text.replace("|", ""), caret)?.list ?? []).map(one => one.label);
+
+/** A random JSON value. */
+function value(random, depth = 0) {
+  const kind = Math.floor(random() * (depth > 3 ? 4 : 6));
+  if (kind === 0) return Math.round((random() - 0.5) * 1e6) / 100;
+  if (kind === 1) return random() < 0.5;
+  if (kind === 2) return null;
+  if (kind === 3) return "a\"\\ü\n{}[],:".slice(Math.floor(random() * 8));
+  const parts = Array.from({ length: Math.floor(random() * 4) }, () => value(random, depth + 1));
+  return kind === 4 ? parts : Object.fromEntries(parts.map((part, index) => [`k${index}`, part]));
+}
+
+const TESTS = {
+  parsesWhatTheLanguageParses(random) {
+    for (let round = 0; round < 500; round++) {
+      const written = value(random), text = JSON.stringify(written, null, round % 3);
+      equal(parse(text)?.value, written, text);
+      equal(parse(`${text} x`), null, "something behind it");
+    }
+  },
+  refusesWhatIsNotJSON() {
+    for (const text of ["", "{", "[1,]", "{\"a\":1,}", "{a:1}", "01", "\"a\nb\"", "[1 2]", "{\"a\" 1}", "[".repeat(100) + "]".repeat(100)]) equal(parse(text), null, text);
+  },
+  knowsWhereThingsAre() {
+    const node = find(parse(PANES), "arrangements", 1, "panes", 0, "y");
+    equal(PANES.slice(node.start, node.end), "\"128px\"");
+    equal(find(parse(PANES), "arrangements", 7, "panes"), null);
+  },
+  changesValuesAndNothingElse() {
+    const text = withValues(PANES, find(parse(PANES), "arrangements", 1, "panes", 0), { x: 0.1, width: 0.333 });
+    equal(text, PANES.replace("\"x\" : 0,", "\"x\" : 0.1,").replace("\"width\": 0.5", "\"width\": 0.333"));
+  },
+  findsTheArrangementThatIsUsed() {
+    const template = parse(PANES).value;
+    equal([1, 2].map(people => arrangementFor(template, people, CANVAS)), [0, 1]);
+    equal(arrangementFor({ arrangements: [{ when: { canvas: "landscape" } }, { when: { people: { min: 4 } } }] }, 3, CANVAS), -1);
+    equal(arrangementFor({ arrangements: [{ when: { screen: true } }, { when: { hosts: 1, guests: { max: 2 } } }] }, 3, CANVAS), 1);
+  },
+  readsPanesInSharesAndPixels() {
+    const [pane, rest] = panesOf(PANES, 2, CANVAS);
+    equal([pane.x, pane.y, pane.width, pane.height, pane.path], [0, 0.1, 0.5, 0.25, ["arrangements", 1, "panes", 0]]);
+    equal(rest.name, "Rest");
+    equal(written({ ...pane, y: 0.1004, x: 1 / 3 }, CANVAS), { x: 0.333, y: "128px", width: 0.5, height: 0.25 });
+    equal(panesOf("{", 2, CANVAS), []);
+  },
+  movesWithinTheCanvas(random) {
+    for (let round = 0; round < 500; round++) {
+      const pane = { x: random() / 2, y: random() / 2, width: 0.02 + random() / 2.1, height: 0.02 + random() / 2.1 };
+      const next = changed(pane, random() * 4 - 2, random() * 4 - 2, round % 2 === 0, { x: [0, 0.5, 1], y: [0, 0.5, 1] });
+      check(next.x >= 0 && next.y >= 0 && next.x + next.width <= 1 + 1e-9 && next.y + next.height <= 1 + 1e-9 && next.width >= 0.0199 && next.height >= 0.0199, JSON.stringify([pane, next]));
+    }
+    equal(changed({ x: 0.1, y: 0.1, width: 0.2, height: 0.2 }, 0.195, 0, false, { x: [0.5], y: [] }).x.toFixed(6), "0.300000", "the far edge sticks");
+  },
+  suggestsKeysAndValues() {
+    equal(labels("{|"), ["gap", "arrangements"]);
+    equal(labels("{\"gap\": 1, |"), ["arrangements"], "a key that is there");
+    equal(labels("{\"arrangements\": [ { \"al|"), ["algorithm"]);
+    equal(labels("{\"arrangements\": [ {}, { \"algorithm\": \"|\" } ]}"), ["solo", "grid"]);
+    equal(labels("{\"arrangements\": [ { \"when\": { \"screen\": |"), ["true", "false"]);
+    equal(labels("{\"gap\" |"), [], "a key without its colon");
+    equal(contextAt("", 0), null);
+  },
+  replacesTheWordThatWasBegun() {
+    const text = "{\"arrangements\": [ { \"algorithm\": \"so\" } ]}", caret = text.indexOf("so") + 2;
+    const { start, end, list } = suggestions(SCHEMA, text, caret);
+    equal(text.slice(0, start) + list[0].text + text.slice(end), text.replace("\"so\"", "\"solo\""));
+  },
+  comparesLines() {
+    const kinds = (one, other) => diff(one, other).map(line => line.kind[0] + line.text).join(" ");
+    equal(kinds("a\nb\nc", "a\nx\nc"), "sa rb ax sc");
+    equal(kinds("a", "a"), "sa");
+    equal(kinds("a\nb", "b\na"), "ra sb aa");
+  },
+  buildsBothTextsFromTheirDifference(random) {
+    const text = () => Array.from({ length: Math.floor(random() * 12) + 1 }, () => "abc"[Math.floor(random() * 3)]).join("\n");
+    for (let round = 0; round < 300; round++) {
+      const [one, other] = [text(), text()], lines = diff(one, other), without = kind => lines.filter(line => line.kind !== kind).map(line => line.text).join("\n");
+      equal([without("added"), without("removed")], [one, other]);
+    }
+  },
+  cutsEventsOfAnyPieces(random) {
+    const text = ": hello\n\nid: 1\nevent: room\ndata: {\"a\":1}\n\nid: 2\nevent: task.switched\r\ndata: x\ndata: y\r\n\r\n";
+    for (let round = 0; round < 100; round++) {
+      const found = [], reader = new EventReader(event => found.push(event));
+      for (let at = 0; at < text.length;) { const size = 1 + Math.floor(random() * 20); reader.push(text.slice(at, at + size)); at += size; }
+      equal(found, [{ name: "room", id: "1", data: "{\"a\":1}" }, { name: "task.switched", id: "2", data: "x\ny" }]);
+    }
+  },
+  waitsLongerEachTime() {
+    equal([0, 1, 4, 40].map(attempt => backoff(attempt, 0.5)), [500, 1000, 8000, 8000]);
+    check(backoff(0, 0) === 375 && backoff(0, 1) === 625, "a quarter more or less");
+  },
+  readsMetrics() {
+    const found = readMetrics("# HELP a b\na 1\nb{x=\"1\",y=\"p\\\"q\"} 2.5e3\n");
+    equal([found.get("a")[0].value, found.get("b")[0]], [1, { labels: { x: "1", y: "p\\\"q" }, value: 2500 }]);
+  },
+  groupsTheTimelineByCause() {
+    const entry = (number, ...causes) => ({ number, causes });
+    equal(grouped([entry(4, "b"), entry(3, "a"), entry(2, "b"), entry(1)]).map(group => group.entries.map(one => one.number)), [[2, 4], [3], [1]]);
+  },
+  changesOnlyWhatWasChanged() {
+    equal(patchFor({ layout: "grid", host: "", bypass: "never" }), { layout: "grid", host: null, policy: { bypass: "never" } });
+    equal(patchFor({ canvas: "1280x720@30" }), { canvas: { width: 1280, height: 720, fps: 30, follows: null } });
+    equal(patchFor({ canvas: "host" }), { canvas: "host" });
+  },
+  findsThePlaceOfASyntaxError() {
+    equal(syntaxIssue({ detail: "the body is not JSON: found '}' at line 2, column 2; expected valid JSON, here a value" }), { path: "$", found: "'}'", expected: "valid JSON, here a value", line: 2, column: 2 });
+    equal(syntaxIssue({ detail: "found 'x' at line 1, column 13; expected y" }).column, 1, "without what was put before it");
+  },
+  saysItInWords() {
+    equal(plain("stream.published bob/camera"), "bob’s camera began");
+    equal(plain("on air: bypass → mix, 330.123 ms after the event, video gap 66.381372 ms"), "bypass → mix, 330 ms after the event, video gap 66.4 ms");
+    equal([milliseconds(undefined), milliseconds(45563), bytes(0), bytes(1500), bytes(19300000)], ["–", "45.6 s", "0 B", "1.5 kB", "19.3 MB"]);
+    equal(onAir({ outputs: [], task: { state: "running", onAir: "mix", scene: { panes: [{ user: "alice" }, { user: "bob" }] } } }), "Viewers get a mix of alice and bob.");
+    equal(onAir({ outputs: [] }), "No program: the room has no outputs.");
+  },
+};
+
+/** Runs all tests. @param {number} [seed] @returns {{ passed: number, failed: string[], seed: number }} */
+export function run(seed = Math.floor(Math.random() * 2 ** 31)) {
+  const failed = [];
+  let passed = 0;
+  for (const [name, test] of Object.entries(TESTS)) {
+    try { test(randomNumbers(seed)); passed++; } catch (error) { failed.push(`${name}: ${error.message}`); }
+  }
+  return { passed, failed, seed };
+}

@@ -1,0 +1,202 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ViewerProbe
+
+/// The operators' console in Chromium, against a real service.
+@Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
+struct ConsoleTests {
+    private static let area = "#layout-text"
+    /// Two panes, the second above the first, so that they may overlap.
+    private static let panes = """
+        {
+            "arrangements": [
+                { "when": { "people": 2 }, "panes": [
+                    { "slot": 1, "x": 0, "y": 0, "width": 0.5, "height": 0.5 },
+                    { "slot": 2, "z": 1,  "x": 0.5, "y": 0.5, "width": 0.5, "height": 0.5 }
+                ] },
+                { "algorithm": "grid" }
+            ]
+        }
+        """
+
+    private static func text(of page: BrowserPage) async throws -> String {
+        try await page.evaluate("document.querySelector('\(area)').value")
+    }
+
+    private static func open(_ place: String, of port: Int, in directory: URL, width: Int = 1400) async throws
+        -> BrowserPage
+    {
+        try await BrowserPage.open("http://127.0.0.1:\(port)/console#/\(place)", in: directory, width: width)
+    }
+
+    /// `Tests/Console/console-tests.js`: JSON with places, completion, panes, differences, feeds and words.
+    @Test(.timeLimit(.minutes(1))) func thePartsThatNeedNoServiceAreRight() async throws {
+        struct Outcome: Decodable {
+            var passed: Int
+            var failed: [String]
+            var seed: Int
+        }
+        let directory = try Workspace.makeDirectory()
+        let script = Workspace.root.appendingPathComponent("Tests/Console/console-tests.js")
+        let file = directory.appendingPathComponent("page.html")
+        let html = """
+            <!doctype html><script type="module">
+            import { run } from "\(script.absoluteString)";
+            console.log("CONSOLE " + JSON.stringify(run()));
+            </script>
+            """
+        try html.write(to: file, atomically: true, encoding: .utf8)
+        let browser = try Browser(directory: directory).open(file.absoluteString)
+        func outcome() -> Outcome? { (Browser.logged("CONSOLE ", by: browser) as [Outcome]).last }
+        try await waitUntil("the tests have run\n\(browser.messages())", within: 40) { outcome() != nil }
+        await browser.stop()
+        let found = try #require(outcome())
+        print("the console's parts: \(found.passed) passed, seed \(found.seed)")
+        #expect(found.failed == [] && found.passed >= 18, "seed \(found.seed)")
+        try FileManager.default.removeItem(at: directory)
+    }
+
+    /// Labels, roles, headings, focus order, contrast and reflow, on every view, at the size of a desktop and of a phone.
+    @Test(.timeLimit(.minutes(3)), arguments: [1400, 390])
+    func everyViewIsAccessible(width: Int) async throws {
+        let check = try String(
+            contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8)
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("show", outputs: ["main"])
+            #expect(try await stage.client.request("PUT", "/v1/layouts/mine", json: Self.panes).status == 201)
+            let page = try await Self.open("rooms", of: stage.client.port, in: stage.directory, width: width)
+            let views = [
+                ("rooms", ".card"), ("rooms/show", "#outputs"), ("layouts", ".shot img"), ("layouts/mine", ".pane"),
+                ("webhooks", "#hook-url"), ("service", "#release"),
+            ]
+            for (view, sign) in views {
+                let _: Bool = try await page.evaluate("(location.hash = '#/\(view)', true)")
+                try await page.wait(for: "document.querySelector('\(sign)')")
+                let faults: [String] = try await page.evaluate(check)
+                #expect(faults == [], "\(view)")
+            }
+            // A fault is found, if there is one.
+            let _: Bool = try await page.evaluate(
+                "(document.querySelector('main').append(document.createElement('button')), true)")
+            let faults: [String] = try await page.evaluate(check)
+            #expect(faults.contains { $0.contains("has no accessible name") }, "\(faults)")
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
+    /// A layout with an error is refused in the words of the API, with the place of the error.
+    @Test(.timeLimit(.minutes(2))) func theEditorRefusesABrokenLayoutAsTheAPIDoes() async throws {
+        struct Problem: Decodable {
+            struct Issue: Decodable {
+                var path: String
+                var line: Int
+                var column: Int
+                var found: String
+                var expected: String
+            }
+            var title: String
+            var issues: [Issue]
+        }
+        try await ControlStage.run { stage in
+            #expect(try await stage.client.request("PUT", "/v1/layouts/mine", json: Self.panes).status == 201)
+            let page = try await Self.open("layouts/mine", of: stage.client.port, in: stage.directory)
+            try await page.wait(for: "document.querySelector('.pane')")
+            try await page.type("algoritm", inPlaceOf: "algorithm", in: Self.area)
+            try await page.wait(for: "document.querySelector('.issues')")
+            try await page.click("Take on air")
+            try await page.wait(for: "document.querySelector('.problem[role=alert]')")
+
+            let broken = try await Self.text(of: page)
+            let answer = try await stage.client.request("PUT", "/v1/layouts/mine", json: broken)
+            #expect(answer.status == 422)
+            let problem = try JSONDecoder().decode(Problem.self, from: answer.body)
+            let shown: String = try await page.evaluate("document.querySelector('.problem[role=alert]').textContent")
+            #expect(shown.hasPrefix(problem.title) && !problem.issues.isEmpty)
+            for issue in problem.issues {
+                #expect(shown.contains("Line \(issue.line), column \(issue.column)"), "\(shown)")
+                #expect(shown.contains("\(issue.path): found \(issue.found), expected \(issue.expected)"), "\(shown)")
+            }
+            // The place leads into the text.
+            try await page.click("Line \(problem.issues[0].line), column \(problem.issues[0].column)")
+            let rest: String = try await page.evaluate(
+                "document.activeElement.value.slice(document.activeElement.selectionStart)")
+            #expect(rest.hasPrefix("\"algoritm\""), "\(rest)")
+            #expect(try await stage.client.request("GET", "/v1/layouts/mine").entityTag == "\"1\"")
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
+    /// Of two operators who change the same layout, the second sees both texts, and neither is lost.
+    @Test(.timeLimit(.minutes(2))) func twoOperatorsConflict() async throws {
+        try await ControlStage.run { stage in
+            #expect(try await stage.client.request("PUT", "/v1/layouts/mine", json: Self.panes).status == 201)
+            let one = try await Self.open("layouts/mine", of: stage.client.port, in: stage.directory)
+            let two = try await Self.open("layouts/mine", of: stage.client.port, in: stage.directory)
+            for (page, algorithm) in [(one, "mosaic"), (two, "stack")] {
+                try await page.wait(for: "document.querySelector('.pane')")
+                try await page.type("\"\(algorithm)\"", inPlaceOf: "\"grid\"", in: Self.area)
+            }
+            try await one.click("Take on air")
+            try await one.wait(for: "document.querySelector('#announcer').textContent === 'Version 2 is on air.'")
+            try await two.click("Take on air")
+            try await two.wait(for: "document.querySelector('dialog[open] .both')")
+            let both: [String] = try await two.evaluate(
+                "[...document.querySelectorAll('dialog .both pre')].map(text => text.textContent)")
+            #expect(both.count == 2 && both[0].contains("mosaic") && both[1].contains("stack"), "\(both)")
+            try await two.click("Put mine on air")
+            try await two.wait(for: "document.querySelector('#announcer').textContent === 'Version 3 is on air.'")
+            #expect(try await stage.client.request("GET", "/v1/layouts/mine").text.contains("\"stack\""))
+            #expect(try await stage.client.request("GET", "/v1/layouts/mine/versions/2").text.contains("\"mosaic\""))
+            // Who has changed nothing goes on with what is in use.
+            try await one.wait(for: "document.querySelector('\(Self.area)').value.includes('stack')")
+            for page in [one, two] {
+                #expect(await page.complaints == [])
+                await page.close()
+            }
+        }
+    }
+
+    /// A pane is dragged in the editor and taken on air: the program shows it there, and the rest of the text is untouched.
+    @Test(.timeLimit(.minutes(3))) func aDraggedPaneGoesOnAir() async throws {
+        try await Stage.run(layout: "dragged") { stage in
+            try Self.panes.write(
+                to: stage.layouts.appendingPathComponent("dragged.json"), atomically: true, encoding: .utf8)
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            try await stage.join("bob")
+            let before = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+
+            let page = try await Self.open("layouts/dragged", of: stage.client.port, in: stage.directory)
+            try await page.wait(for: "document.querySelectorAll('.pane').length === 2")
+            let place: [Double] = try await page.evaluate(
+                """
+                (() => {
+                  const pane = document.querySelector(".pane").getBoundingClientRect();
+                  const canvas = document.querySelector(".canvas").getBoundingClientRect();
+                  return [pane.x + pane.width / 2, pane.y + pane.height / 2, canvas.width, canvas.height];
+                })()
+                """)
+            let start = (x: place[0], y: place[1])
+            try await page.drag(from: start, to: (x: start.x + place[2] * 0.2, y: start.y + place[3] * 0.1))
+            try await page.wait(for: "!document.querySelector('\(Self.area)').value.includes('\"x\": 0,')")
+            let expected = Self.panes.replacing("\"x\": 0, \"y\": 0,", with: "\"x\": 0.2, \"y\": 0.1,")
+            #expect(try await Self.text(of: page) == expected)
+            try await page.click("Take on air")
+            var panes = before
+            try await waitUntil("the pane is on air where it was dragged to", within: 10) {
+                panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+                return panes != before
+            }
+            let alice = try #require(panes.first { $0.user == "alice" })
+            let was = try #require(before.first { $0.user == "alice" })
+            #expect(alice.x > was.x && alice.y > was.y && alice.width == was.width && alice.height == was.height)
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+
+/// A page in Chromium that a test acts on as a person does: over the DevTools protocol, on a pair of named pipes.
+actor BrowserPage {
+    private let process: ManagedProcess
+    private let commands: Int32
+    private let answers: Int32
+    private var rest: [UInt8] = []
+    private var number = 0
+    private var waiting: [Int: [String: Any]] = [:]
+    private var session: String?
+    /// What the page has complained of: exceptions, refusals of its content security policy, and errors that it logged.
+    private(set) var complaints: [String] = []
+
+    /// Opens a page.
+    ///
+    /// - Parameters:
+    ///   - directory: Where the browser's profile, its pipes and its messages are put.
+    ///   - width: Width of the window in CSS pixels.
+    static func open(_ url: String, in directory: URL, width: Int = 1400, height: Int = 1000) async throws
+        -> BrowserPage
+    {
+        let page = try BrowserPage(directory)
+        try await page.begin(url, width, height)
+        return page
+    }
+
+    private init(_ directory: URL) throws {
+        guard let executable = Browser.executable else {
+            throw EndToEndError("chromium is missing: run deploy/setup.sh")
+        }
+        let name = "page-\(UInt32.random(in: 0 ... .max))"
+        let path = directory.appendingPathComponent(name).path
+        var pipes: [Int32] = []
+        for kind in ["commands", "answers"] {
+            // Open for both directions, so that neither side waits for the other to open it.
+            guard mkfifo("\(path).\(kind)", 0o600) == 0 else { throw EndToEndError("mkfifo: \(errno)") }
+            pipes.append(Foundation.open("\(path).\(kind)", O_RDWR | O_NONBLOCK | O_CLOEXEC))
+        }
+        guard pipes.allSatisfy({ $0 >= 0 }) else { throw EndToEndError("open: \(errno)") }
+        commands = pipes[0]
+        answers = pipes[1]
+        process = try ManagedProcess(
+            name, "/bin/sh",
+            [
+                "-c", #"exec "$@" 3<"$0.commands" 4>"$0.answers""#, path, executable,
+                // As in `Browser`.
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
+                "--no-first-run", "--autoplay-policy=no-user-gesture-required", "--remote-debugging-pipe",
+                "--user-data-dir=\(path).profile", "about:blank",
+            ], in: directory)
+    }
+
+    private func begin(_ url: String, _ width: Int, _ height: Int) async throws {
+        let target = try await call("Target.createTarget", ["url": "about:blank"])
+        let attached = try await call(
+            "Target.attachToTarget", ["targetId": target["targetId"] as? String ?? "", "flatten": true])
+        session = attached["sessionId"] as? String
+        for domain in ["Page", "Runtime", "Log"] { _ = try await call("\(domain).enable") }
+        _ = try await call(
+            "Emulation.setDeviceMetricsOverride",
+            ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
+        _ = try await call("Page.navigate", ["url": url])
+    }
+
+    /// Ends the browser.
+    func close() async {
+        await process.stop()
+        Foundation.close(commands)
+        Foundation.close(answers)
+    }
+
+    // MARK: What a person does
+
+    /// Returns the value of an expression, which may be a promise.
+    func evaluate<Value: Decodable & Sendable>(_ expression: String, as type: Value.Type = Value.self) async throws
+        -> Value
+    {
+        let source = "(async () => JSON.stringify((await (\(expression))) ?? null))()"
+        let answer = try await call(
+            "Runtime.evaluate", ["expression": source, "awaitPromise": true, "returnByValue": true])
+        if let failure = answer["exceptionDetails"] as? [String: Any] {
+            let exception = failure["exception"] as? [String: Any]
+            throw EndToEndError("\(expression): \(exception?["description"] ?? failure)")
+        }
+        let result = answer["result"] as? [String: Any]
+        guard let json = result?["value"] as? String else { throw EndToEndError("\(expression): no value") }
+        return try JSONDecoder().decode(Value.self, from: Data(json.utf8))
+    }
+
+    /// Waits until an expression is true.
+    func wait(for expression: String, within seconds: Double = 20) async throws {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while try await !evaluate("Boolean(\(expression))", as: Bool.self) {
+            guard ContinuousClock.now < deadline else {
+                throw EndToEndError("\(expression): not within \(seconds) s \(complaints)")
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Clicks the button with this text; in an open dialog if there is one.
+    func click(_ text: String) async throws {
+        let button = """
+            [...(document.querySelector("dialog[open]") ?? document).querySelectorAll("button:not(:disabled)")]
+              .find(button => button.textContent.trim() === \(Self.quoted(text)))
+            """
+        try await wait(for: button)
+        let _: Bool = try await evaluate("(\(button).click(), true)")
+    }
+
+    /// Writes in place of the first occurrence of `old` in the control that `selector` finds.
+    func type(_ text: String, inPlaceOf old: String, in selector: String) async throws {
+        let found: Bool = try await evaluate(
+            """
+            (() => {
+              const area = document.querySelector(\(Self.quoted(selector))), at = area.value.indexOf(\(Self.quoted(old)));
+              area.focus();
+              area.setSelectionRange(at, at + \(old.utf16.count));
+              return at >= 0;
+            })()
+            """)
+        guard found else { throw EndToEndError("\(old) is not in \(selector)") }
+        _ = try await call("Input.insertText", ["text": text])
+    }
+
+    /// Presses the pointer at a place, moves it by steps, and releases it. In CSS pixels.
+    func drag(from start: (x: Double, y: Double), to end: (x: Double, y: Double)) async throws {
+        try await mouse("mousePressed", start.x, start.y)
+        for step in 1...8 {
+            let share = Double(step) / 8
+            try await mouse("mouseMoved", start.x + (end.x - start.x) * share, start.y + (end.y - start.y) * share)
+        }
+        try await mouse("mouseReleased", end.x, end.y)
+    }
+
+    private func mouse(_ kind: String, _ x: Double, _ y: Double) async throws {
+        _ = try await call(
+            "Input.dispatchMouseEvent",
+            [
+                "type": kind, "x": x, "y": y, "button": "left", "buttons": kind == "mouseReleased" ? 0 : 1,
+                "clickCount": 1,
+            ])
+    }
+
+    private static func quoted(_ text: String) -> String {
+        (try? String(decoding: JSONEncoder().encode(text), as: UTF8.self)) ?? "\"\""
+    }
+
+    // MARK: The protocol
+
+    private func call(_ method: String, _ parameters: [String: Any] = [:]) async throws -> [String: Any] {
+        number += 1
+        let identifier = number
+        var message: [String: Any] = ["id": identifier, "method": method, "params": parameters]
+        if let session { message["sessionId"] = session }
+        var bytes = Array(try JSONSerialization.data(withJSONObject: message)) + [0]
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            if !bytes.isEmpty {
+                let written = write(commands, bytes, bytes.count)
+                bytes.removeFirst(max(0, written))
+            }
+            receive()
+            if let answer = waiting.removeValue(forKey: identifier) {
+                if let error = answer["error"] { throw EndToEndError("\(method): \(error)") }
+                return answer["result"] as? [String: Any] ?? [:]
+            }
+            guard process.isRunning, ContinuousClock.now < deadline else {
+                throw EndToEndError("\(method) is not answered\n\(process.messages())")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Reads what has come: messages that each end with a zero byte.
+    private func receive() {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(answers, &buffer, buffer.count)
+            guard count > 0 else { break }
+            rest += buffer[..<count]
+        }
+        while let end = rest.firstIndex(of: 0) {
+            let message = try? JSONSerialization.jsonObject(with: Data(rest[..<end])) as? [String: Any]
+            rest.removeSubrange(...end)
+            guard let message else { continue }
+            if let identifier = message["id"] as? Int { waiting[identifier] = message } else { note(message) }
+        }
+    }
+
+    private func note(_ event: [String: Any]) {
+        let parameters = event["params"] as? [String: Any] ?? [:]
+        switch event["method"] as? String ?? "" {
+        case "Runtime.exceptionThrown":
+            complaints.append("\(parameters["exceptionDetails"] ?? "")")
+        case "Log.entryAdded":
+            let entry = parameters["entry"] as? [String: Any]
+            let text = entry?["text"] as? String ?? ""
+            // Chromium tells of every answer that is a refusal; the page shows those itself.
+            if entry?["level"] as? String == "error", !text.hasPrefix("Failed to load resource") {
+                complaints.append(text)
+            }
+        case "Runtime.consoleAPICalled" where parameters["type"] as? String == "error":
+            complaints.append("\(parameters["args"] ?? "")")
+        default: break
+        }
+    }
+}
