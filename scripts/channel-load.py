@@ -30,7 +30,7 @@ class Follower:
         # Several addresses, because each has 28,000 ports.
         self.socket.bind((f"127.0.0.{2 + number % 4}", 0))
         self.socket.connect((options.host, options.port))
-        self.socket.sendall(f"GET /v1/rooms/{room}/messages/stream HTTP/1.1\r\nHost: {options.host}\r\n\r\n".encode())
+        self.socket.sendall(f"GET /v1/rooms/{room}/channel HTTP/1.1\r\nHost: {options.host}\r\n\r\n".encode())
         self.socket.setblocking(False)
         self.rest = b""
 

@@ -12,10 +12,11 @@ import Testing
         "all": "all-scopes-0123456789abcdef", "events": "events-0123456789abcdef", "tasks": "tasks-0123456789abcdef",
         "layouts": "layouts-0123456789abcdef", "read": "read-0123456789abcdef", "other": "other-app-0123456789abcdef",
         "priority": "priority-0123456789abcdef", "publish": "publish-0123456789abcdef",
+        "chat": "chat-0123456789abcdef",
     ]
     static func apps() -> [String: [String]] {
         var settings = ["apps.0.id": ["default"], "apps.1.id": ["shop"]]
-        for (index, name) in ["all", "events", "tasks", "layouts", "read", "priority", "publish"].enumerated() {
+        for (index, name) in ["all", "events", "tasks", "layouts", "read", "priority", "publish", "chat"].enumerated() {
             settings["apps.0.tokens.\(index).token"] = [token[name] ?? ""]
             settings["apps.0.tokens.\(index).scopes"] =
                 name == "all" ? Scope.allCases.map(\.rawValue) : [name]

@@ -119,7 +119,7 @@ export class RoomChat extends HTMLElement {
   /** @param {string} path @param {string|null} key @returns {string} */
   #url(path, key) {
     const room = encodeURIComponent(this.getAttribute("room") ?? "");
-    const url = new URL(`/v1/rooms/${room}/messages${path}`, this.getAttribute("base") ?? location.href);
+    const url = new URL(`/v1/rooms/${room}/${path}`, this.getAttribute("base") ?? location.href);
     const app = this.getAttribute("app");
     if (app) url.searchParams.set("app", app);
     if (key) url.searchParams.set("auth_key", key);
@@ -134,7 +134,7 @@ export class RoomChat extends HTMLElement {
     this.#shown.clear();
     this.#list?.replaceChildren();
     if (!this.getAttribute("room")) return;
-    const events = new EventSource(this.#url("/stream", this.getAttribute("stream-key")));
+    const events = new EventSource(this.#url("channel", this.getAttribute("stream-key")));
     this.#events = events;
     /** @type {(name: string, take: (data: any) => void) => void} */
     const on = (name, take) =>
@@ -249,7 +249,7 @@ export class RoomChat extends HTMLElement {
   async #post(message) {
     const [user, name] = [this.getAttribute("user"), this.getAttribute("name")];
     try {
-      const answer = await fetch(this.#url("", this.getAttribute("post-key")), {
+      const answer = await fetch(this.#url("messages", this.getAttribute("post-key")), {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ ...message, ...(user && { user }), ...(name && { name }) }),

@@ -64,8 +64,8 @@ package enum RouteAccess: Hashable, Sendable {
             "OPTIONS /whep-sessions/{session}")
         add(
             .channel, "GET /v1/rooms/{room}/messages", "POST /v1/rooms/{room}/messages",
-            "OPTIONS /v1/rooms/{room}/messages", "GET /v1/rooms/{room}/messages/stream",
-            "OPTIONS /v1/rooms/{room}/messages/stream")
+            "OPTIONS /v1/rooms/{room}/messages", "GET /v1/rooms/{room}/channel",
+            "OPTIONS /v1/rooms/{room}/channel")
         add(
             .scope(.tasks), "DELETE /v1/rooms/{room}/messages/{message}", "PUT /v1/rooms/{room}/muted/{user}",
             "DELETE /v1/rooms/{room}/muted/{user}", "GET /v1/rooms/{room}/rules", "PATCH /v1/rooms/{room}/rules")

@@ -8,7 +8,7 @@ import RoomChannel
 import RoomService
 
 /// The channel of a room: `POST /v1/rooms/{room}/messages` sends a comment, likes or a gift, `GET` returns the history,
-/// and `GET …/messages/stream` follows everything as server-sent events. Moderators delete messages, mute users and change
+/// and `GET …/channel` follows everything as server-sent events. Moderators delete messages, mute users and change
 /// rules.
 ///
 /// Web pages of the origins that may play programs may do what needs no moderator.
@@ -33,10 +33,14 @@ package struct ChannelController: Sendable {
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.post("v1/rooms/{room}/messages", use: post)
         router.get("v1/rooms/{room}/messages", use: history)
-        router.on("v1/rooms/{room}/messages", method: .options, use: preflight)
-        router.get("v1/rooms/{room}/messages/stream", use: stream)
-        router.head("v1/rooms/{room}/messages/stream", use: streamHead)
-        router.on("v1/rooms/{room}/messages/stream", method: .options, use: preflight)
+        router.on("v1/rooms/{room}/messages", method: .options) { request, context in
+            try preflight(request, context, allowing: "GET, HEAD, OPTIONS, POST")
+        }
+        router.get("v1/rooms/{room}/channel", use: stream)
+        router.head("v1/rooms/{room}/channel", use: streamHead)
+        router.on("v1/rooms/{room}/channel", method: .options) { request, context in
+            try preflight(request, context, allowing: "GET, HEAD, OPTIONS")
+        }
         router.delete("v1/rooms/{room}/messages/{message}", use: delete)
         router.put("v1/rooms/{room}/muted/{user}", use: mute)
         router.delete("v1/rooms/{room}/muted/{user}", use: unmute)
@@ -117,10 +121,13 @@ package struct ChannelController: Sendable {
         return try request.queryInteger("after", in: 0...(1 << 53)).map(Int64.init)
     }
 
-    @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+    private func preflight(
+        _ request: Request, _ context: OrchestratorContext, allowing methods: String
+    ) throws -> Response {
         _ = try context.identifier("room")
         var headers = origins.headers(origin: request.headers[.origin])
-        headers[.accessControlAllowMethods] = "GET, HEAD, OPTIONS, POST"
+        headers[.allow] = methods
+        headers[.accessControlAllowMethods] = methods
         headers[.accessControlAllowHeaders] = "Authorization, Content-Type, Last-Event-ID"
         headers[.accessControlMaxAge] = "86400"
         return Response(status: .noContent, headers: headers)

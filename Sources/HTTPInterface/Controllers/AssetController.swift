@@ -15,18 +15,17 @@ package struct AssetController: Sendable {
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("assets/{file}") { [assets, origins] request, context in
-            let name = try context.identifier("file")
+            let name = context.parameters.get("file") ?? ""
             guard let asset = assets[name] else {
                 throw OrchestratorError(
                     .notFound, "no-asset", "There is no such file",
-                    detail: "\(name): this release serves no file of this name")
+                    detail: "\(request.uri.path): this release serves no file of this name")
             }
             return asset.response(
                 known: request.headers[.ifNoneMatch], headers: origins.headers(origin: request.headers[.origin]))
         }
-        router.on("assets/{file}", method: .options) { [origins] request, context in
-            _ = try context.identifier("file")
-            return Response(status: .noContent, headers: origins.preflight(origin: request.headers[.origin]))
+        router.on("assets/{file}", method: .options) { [origins] request, _ in
+            Response(status: .noContent, headers: origins.preflight(origin: request.headers[.origin]))
         }
     }
 }

@@ -20,9 +20,11 @@ package struct SocketIOController: Sendable {
         // Handshakes are `GET`s only.
         router.head("socket.io") { request, context in try await answer(request, context, with: refuse) }
         router.put("socket.io") { request, context in try await answer(request, context, with: refuse) }
-        router.on("socket.io", method: .options, use: preflight)
+        router.on("socket.io", method: .options) { request, _ in
+            try preflight(request, allowing: "GET, HEAD, OPTIONS, POST, PUT")
+        }
         router.get("rooms", use: rooms)
-        router.on("rooms", method: .options, use: preflight)
+        router.on("rooms", method: .options) { request, _ in try preflight(request, allowing: "GET, HEAD, OPTIONS") }
     }
 
     // MARK: Rooms
@@ -136,11 +138,11 @@ package struct SocketIOController: Sendable {
         throw EngineIOError.badMethod
     }
 
-    @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+    private func preflight(_ request: Request, allowing methods: String) throws -> Response {
         guard let server else { throw Self.isOff }
         var headers = server.settings.origins.preflight(
             origin: request.headers[.origin], methods: "GET, POST, OPTIONS")
-        headers[.allow] = "GET, HEAD, OPTIONS, POST, PUT"
+        headers[.allow] = methods
         return Response(status: .noContent, headers: headers)
     }
 

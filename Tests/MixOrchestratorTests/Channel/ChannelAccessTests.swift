@@ -9,6 +9,7 @@ import Testing
 /// Who may follow channels and write in them.
 @Suite(.timeLimit(.minutes(5))) struct ChannelAccessTests {
     private static let messages = "/v1/rooms/demo/messages"
+    private static let channel = "/v1/rooms/demo/channel"
     private static let key = "channel-key-0123456789"
     private static let tokens = [
         "chat": "chat-0123456789abcdef", "alice": "alice-0123456789abcdef", "read": AccessTests.token["read"] ?? "",
@@ -41,7 +42,7 @@ import Testing
             func statuses(_ headers: HTTPFields) async throws -> [Int] {
                 [
                     try await bench.call(.get, Self.messages, headers: headers).status,
-                    try await bench.call(.head, Self.messages + "/stream", headers: headers).status,
+                    try await bench.call(.head, Self.channel, headers: headers).status,
                     try await bench.call(.post, Self.messages, text, headers: headers).status,
                     try await bench.call(.get, "/v1/rooms/demo/rules", headers: headers).status,
                 ]
@@ -104,7 +105,7 @@ import Testing
             #expect(try await bench.call(.post, signed(Self.messages), #"{"text":"x","user":"bob"}"#).status == 403)
             #expect(try await bench.call(.post, signed(Self.messages, uid: "0"), #"{"text":"x"}"#).value("user") == nil)
             #expect(try await bench.call(.get, signed(Self.messages)).status == 200)
-            #expect(try await bench.call(.head, signed(Self.messages + "/stream")).status == 200)
+            #expect(try await bench.call(.head, signed(Self.channel)).status == 200)
             let expired = try await bench.call(.get, signed(Self.messages, at: time - 120))
             #expect(expired.status == 403)
             #expect(try expired.value("type") == "urn:mixorchestrator:problem:channel-refused")

@@ -26,7 +26,7 @@ import Testing
     }
 
     private static func follow(
-        _ bench: Bench, _ path: String = "\(room)/messages/stream", _ headers: String = ""
+        _ bench: Bench, _ path: String = "\(room)/channel", _ headers: String = ""
     ) async throws -> RawConnection {
         let connection = try await RawConnection.open(try #require(bench.client.port))
         connection.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n")
@@ -74,7 +74,7 @@ import Testing
             try await eventually { all.text.contains(#""text":"three""#) ? true : nil }
             #expect(all.text.contains(#""text":"one""#))
             let rest = try await Self.follow(
-                bench, "\(Self.room)/messages/stream?after=\(ids[0])", "Last-Event-ID: \(ids[1])\r\n")
+                bench, "\(Self.room)/channel?after=\(ids[0])", "Last-Event-ID: \(ids[1])\r\n")
             try await eventually { rest.text.contains(#""text":"three""#) ? true : nil }
             #expect(!rest.text.contains(#""text":"two""#) && rest.text.contains(#""isIncomplete":false"#))
 
@@ -92,7 +92,7 @@ import Testing
         try await withService(["channel.history": ["2"]]) { bench in
             let first = try #require(try await Self.say("one", bench).value("id"))
             for text in ["two", "three", "four"] { _ = try await Self.say(text, bench) }
-            let follower = try await Self.follow(bench, "\(Self.room)/messages/stream?after=\(first)")
+            let follower = try await Self.follow(bench, "\(Self.room)/channel?after=\(first)")
             try await eventually { follower.text.contains(#""text":"four""#) ? true : nil }
             #expect(follower.text.contains(#""isIncomplete":true"#) && !follower.text.contains(#""text":"two""#))
         }
@@ -175,7 +175,7 @@ import Testing
         try await withService(settings) { bench in
             // It never receives.
             let slow = try PlainClient(port: try #require(bench.client.port))
-            slow.send("GET \(Self.room)/messages/stream HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+            slow.send("GET \(Self.room)/channel HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
             let quick = try await Self.follow(bench)
             try await eventually { quick.text.contains(#""channel":2"#) ? true : nil }
             let text = String(repeating: "x", count: 2000)

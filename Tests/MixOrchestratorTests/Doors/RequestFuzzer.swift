@@ -15,7 +15,7 @@ struct RequestFuzzer {
 
     private var random: SeededGenerator
     /// Addresses of rooms that are followed.
-    private let followed = #/(/rooms/)[^/?]*(/feed|/messages/stream)/#
+    private let followed = #/(/rooms/)[^/?]*(/feed|/channel)/#
     private let examples: [(operation: OpenAPIDocument.Operation, request: OpenAPIRequest)]
 
     init(seed: UInt64) throws {

@@ -92,6 +92,17 @@ struct OpenAPIRequest: Sendable {
             request.uri = uri.replacing("1769860800000000", with: try #require(try sent.value("id")))
             return request
         }
+        if operation.path == "/socket.io", uri.contains("sid=") || operation.id == "postSocketIO" {
+            let opened = try await bench.call(.get, "/socket.io?EIO=4&transport=polling")
+            let id = try #require(opened.text.split(separator: "\"").dropFirst(3).first)
+            var request = self
+            request.uri = "/socket.io?EIO=4&transport=polling&sid=\(id)"
+            // Without a packet that waits, a `GET` waits for one.
+            if operation.id == "pollSocketIO" {
+                #expect(try await bench.call(.post, request.uri, "40").status == 200)
+            }
+            return request
+        }
         let sessions = ["/whip-sessions/{session}": "/whip/demo/carol", "/whep-sessions/{session}": "/whep/demo"]
         guard let path = sessions[operation.path] else { return self }
         let offer = ScriptedWHIPWorker.offer(direction: path.hasPrefix("/whip") ? "sendonly" : "recvonly")

@@ -249,7 +249,9 @@ import Yams
                 let answer = try await bench.call(
                     .init(operation.method) ?? .get, request.uri, request.body, headers: request.headers)
                 try await watching
-                #expect((200..<300).contains(answer.status), "\(name): \(answer.text)")
+                // Some methods are there to be refused.
+                let isRefusedAlways = operation.responses.keys.allSatisfy { !$0.hasPrefix("2") }
+                #expect((200..<300).contains(answer.status) != isRefusedAlways, "\(name): \(answer.text)")
                 guard let response = operation.responses["\(answer.status)"] else {
                     Issue.record("\(name): \(answer.status) is not documented")
                     return
