@@ -104,7 +104,7 @@ struct EngineSessionTests {
         #expect(session.lostPoll(1) == [])
         #expect(session.poll(2, now: 0) == [])
         #expect(session.lostPoll(1) == [])
-        #expect(session.lostPoll(2) == [.end(.connectionLost)])
+        #expect(session.lostPoll(2) == [.answer(2, [.close]), .end(.connectionLost)])
     }
 
     @Test func pollingBecomesAWebSocket() {
@@ -125,7 +125,7 @@ struct EngineSessionTests {
         #expect(session.receive(Self.text("b"), from: 10, now: 0) == [.shut(10)])
         #expect(session.receive(Self.text("b"), from: 9, now: 0) == [.deliver(.text("b"))])
         #expect(session.closed(10) == [])
-        #expect(session.closed(9) == [.end(.connectionLost)])
+        #expect(session.closed(9) == [.shut(9), .end(.connectionLost)])
     }
 
     @Test func aProbeThatFailsLeavesPolling() {

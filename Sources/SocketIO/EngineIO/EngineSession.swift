@@ -141,12 +141,8 @@ public struct EngineSession: Sendable {
         return []
     }
 
-    /// Ends the connection if a `GET` that waits has lost its client.
-    public mutating func lostPoll(_ get: Number) -> [Action] {
-        guard held == get else { return [] }
-        held = nil
-        return end(.connectionLost)
-    }
+    /// Ends the connection if a `GET` that waits has lost its client. It is answered all the same: somebody waits for that.
+    public mutating func lostPoll(_ get: Number) -> [Action] { held == get ? end(.connectionLost) : [] }
 
     /// Takes a `POST` before its body is read.
     ///

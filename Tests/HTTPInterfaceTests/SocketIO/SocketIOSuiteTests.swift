@@ -203,7 +203,7 @@ import Testing
             await socket.send(text: "2")
             #expect(await socket.text() == "3")
             await socket.send(text: "40/custom?token=abc")
-            #expect(await socket.text() == "40/custom")
+            #expect(await socket.text() == "40/custom,")
             #expect(await socket.text() == #"42/custom,["auth",{}]"#)
             await socket.send(text: "40/x")
             #expect(await socket.text() == #"44/x,"Invalid namespace""#)
