@@ -69,6 +69,8 @@ start() {
         'callbacks: { allow: ["http://127.0.0.1:1935"] }' 'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
         'http: { rate: { failures: 0 } }' \
         'hooks: { nginx-rtmp: { secret: hook-secret-0123456789, url: "rtmp://127.0.0.1:1935/{app}/{name}" } }' >>"$directory/service.yaml"
+    # With tokens there is no request without one, also where visitors may read otherwise.
+    [ "$mode" = open ] || printf 'channel: { anonymousReading: false }\n' >>"$directory/service.yaml"
     port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     "$service" serve --config "$directory/service.yaml" --listen "127.0.0.1:$port" --data "$directory/data" \
         --layouts "$directory/layouts" --log-format json >"$directory/log" 2>&1 &

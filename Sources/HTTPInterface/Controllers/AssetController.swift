@@ -15,17 +15,23 @@ package struct AssetController: Sendable {
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("assets/{file}") { [assets, origins] request, context in
-            let name = context.parameters.get("file") ?? ""
-            guard let asset = assets[name] else {
-                throw OrchestratorError(
-                    .notFound, "no-asset", "There is no such file",
-                    detail: "\(request.uri.path): this release serves no file of this name")
-            }
-            return asset.response(
+            try Self.asset(of: request, context, in: assets).response(
                 known: request.headers[.ifNoneMatch], headers: origins.headers(origin: request.headers[.origin]))
         }
-        router.on("assets/{file}", method: .options) { [origins] request, _ in
-            Response(status: .noContent, headers: origins.preflight(origin: request.headers[.origin]))
+        router.on("assets/{file}", method: .options) { [assets, origins] request, context in
+            _ = try Self.asset(of: request, context, in: assets)
+            return Response(status: .noContent, headers: origins.preflight(origin: request.headers[.origin]))
         }
+    }
+
+    private static func asset(
+        of request: Request, _ context: OrchestratorContext, in assets: [String: WebAsset]
+    ) throws(OrchestratorError) -> WebAsset {
+        guard let asset = assets[context.parameters.get("file") ?? ""] else {
+            throw OrchestratorError(
+                .notFound, "no-asset", "There is no such file",
+                detail: "\(request.uri.path): this release serves no file of this name")
+        }
+        return asset
     }
 }
