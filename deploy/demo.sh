@@ -193,7 +193,7 @@ note_scene() {
 
 # The room under whose stream key the program is pushed needs no program of its own.
 [[ $cdn_kind == nginx ]] || call PUT /v1/rooms/cdn '{"outputs":[]}'
-call PUT "/v1/rooms/$room" "{\"host\":\"alice\",\"layout\":\"side-by-side\",\"outputs\":[{\"id\":\"cdn\",\"url\":\"$cdn\"}]}"
+call PUT "/v1/rooms/$room" "{\"host\":\"alice\",\"layout\":\"auto\",\"outputs\":[{\"id\":\"cdn\",\"url\":\"$cdn\"}]}"
 say "starting the publishers: alice (host, red, 720x1280@20) and bob (guest, blue)"
 publish alice --id 1
 if [[ $cdn_kind == nginx ]]; then

@@ -76,6 +76,7 @@ final class Stage: Sendable {
         ].merging(environment) { $1 }
         layouts = directory.appendingPathComponent("layouts")
         try FileManager.default.copyItem(at: Workspace.root.appendingPathComponent("layouts"), to: layouts)
+        try PlainLayouts.put(in: layouts)
         var started: (process: ManagedProcess, port: Int)?
         // The port is chosen here and taken by the service a moment later: another process may be faster.
         for _ in 0..<3 where started == nil {
