@@ -22,7 +22,7 @@ swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-bui
 fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|EventSubscription|TaskStore)Tests[.]'
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
-timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests)/'
+timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests|EngineIOSuiteTests|SocketIO(Suite|Server)Tests)/'
 network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS))Tests(/|$)'
 patient='EndToEndTests[.](Attack|BadInput|Crash|ForkServerLoss|Hook|Ingest|Leak|Playback|Readoption|Redaction|Restart|SDKFlow|Shutdown)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
