@@ -33,29 +33,9 @@ struct ConsoleTests {
 
     /// `Tests/Console/console-tests.js`: JSON with places, completion, panes, differences, feeds and words.
     @Test(.timeLimit(.minutes(1))) func thePartsThatNeedNoServiceAreRight() async throws {
-        struct Outcome: Decodable {
-            var passed: Int
-            var failed: [String]
-            var seed: Int
-        }
-        let directory = try Workspace.makeDirectory()
-        let script = Workspace.root.appendingPathComponent("Tests/Console/console-tests.js")
-        let file = directory.appendingPathComponent("page.html")
-        let html = """
-            <!doctype html><script type="module">
-            import { run } from "\(script.absoluteString)";
-            console.log("CONSOLE " + JSON.stringify(run()));
-            </script>
-            """
-        try html.write(to: file, atomically: true, encoding: .utf8)
-        let browser = try Browser(directory: directory).open(file.absoluteString)
-        func outcome() -> Outcome? { (Browser.logged("CONSOLE ", by: browser) as [Outcome]).last }
-        try await waitUntil("the tests have run\n\(browser.messages())", within: 40) { outcome() != nil }
-        await browser.stop()
-        let found = try #require(outcome())
+        let found = try await Browser.runParts(of: "Tests/Console/console-tests.js")
         print("the console's parts: \(found.passed) passed, seed \(found.seed)")
         #expect(found.failed == [] && found.passed >= 18, "seed \(found.seed)")
-        try FileManager.default.removeItem(at: directory)
     }
 
     /// Labels, roles, headings, focus order, contrast and reflow, on every view, at the size of a desktop and of a phone.

@@ -24,29 +24,9 @@ struct PlayerTests {
 
     /// `Tests/Player/player-tests.js`: reader, timeline, fragments, decisions and words.
     @Test(.timeLimit(.minutes(1))) func thePartsThatNeedNoBrowserAreRight() async throws {
-        struct Outcome: Decodable {
-            var passed: Int
-            var failed: [String]
-            var seed: Int
-        }
-        let directory = try Workspace.makeDirectory()
-        let script = Workspace.root.appendingPathComponent("Tests/Player/player-tests.js")
-        let page = directory.appendingPathComponent("page.html")
-        let html = """
-            <!doctype html><script type="module">
-            import { run } from "\(script.absoluteString)";
-            console.log("PLAYER " + JSON.stringify(run()));
-            </script>
-            """
-        try html.write(to: page, atomically: true, encoding: .utf8)
-        let browser = try Browser(directory: directory).open(page.absoluteString)
-        func outcome() -> Outcome? { (Browser.logged("PLAYER ", by: browser) as [Outcome]).last }
-        try await waitUntil("the tests have run\n\(browser.messages())", within: 40) { outcome() != nil }
-        await browser.stop()
-        let found = try #require(outcome())
+        let found = try await Browser.runParts(of: "Tests/Player/player-tests.js")
         print("the player's parts: \(found.passed) passed, seed \(found.seed)")
         #expect(found.failed == [] && found.passed >= 15, "seed \(found.seed)")
-        try FileManager.default.removeItem(at: directory)
     }
 
     /// A page that stands still, a service that is killed, and the end of the program: what a viewer is told, and sees again.

@@ -133,26 +133,8 @@ package struct ChannelController: Sendable {
         return Response(status: .noContent, headers: headers)
     }
 
-    /// Answers so that the pages of `origins` can read the answer, and the reason of a refusal.
     private func readable(_ request: Request, _ handler: () async throws -> Response) async throws -> Response {
-        var headers = origins.headers(origin: request.headers[.origin])
-        if headers[.accessControlAllowOrigin] != nil {
-            headers[.accessControlExposeHeaders] = "Retry-After, WWW-Authenticate"
-        }
-        var problem: HTTPProblem
-        do {
-            var response = try await handler()
-            response.headers.append(contentsOf: headers)
-            return response
-        } catch let error as HTTPProblem {
-            problem = error
-        } catch let error as OrchestratorError {
-            problem = HTTPProblem(error)
-        } catch let error as InputError {
-            problem = HTTPProblem(OrchestratorError(error))
-        }
-        problem.headers.append(contentsOf: headers)
-        throw problem
+        try await origins.readable(request, exposing: "Retry-After, WWW-Authenticate", handler)
     }
 
     private func takeRate(_ caller: Caller, _ context: OrchestratorContext) throws(HTTPProblem) {

@@ -70,26 +70,9 @@ struct WebRTCRequests: Sendable {
         return text
     }
 
-    /// Answers so that the pages of `origins` can read the answer, and the reason of a refusal.
     func readable(_ request: Request, _ handler: () async throws -> Response) async throws -> Response {
-        var headers = origins.headers(origin: request.headers[.origin])
-        if headers[.accessControlAllowOrigin] != nil {
-            headers[.accessControlExposeHeaders] = "Location, ETag, Link, Accept-Patch, Retry-After, WWW-Authenticate"
-        }
-        var problem: HTTPProblem
-        do {
-            var response = try await handler()
-            response.headers.append(contentsOf: headers)
-            return response
-        } catch let error as HTTPProblem {
-            problem = error
-        } catch let error as OrchestratorError {
-            problem = HTTPProblem(error)
-        } catch let error as InputError {
-            problem = HTTPProblem(OrchestratorError(error))
-        }
-        problem.headers.append(contentsOf: headers)
-        throw problem
+        try await origins.readable(
+            request, exposing: "Location, ETag, Link, Accept-Patch, Retry-After, WWW-Authenticate", handler)
     }
 
     /// Returns the condition of a change.
