@@ -42,6 +42,32 @@ import Testing
         }
     }
 
+    /// `/` belongs to the interface for programs, whose calls are never sent to a page.
+    @Test func aBrowserThatOpensTheAddressIsShownTheConsole() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                let pages = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+                let visit = try await bench.call(.get, "/", headers: [.accept: pages])
+                #expect(visit.status == 303 && visit.headers[.location] == "console" && visit.text.isEmpty)
+                #expect(visit.headers[.vary] == "Accept")
+                #expect(try await bench.call(.get, "/", headers: [.accept: "a/b, Text/HTML ;q=0.1"]).status == 303)
+                let acs = try #require(HTTPField.Name("x-acs-action"))
+                let calls: [(HTTPRequest.Method, String, HTTPFields)] = [
+                    (.get, "/", [:]), (.get, "/", [.accept: "*/*"]), (.get, "/", [.accept: "text/xml"]),
+                    (.get, "/", [.accept: "text/htmlx, image/png"]), (.post, "/", [.accept: pages]),
+                    (.get, "/?Action=ListRTCLiveRooms", [.accept: pages]),
+                    (.get, "/", [.accept: pages, .authorization: "ACS3-HMAC-SHA256 Credential=a"]),
+                    (.get, "/", [.accept: pages, acs: "ListRTCLiveRooms"]),
+                ]
+                for (method, path, headers) in calls {
+                    let answer = try await bench.call(method, path, headers: headers)
+                    #expect((400..<500).contains(answer.status), "\(method) \(path) \(headers): \(answer.status)")
+                    #expect(answer.text.contains("RequestId"))
+                }
+            }
+        }
+    }
+
     @Test func everyFileOfThePagesIsInTheBinary() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

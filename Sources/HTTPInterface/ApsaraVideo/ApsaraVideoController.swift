@@ -9,7 +9,8 @@ import RoomService
 
 /// The ApsaraVideo Live interface of 2016-11-01 at `/`, as its SDKs call it.
 ///
-/// Answers every request in that interface's envelope, malformed requests included.
+/// Answers every request in that interface's envelope, malformed requests included. Only people who open the address in a
+/// browser are shown the console.
 package struct ApsaraVideoController: Sendable {
     typealias Action = @Sendable (WireCall) async throws -> [String: JSONValue]
 
@@ -51,6 +52,7 @@ package struct ApsaraVideoController: Sendable {
     }
 
     @Sendable private func handle(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        if BrowserVisit.isVisit(request) { return BrowserVisit.response(to: "console") }
         let receivedAt = MonotonicClock.now()
         let id = UUID.quick().uuidString
         var action: String?
