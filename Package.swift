@@ -76,7 +76,10 @@ if wantsMedia {
             pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0 gstreamer-sdp-1.0",
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
         .target(name: "GStreamerKit", dependencies: ["CGStreamer", "MediaFormats"], swiftSettings: strict),
-        .target(name: "ProgramMixer", dependencies: ["GStreamerKit", "ProgramSplicer"], swiftSettings: strict),
+        .systemLibrary(name: "CFontconfig", pkgConfig: "fontconfig", providers: [.apt(["libfontconfig-dev"])]),
+        .target(
+            name: "ProgramMixer", dependencies: ["CFontconfig", "GStreamerKit", "ProgramSplicer"], swiftSettings: strict
+        ),
         .target(
             name: "ViewerProbe", dependencies: ["ChildProcesses", "GStreamerKit", "MediaFormats", "MixModel"],
             swiftSettings: strict),
@@ -276,7 +279,9 @@ if only == "all" {
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "GStreamerKit", "ProgramRelay", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport", "ViewerProbe",
+                "GStreamerKit", "MixModel", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "TaskStore",
+                "TestSupport",
+                "ViewerProbe",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

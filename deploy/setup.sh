@@ -4,6 +4,7 @@
 #
 #   deploy/setup.sh            install what is missing
 #   deploy/setup.sh --tests    and the browser that tests play in (290 MB), and an RTSP server; without them these tests are skipped
+#   deploy/setup.sh --fonts    and fonts for names in other scripts, Chinese, Japanese and Korean among them, and for emoji (145 MB)
 #   deploy/setup.sh --check    only say what is missing; exit 1 if something is
 set -euo pipefail
 
@@ -18,9 +19,8 @@ packages=(
     # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly
     gstreamer1.0-libav gstreamer1.0-nice
-    # Drawing: the font that names and texts are measured for. Names in Chinese, Japanese or Korean and emoji need
-    # fonts-noto-cjk and fonts-noto-color-emoji too, 100 MB that a service without such names can do without.
-    fonts-dejavu-core
+    # Drawing: the font that names and texts are measured for, and what says which characters have one.
+    fonts-dejavu-core libfontconfig-dev
     # The media server of the tests and of the demo, and their publishers.
     nginx libnginx-mod-rtmp ffmpeg
     # The scripts; valgrind counts instructions for `make check`.
@@ -30,6 +30,8 @@ packages=(
 )
 # The browser, and an RTSP server for the pulls.
 test_packages=(chromium gir1.2-gst-rtsp-server-1.0 python3-gi)
+# A service without such names can do without them.
+font_packages=(fonts-noto-cjk fonts-noto-color-emoji fonts-noto-core)
 oldest_swift=6.2
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -137,6 +139,12 @@ install_packages() {
     fi
 }
 
+install_fonts() {
+    local missing=() package
+    for package in "${font_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+}
+
 # In a process of its own: that it cannot be installed is no reason not to run the other tests.
 install_test_packages() {
     local missing=() package
@@ -160,6 +168,7 @@ main() {
         say "done"
     fi
     if [ "${1:-}" = --tests ]; then install_test_packages; fi
+    if [ "${1:-}" = --fonts ]; then install_fonts; fi
     check_swift
 }
 

@@ -40,6 +40,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var encoders: [EncoderFinding]
         /// What mixers can do although they should not; `nil` if nothing.
         var containment: String?
+        /// Scripts that names are written in and no installed font has.
+        var scriptsWithoutFont: [String]
     }
 
     func run() async throws {
@@ -53,7 +55,8 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let report = Report(
             healthy: missing.isEmpty, checked: all.count, missing: missing,
-            encoders: await encoders(), containment: await containment())
+            encoders: await encoders(), containment: await containment(),
+            scriptsWithoutFont: FontCoverage.installed.missingScripts)
         if json {
             print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
         } else if report.healthy {
@@ -67,6 +70,11 @@ struct DoctorCommand: AsyncParsableCommand {
         if !json {
             for encoder in report.encoders {
                 print("encoder \(encoder.name), \(encoder.title): \(encoder.reason ?? "works")")
+            }
+            if !report.scriptsWithoutFont.isEmpty {
+                print(
+                    "names in \(report.scriptsWithoutFont.joined(separator: ", ")) are shown as boxes: "
+                        + "run deploy/setup.sh --fonts")
             }
             print(report.containment ?? "mixers are contained: no files, no network, no programs")
         }

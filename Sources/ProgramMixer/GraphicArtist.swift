@@ -9,12 +9,18 @@ final class GraphicArtist: Sendable {
     private let work: Task<Void, Never>
 
     /// Creates an artist and starts its task.
-    /// - Parameter report: Takes a note for each image or reason that prevents a graphic; called on any thread.
+    /// - Parameter report: Takes a note for each image or reason that prevents a graphic, and for each text that is drawn with
+    ///   boxes; called on any thread.
     init(shared: MixShared, easel: Easel, report: @escaping @Sendable (MixerReport) -> Void) {
         let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.bell = bell
         work = Task(priority: .utility) {
             var told: Set<String> = []
+            func tell(_ code: String, _ message: String) {
+                if told.count < Self.mostTold, told.insert(message).inserted {
+                    report(.note(code: code, message: message))
+                }
+            }
             for await _ in rings {
                 while !Task.isCancelled, let graphic = shared.look({ $0.shelf.takeOrder() }) {
                     do throws(GStreamerError) {
@@ -23,10 +29,9 @@ final class GraphicArtist: Sendable {
                     } catch {
                         shared.change { $0.shelf.deliver(nil, for: graphic) }
                         let note = Self.note(graphic, error)
-                        if told.count < Self.mostTold, told.insert(note.message).inserted {
-                            report(.note(code: note.code, message: note.message))
-                        }
+                        tell(note.code, note.message)
                     }
+                    if let warning = await Self.warning(graphic) { tell("glyphs-missing", warning) }
                 }
             }
         }
@@ -42,6 +47,24 @@ final class GraphicArtist: Sendable {
         bell.finish()
         work.cancel()
         await work.value
+    }
+
+    /// Returns what is to be said of a text that no installed font can draw whole; `nil` if nothing.
+    private static func warning(_ graphic: Graphic) async -> String? {
+        let text: String
+        switch graphic {
+        case .card(let card, _, _): text = card.name
+        case .label(let label, _): text = label.text
+        case .text(.text(let words, _), _, _, _): text = words
+        case .text, .image, .backdrop, .watermark: return nil
+        }
+        // Every font that could be used here has these.
+        guard text.utf8.contains(where: { $0 >= 0x80 }) else { return nil }
+        let missing = await FontCoverage.load().missing(in: text)
+        guard !missing.isEmpty else { return nil }
+        let codes = missing.map { "U+" + String($0.value, radix: 16, uppercase: true) }.joined(separator: ", ")
+        return "“\(String(text.unicodeScalars.prefix(40)))” has characters that no installed font has (\(codes)), boxes "
+            + "are shown for them: run deploy/setup.sh --fonts, or install a font that has them"
     }
 
     private static func note(_ graphic: Graphic, _ error: GStreamerError) -> (code: String, message: String) {

@@ -138,7 +138,7 @@ extension RealTime {
         }
 
         @Test(
-            "An image that cannot be shown is told of once; cards and labels are shown in time, and the mix never waits"
+            "An image that cannot be shown and a name without a font are told of once; cards and labels are shown in time"
         )
         func notes() async throws {
             let video = try await TestStreams.video(count: 100)
@@ -149,7 +149,7 @@ extension RealTime {
             var both = MixerHarness.scene(setup, [Self.host, Self.guest])
             both.panes[1].isLive = false
             both.panes[1].fallback = .image("/nonexistent/away.png")
-            both.panes[1].card = Card(name: "Bob", initials: "B", colour: .brick)
+            both.panes[1].card = Card(name: "Bob \u{10FFFD}", initials: "B", colour: .brick)
             both.panes[0].label = Label(text: "Alice", size: 16, background: .white, backgroundOpacity: .whole)
             let change = MediaTime.milliseconds(1500)
             harness.commands = [
@@ -159,9 +159,9 @@ extension RealTime {
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(4200))
             #expect(record.failures.isEmpty)
-            #expect(record.notes.count == 1, "\(record.notes)")
-            #expect(record.notes.first?.hasPrefix("image-failed: ") ?? false)
-            #expect(record.notes.first?.contains("/nonexistent/away.png") ?? false)
+            #expect(record.notes.count == 2, "\(record.notes)")
+            #expect(record.notes.contains { $0.hasPrefix("image-failed: ") && $0.contains("/nonexistent/away.png") })
+            #expect(record.notes.contains { $0.hasPrefix("glyphs-missing: “Bob ") && $0.contains("(U+10FFFD)") })
             let frames = record.video.frames
             for (k, frame) in frames.enumerated() {
                 #expect(frame.pts == setup.videoOrigin + .units(Int64(k), rate: 20))
