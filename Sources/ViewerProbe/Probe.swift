@@ -2,22 +2,47 @@ import Foundation
 
 /// Judges a recorded program from the viewer's side.
 public enum Probe {
+    /// A judged recording and what it was judged by.
+    public struct Judgement: Sendable {
+        public let report: ProbeReport
+        let observation: ProgramObservation
+        let configuration: ProbeConfiguration
+
+        /// The recording over time. Made anew with each call, in a time that grows with the recording's length.
+        public var plot: ProbePlot { ProbePlot(observation, configuration, report) }
+    }
+
     /// Decodes and judges a recording. Blocking: do not call it on the cooperative pool; `judge(_:_:)` is for that.
     public static func judgeBlocking(
         _ recording: FLVRecording, _ configuration: ProbeConfiguration
     ) throws(ProbeError) -> ProbeReport {
+        try judgementBlocking(recording, configuration).report
+    }
+
+    /// Decodes and judges a recording, as `judgeBlocking(_:_:)`, and keeps what was observed.
+    static func judgementBlocking(
+        _ recording: FLVRecording, _ configuration: ProbeConfiguration
+    ) throws(ProbeError) -> Judgement {
         let observation = try ProgramObservation(recording, configuration)
-        return report(
+        let report = report(
             observation, configuration, connections: recording.connections, publisherLosses: recording.publisherLosses)
+        return Judgement(report: report, observation: observation, configuration: configuration)
     }
 
     /// Decodes and judges a recording on a thread of its own.
     public static func judge(
         _ recording: FLVRecording, _ configuration: ProbeConfiguration
     ) async throws -> ProbeReport {
+        try await judgement(recording, configuration).report
+    }
+
+    /// Decodes and judges a recording on a thread of its own, and keeps what was observed.
+    public static func judgement(
+        _ recording: FLVRecording, _ configuration: ProbeConfiguration
+    ) async throws -> Judgement {
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {
-                continuation.resume(with: Result { try judgeBlocking(recording, configuration) })
+                continuation.resume(with: Result { try judgementBlocking(recording, configuration) })
             }
             thread.name = "probe-judge"
             thread.start()

@@ -2,7 +2,7 @@
 struct SwitchAnalysis {
     let observation: ProgramObservation
     let configuration: ProbeConfiguration
-    private let stretches: [ContentTimeline.Stretch]
+    let stretches: [ContentTimeline.Stretch]
     /// Beeps by source: the times in ms at which they begin.
     private let beeps: [Int: [Double]]
 
@@ -133,9 +133,10 @@ struct SwitchAnalysis {
     /// The counter of every picture tells when its second's flash is or was, so the flash is known to better than the
     /// millisecond to which one timestamp is rounded.
     private func avOffset(
-        of publisher: SyntheticPublisher, in stretch: ContentTimeline.Stretch, near time: Int64
+        of publisher: SyntheticPublisher, in stretch: ContentTimeline.Stretch, near time: Int64,
+        within reach: Int64 = 2500
     ) -> Double? {
-        let pictures = observation.pictures[stretch.range].filter { abs($0.time - time) < 2500 }
+        let pictures = observation.pictures[stretch.range].filter { abs($0.time - time) < reach }
         guard let start = pictures.first?.time, let end = pictures.last?.time else { return nil }
         let interval = 1000 / Double(publisher.fps)
         let offsets = pictures.compactMap { picture in
@@ -151,6 +152,20 @@ struct SwitchAnalysis {
             return difference - 1000 * (difference / 1000).rounded()
         }
         return differences.median
+    }
+
+    /// Returns the delay of sound behind picture in ms at each beep of a source while it is on air, by the time of the beep
+    /// in ms.
+    func avOffsets(of publisher: SyntheticPublisher) -> [(time: Double, offset: Double)] {
+        stretches.flatMap { stretch -> [(time: Double, offset: Double)] in
+            guard stretch.shown.contains(where: { $0.source == publisher.id }) else { return [] }
+            let pictures = observation.pictures
+            let (start, end) = (pictures[stretch.range.lowerBound].time, pictures[stretch.range.upperBound - 1].time)
+            return (beeps[publisher.id] ?? []).filter { $0 > Double(start) + 20 && $0 < Double(end) - 60 }.compactMap {
+                beep in
+                avOffset(of: publisher, in: stretch, near: Int64(beep.rounded()), within: 600).map { (beep, $0) }
+            }
+        }
     }
 
     // MARK: Tone

@@ -90,12 +90,17 @@ struct ProbeFixture {
     }
 
     func report() throws -> ProbeReport {
+        Probe.report(try observation(), configuration, connections: connections, publisherLosses: 0)
+    }
+
+    func plot() throws -> ProbePlot { ProbePlot(try observation(), configuration, try report()) }
+
+    private func observation() throws -> ProgramObservation {
         let trace = try ProgramTrace(flv: flv())
         let run = SoundRun(sampleRate: 48000, samplesPerFrame: 1024, frameTimes: audio, samples: samples)
-        let observation = ProgramObservation(
+        return ProgramObservation(
             pictures: pictures, sound: [run], timing: TimingAnalysis(trace),
             configurations: ProbeFixture.configurations, decodeErrors: decodeErrors)
-        return Probe.report(observation, configuration, connections: connections, publisherLosses: 0)
     }
 
     /// Takes pictures out, as if they had never been sent.
