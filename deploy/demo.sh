@@ -95,7 +95,8 @@ for attempt in 1 2 3; do
     if [[ $cdn_kind == ingest ]]; then
         rtmp=$((20000 + RANDOM % 12000))
         while listens "$rtmp"; do rtmp=$((20000 + RANDOM % 12000)); done
-        ingest=("MIXORCHESTRATOR_INGEST_RTMP_LISTEN=127.0.0.1:$rtmp" MIXORCHESTRATOR_INGEST_PLAY=on)
+        ingest=("MIXORCHESTRATOR_INGEST_RTMP_LISTEN=127.0.0.1:$rtmp" MIXORCHESTRATOR_INGEST_PLAY=on
+            MIXORCHESTRATOR_WEBRTC_WHIP=on MIXORCHESTRATOR_WEBRTC_WHEP=on)
     fi
     say "starting the service on port $http${ingest:+, its RTMP server on port $rtmp}"
     start mixorchestrator env "${ingest[@]}" "$bin/mixorchestrator" serve --listen "127.0.0.1:$http" \
@@ -152,7 +153,7 @@ bob_joins() {
     if [[ $cdn_kind == nginx ]]; then
         event "{\"type\":\"stream.published\",\"user\":\"bob\",\"url\":\"${prefix}bob\"}"
     else
-        publish bob --id 2 --gop 1
+        publish bob --id 2 --gop 1 --person Bob
     fi
 }
 
@@ -194,11 +195,11 @@ note_scene() {
 # The room under whose stream key the program is pushed needs no program of its own.
 [[ $cdn_kind == nginx ]] || call PUT /v1/rooms/cdn '{"outputs":[]}'
 call PUT "/v1/rooms/$room" "{\"host\":\"alice\",\"layout\":\"auto\",\"outputs\":[{\"id\":\"cdn\",\"url\":\"$cdn\"}]}"
-say "starting the publishers: alice (host, red, 720x1280@20) and bob (guest, blue)"
-publish alice --id 1
+say "starting the publishers: alice (host, 720x1280@20) and bob (guest)"
+publish alice --id 1 --person Alice
 if [[ $cdn_kind == nginx ]]; then
     wait_for_publisher alice
-    publish bob --id 2 --gop 1
+    publish bob --id 2 --gop 1 --person Bob
     wait_for_publisher bob
     event "{\"type\":\"stream.published\",\"user\":\"alice\",\"role\":\"host\",\"url\":\"${prefix}alice\"}"
 fi
@@ -214,11 +215,14 @@ cat <<TEXT
     play it:   ffplay $cdn
                ffplay $api/live/$room.flv
     watch it:  $api/watch/$room
-
+    steer it:  $api/console
 TEXT
+[[ $cdn_kind == nginx ]] || echo "    join it:   $api/publish/$room, in a browser on this machine"
+echo
 
 "$bin/mixworker" probe "$cdn" --record "$out/program.flv" --json "$out/report.json" --contact-sheet "$out" \
-    --scene "$work/scene.json" --expect-switches $((2 * rounds)) >"$out/report.txt" 2>"$work/probe.log" </dev/null &
+    --people --scene "$work/scene.json" --plot "$out/plot.svg" --expect-switches $((2 * rounds)) \
+    >"$out/report.txt" 2>"$work/probe.log" </dev/null &
 probe=$!
 sleep 4
 
@@ -262,7 +266,7 @@ TEXT
 fi
 echo
 if [[ -f $out/report.json ]]; then
-    echo "saved: ${out#"$PWD"/}/{contact-sheet.png,report.json,report.txt,program.flv,task.json,scene.json}"
+    echo "saved: ${out#"$PWD"/}/{contact-sheet.png,plot.svg,report.json,report.txt,program.flv,task.json,scene.json}"
 fi
 if [[ ${KEEP:-} == 1 ]]; then
     cat <<TEXT
@@ -279,7 +283,7 @@ TEXT
 TEXT
     else
         cat <<TEXT
-    bob joins   $bin/mixworker publish ${prefix}bob --id 2, or OBS: server ${prefix%/*}, stream key ${prefix##*/}bob
+    bob joins   $bin/mixworker publish ${prefix}bob --id 2 --person Bob, or OBS: server ${prefix%/*}, stream key ${prefix##*/}bob
     bob leaves  end that program
 TEXT
     fi

@@ -25,6 +25,9 @@ struct ProbeCommand: AsyncParsableCommand {
     @Option(help: "Synthetic source that may be on air: ID[:WIDTHxHEIGHT[@FPS]]. Default: 1 to 4, 720x1280@20.")
     var publisher: [String] = []
 
+    @Flag(help: "The sources show people (publish --person), with the mark in a corner.")
+    var people = false
+
     @Option(help: "Seconds to record. Default: until the stream ends or a signal arrives.")
     var duration: Double?
 
@@ -39,6 +42,9 @@ struct ProbeCommand: AsyncParsableCommand {
 
     @Option(help: "Write contact-sheet.png to this directory.")
     var contactSheet: String?
+
+    @Option(help: "Draw what was on air, packet spacing and A/V offset over time: a file .svg or .png.")
+    var plot: String?
 
     @Flag(help: "Reconnect when the stream ends.")
     var reconnect = false
@@ -63,13 +69,15 @@ struct ProbeCommand: AsyncParsableCommand {
         if recording.arrivals.isEmpty, let error = recording.lastError { throw error }
         // Read only now, so that scenes may still be added while the program runs.
         configuration.scenes = try scenes()
-        let report = try await Probe.judge(recording, configuration)
+        let judgement = try await Probe.judgement(recording, configuration)
+        let report = judgement.report
         print(report.table)
         if let json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
             try encoder.encode(report).write(to: URL(fileURLWithPath: json))
         }
+        if let plot { try judgement.plot.write(to: plot) }
         if let contactSheet {
             try FileManager.default.createDirectory(atPath: contactSheet, withIntermediateDirectories: true)
             try ContactSheet.write(recording, report, to: contactSheet + "/contact-sheet.png")
@@ -102,10 +110,11 @@ struct ProbeCommand: AsyncParsableCommand {
     }
 
     private func publishers() throws -> [SyntheticPublisher] {
-        guard !publisher.isEmpty else { return (1...4).map { SyntheticPublisher(id: $0) } }
+        let person = people ? "" : nil
+        guard !publisher.isEmpty else { return (1...4).map { SyntheticPublisher(id: $0, person: person) } }
         return try publisher.map { text in
             let parts = text.split(separator: ":")
-            var result = SyntheticPublisher(id: Int(parts.first ?? "") ?? -1)
+            var result = SyntheticPublisher(id: Int(parts.first ?? "") ?? -1, person: person)
             if parts.count > 1 {
                 let shape = parts[1].split(separator: "@")
                 let size = shape[0].split(separator: "x").compactMap { Int($0) }

@@ -39,6 +39,9 @@ struct PublishCommand: ParsableCommand {
     @Option(help: "Colour of the picture as #RRGGBB. Default: chosen by the number.")
     var colour: String?
 
+    @Option(help: "Show a person of this name who talks, and a clock, instead of a plain picture.")
+    var person: String?
+
     @Option(help: "How the stream signals its colour space: none, bt709 or bt601.")
     var colourSignal = "none"
 
@@ -52,7 +55,10 @@ struct PublishCommand: ParsableCommand {
     var print = false
 
     func run() throws {
-        let arguments = ["ffmpeg"] + (try publisher().arguments(url: url))
+        let publisher = try publisher()
+        if print, person != nil { throw ValidationError("--print: not with --person, whose drawings are no files") }
+        let drawings = try publisher.drawings.map(PublishCommand.file)
+        let arguments = ["ffmpeg"] + publisher.arguments(url: url, drawings: drawings)
         if print {
             Swift.print(arguments.map(PublishCommand.quoted).joined(separator: " "))
             return
@@ -90,9 +96,29 @@ struct PublishCommand: ParsableCommand {
         }
         return SyntheticPublisher(
             id: id, width: numbers[0], height: numbers[1], fps: fps, bFrames: bframes, gopSeconds: gop,
-            sampleRate: rate, channels: channels, hasSound: !silent, colour: chosen, colourTag: tag,
-            videoBitrate: bitrate,
-            seconds: duration)
+            sampleRate: rate, channels: channels, hasSound: !silent, colour: chosen, person: person, colourTag: tag,
+            videoBitrate: bitrate, seconds: duration)
+    }
+
+    /// Returns the path of a file with `text`, which the program that this process becomes can read. The file has no name, so that
+    /// it is gone with that program.
+    private static func file(of text: String) throws -> String {
+        var template = Array((FileManager.default.temporaryDirectory.path + "/drawing-XXXXXX").utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else {
+            throw ValidationError("--person: no temporary file: \(String(cString: strerror(errno)))")
+        }
+        unlink(template)
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else {
+                throw ValidationError("--person: cannot write: \(String(cString: strerror(errno)))")
+            }
+            written += count
+        }
+        return "/proc/self/fd/\(descriptor)"
     }
 
     private static func quoted(_ text: String) -> String {

@@ -8,6 +8,8 @@ struct Placement: Hashable, Sendable {
     var sourceWidth: Int
     var sourceHeight: Int
     var fit: Pane.Fit
+    /// Where the source's picture has its mark.
+    var mark = MarkGeometry.Place.centre
 
     /// Program pixels per source pixel.
     var scale: (x: Double, y: Double) {
@@ -40,7 +42,8 @@ enum MarkDecoder {
     /// Returns the mark at `placement`; `nil` if there is none, or not a single clear one (torn, blurred, between two
     /// pictures).
     static func read(_ picture: Picture, at placement: Placement) -> MarkReading? {
-        let geometry = MarkGeometry(width: placement.sourceWidth, height: placement.sourceHeight)
+        let geometry = MarkGeometry(
+            width: placement.sourceWidth, height: placement.sourceHeight, place: placement.mark)
         let scale = placement.scale
         let area = placement.area
         let left = Double(area.x) + (Double(area.width) - scale.x * Double(placement.sourceWidth)) / 2

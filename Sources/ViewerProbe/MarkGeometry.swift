@@ -15,9 +15,16 @@ public struct PixelRectangle: Hashable, Codable, Sendable {
 
 /// The places of the mark, the flash and the plain colour in a synthetic publisher's picture, in pixels of the source.
 ///
-/// Everything lies within a quarter of the short side from the centre, so that it survives a centred crop to a square
-/// or to half of the picture.
+/// In the centre, everything lies within a quarter of the short side from it, so that it survives a centred crop to a square or to
+/// half of the picture. In the corner it is half as large, within 0.41 of the short side, and survives the crop to a square.
 struct MarkGeometry: Hashable, Sendable {
+    /// The part of the picture that has the mark.
+    enum Place: Hashable, Codable, Sendable {
+        case centre
+        /// On the right of the centred square, above what a label covers.
+        case corner
+    }
+
     /// Edge of a cell in pixels; even, so that chroma samples are never shared between cells.
     let cell: Int
     let mark: PixelRectangle
@@ -26,13 +33,22 @@ struct MarkGeometry: Hashable, Sendable {
     /// Area with nothing but the source's own colour.
     let colour: PixelRectangle
 
-    init(width: Int, height: Int) {
-        cell = max(2, min(width, height) / 40 * 2)
+    init(width: Int, height: Int, place: Place = .centre) {
+        let short = min(width, height)
+        cell = max(2, place == .centre ? short / 40 * 2 : short / 80 * 2)
         let edge = cell * SourceMark.side
-        let x = (width - edge) / 2 & ~1
-        let y = (height - edge) / 2 & ~1
+        let x = (place == .centre ? (width - edge) / 2 : width / 2 + short * 2 / 5 - edge) & ~1
+        let y = (place == .centre ? (height - edge) / 2 : height / 2 + short * 3 / 10 - edge - 3 * cell) & ~1
         mark = PixelRectangle(x: x, y: y, width: edge, height: edge)
         flash = PixelRectangle(x: x, y: y - 3 * cell, width: edge, height: 2 * cell)
         colour = PixelRectangle(x: x, y: y + edge + cell, width: edge, height: 2 * cell)
+    }
+
+    /// The area that all of these cover, with a margin.
+    var panel: PixelRectangle {
+        let margin = cell / 2
+        return PixelRectangle(
+            x: flash.x - margin, y: flash.y - margin, width: flash.width + 2 * margin,
+            height: colour.y + colour.height - flash.y + 2 * margin)
     }
 }

@@ -33,6 +33,21 @@ struct PictureObserver {
         var height: Int
     }
 
+    /// The pictures of sources, as far as their marks' places depend on it.
+    private struct Shape: Hashable {
+        var size: Size
+        var mark: MarkGeometry.Place
+
+        init(_ publisher: SyntheticPublisher) {
+            size = Size(width: publisher.width, height: publisher.height)
+            mark = publisher.mark
+        }
+
+        func placement(in area: PixelRectangle, fit: Pane.Fit) -> Placement {
+            Placement(area: area, sourceWidth: size.width, sourceHeight: size.height, fit: fit, mark: mark)
+        }
+    }
+
     private let publishers: [Int: SyntheticPublisher]
     private let scenes: [Scene]
     private var arrangements: [Size: [[Placement]]] = [:]
@@ -67,18 +82,18 @@ struct PictureObserver {
 
     private mutating func placements(for size: Size) -> [[Placement]] {
         if let known = arrangements[size] { return known }
-        let shapes = Set(publishers.values.map { Size(width: $0.width, height: $0.height) })
+        let shapes = Set(publishers.values.map(Shape.init))
         let whole = PixelRectangle(x: 0, y: 0, width: size.width, height: size.height)
         var found = [
-            shapes.map { Placement(area: whole, sourceWidth: $0.width, sourceHeight: $0.height, fit: .contain) }
+            shapes.map { $0.placement(in: whole, fit: .contain) }
         ]
         for scene in scenes where scene.canvas.width == size.width && scene.canvas.height == size.height {
             found.append(
                 scene.panes.flatMap { pane in
                     shapes.map { shape in
-                        Placement(
-                            area: PixelRectangle(x: pane.x, y: pane.y, width: pane.width, height: pane.height),
-                            sourceWidth: shape.width, sourceHeight: shape.height, fit: pane.fit)
+                        shape.placement(
+                            in: PixelRectangle(x: pane.x, y: pane.y, width: pane.width, height: pane.height),
+                            fit: pane.fit)
                     }
                 })
         }

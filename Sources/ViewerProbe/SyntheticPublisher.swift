@@ -3,7 +3,8 @@ import LayoutEngine
 /// A live source whose picture and sound carry the time at which they were made. It is an `ffmpeg` process, so that the
 /// program is judged with an encoder and a muxer that are not ours.
 ///
-/// Picture: a plain colour, a `SourceMark` that counts pictures, and a patch that is white for one picture a second.
+/// Picture: a plain colour or somebody who talks, a `SourceMark` that counts pictures, and a patch that is white for one picture a
+/// second.
 /// Sound: a steady tone, and a beep that begins at exactly the instant of each flash.
 public struct SyntheticPublisher: Hashable, Codable, Sendable {
     /// The colour space that the H.264 stream signals.
@@ -33,6 +34,8 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     /// from the others.
     public var hasSound: Bool
     public var colour: RGB
+    /// Name of the person whom the picture shows; `nil` means a plain picture.
+    public var person: String?
     public var colourTag: ColourTag
     /// Video bit rate in bit/s.
     public var videoBitrate: Int
@@ -42,7 +45,7 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     public init(
         id: Int, width: Int = 720, height: Int = 1280, fps: Int = 20, bFrames: Int = 0, gopSeconds: Double = 2,
         sampleRate: Int = 48000, channels: Int = 2, hasSound: Bool = true, colour: RGB? = nil,
-        colourTag: ColourTag = .none, videoBitrate: Int = 1_300_000, seconds: Double? = nil
+        person: String? = nil, colourTag: ColourTag = .none, videoBitrate: Int = 1_300_000, seconds: Double? = nil
     ) {
         self.id = id
         self.width = width
@@ -54,6 +57,7 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         self.channels = channels
         self.hasSound = hasSound
         self.colour = colour ?? SyntheticPublisher.colours[id % SyntheticPublisher.colours.count]
+        self.person = person
         self.colourTag = colourTag
         self.videoBitrate = videoBitrate
         self.seconds = seconds
@@ -76,9 +80,21 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     /// Frequency of the beep in Hz, far from every source's tone and beep.
     public var beepFrequency: Int { 2000 + 400 * id }
 
+    /// The part of the picture that has the mark.
+    var mark: MarkGeometry.Place { person == nil ? .centre : .corner }
+
+    private var picture: PersonPicture? {
+        person.map { PersonPicture(name: $0, width: width, height: height, colour: colour, number: id) }
+    }
+
+    /// The drawings (SVG) of which `ffmpeg` needs a file each; none for a plain picture.
+    public var drawings: [String] { picture?.layers.map(\.drawing) ?? [] }
+
     /// Returns the arguments for an `ffmpeg` that pushes to `url` (RTMP) in real time.
-    public func arguments(url: String) -> [String] {
-        var arguments = input + videoEncoder
+    ///
+    /// - Parameter files: Paths of files with `drawings`, in their order.
+    public func arguments(url: String, drawings files: [String] = []) -> [String] {
+        var arguments = input(drawings: files) + videoEncoder
         arguments += ["-c:a", "aac", "-b:a", "\(64_000 * channels)", "-ar", "\(sampleRate)", "-ac", "\(channels)"]
         return arguments + ["-flvflags", "no_duration_filesize", "-f", "flv", url]
     }
@@ -86,14 +102,28 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     /// Returns the arguments for an `ffmpeg` that writes pictures and sound to a file or named pipe (Matroska), not encoded and in
     /// real time, for a client with an encoder of its own.
     public func rawArguments(path: String) -> [String] {
-        input + ["-c:v", "rawvideo", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", "-flush_packets", "1"]
+        input(drawings: []) + ["-c:v", "rawvideo", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", "-flush_packets", "1"]
             + ["-cluster_time_limit", "20", "-f", "matroska", "-y", path]
     }
 
-    private var input: [String] {
-        ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
-            + ["-re", "-f", "lavfi", "-i", pictureGraph, "-re", "-f", "lavfi", "-i", soundGraph]
-            + (seconds.map { ["-t", "\($0)"] } ?? [])
+    private func input(drawings files: [String]) -> [String] {
+        let base = "color=c=gray:s=\(width)x\(height):r=\(fps)"
+        let silent = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
+        let length = seconds.map { ["-t", "\($0)"] } ?? []
+        guard let picture, files.count == picture.layers.count else {
+            let graph = ([base] + plain + marks).joined(separator: ",")
+            return silent + ["-re", "-f", "lavfi", "-i", graph, "-re", "-f", "lavfi", "-i", soundGraph] + length
+        }
+        var graph = ""
+        for (index, layer) in picture.layers.enumerated() {
+            graph += index == 0 ? "[0:v]" : "[\(index)]"
+            graph += "[\(index + 2):v]overlay=x='\(layer.x)':y='\(layer.y)'"
+            graph += (layer.isShown.map { ":enable='\($0)'" } ?? "") + "[\(index + 1)];"
+        }
+        graph += "[\(files.count)]" + (["format=yuv420p", picture.clock] + marks).joined(separator: ",") + "[picture]"
+        return silent + ["-re", "-f", "lavfi", "-i", base, "-re", "-f", "lavfi", "-i", soundGraph]
+            + files.flatMap { ["-f", "image2", "-c:v", "librsvg", "-i", $0] }
+            + ["-filter_complex", graph, "-map", "[picture]", "-map", "1:a"] + length
     }
 
     private var videoEncoder: [String] {
@@ -115,12 +145,23 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         return arguments
     }
 
-    private var pictureGraph: String {
-        let geometry = MarkGeometry(width: width, height: height)
+    /// Filters that make a picture of one colour, exact to the sample.
+    private var plain: [String] {
         let base = ColourSample(colour, matrix: colourTag == .bt709 ? .bt709 : .bt601)
-        var filters = ["color=c=gray:s=\(width)x\(height):r=\(fps)", "format=yuv420p"]
-        filters.append(
-            "lutyuv=y=\(Int(base.luma.rounded())):u=\(Int(base.blue.rounded())):v=\(Int(base.red.rounded()))")
+        return [
+            "format=yuv420p",
+            "lutyuv=y=\(Int(base.luma.rounded())):u=\(Int(base.blue.rounded())):v=\(Int(base.red.rounded()))",
+        ]
+    }
+
+    /// Filters that draw what the probe reads.
+    private var marks: [String] {
+        let geometry = MarkGeometry(width: width, height: height, place: mark)
+        var filters: [String] = []
+        if mark == .corner {
+            filters.append(SyntheticPublisher.box(geometry.panel, colour: "black"))
+            filters.append(SyntheticPublisher.box(geometry.colour, colour: "\(colour)"))
+        }
         filters.append(SyntheticPublisher.box(geometry.flash, colour: "black"))
         filters.append(SyntheticPublisher.box(geometry.flash, colour: "white", when: "not(mod(n,\(fps)))"))
         filters.append(SyntheticPublisher.box(geometry.mark, colour: "black"))
@@ -131,7 +172,7 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
                 width: geometry.cell, height: geometry.cell)
             filters.append(SyntheticPublisher.box(cell, colour: "white", when: expression))
         }
-        return filters.joined(separator: ",")
+        return filters
     }
 
     private static func box(_ area: PixelRectangle, colour: String, when expression: String? = nil) -> String {

@@ -7,10 +7,11 @@ import Testing
     /// A picture with a source drawn into it, by nearest neighbour.
     private func draw(
         _ mark: SourceMark, source: (width: Int, height: Int), canvas: (width: Int, height: Int),
-        pane: PixelRectangle, fit: Pane.Fit, blend: SourceMark? = nil
+        pane: PixelRectangle, fit: Pane.Fit, blend: SourceMark? = nil, place: MarkGeometry.Place = .centre
     ) -> Picture? {
-        let geometry = MarkGeometry(width: source.width, height: source.height)
-        let placement = Placement(area: pane, sourceWidth: source.width, sourceHeight: source.height, fit: fit)
+        let geometry = MarkGeometry(width: source.width, height: source.height, place: place)
+        let placement = Placement(
+            area: pane, sourceWidth: source.width, sourceHeight: source.height, fit: fit, mark: place)
         let base = ColourSample(RGB(red: 200, green: 50, blue: 50), matrix: .bt601)
         var luma = [UInt8](repeating: 16, count: canvas.width * canvas.height)
         func level(_ mark: SourceMark, _ x: Int, _ y: Int) -> Double {
@@ -82,6 +83,28 @@ import Testing
             #expect(!reading.isFlashing)
             let rgb = reading.colour.rgb(matrix: .bt601, isFullRange: false)
             #expect(zip(rgb, [200, 50, 50]).allSatisfy { abs($0 - $1) < 2 }, "\(rgb)")
+        }
+    }
+
+    @Test(arguments: [
+        PixelRectangle(x: 0, y: 0, width: 720, height: 1280), PixelRectangle(x: 14, y: 14, width: 692, height: 620),
+        PixelRectangle(x: 0, y: 0, width: 400, height: 400),
+    ]) func marksInTheCornerAreReadInPanes(pane: PixelRectangle) throws {
+        // What a pane of the other shape shows of it has no such corner.
+        let upright = (width: 720, height: 1280), lying = (width: 1280, height: 720)
+        for source in pane.height > pane.width ? [upright] : [upright, lying] {
+            let mark = SourceMark(source: 2, counter: 0x5A3C)
+            let picture = try #require(
+                draw(mark, source: source, canvas: (720, 1280), pane: pane, fit: .cover, place: .corner))
+            var placement = Placement(
+                area: pane, sourceWidth: source.width, sourceHeight: source.height, fit: .cover, mark: .corner)
+            // Not in the expectation: a failure would print every sample of the picture.
+            let found = MarkDecoder.read(picture, at: placement)
+            let reading = try #require(found, "\(source) in \(pane)")
+            #expect(reading.mark == mark && !reading.isFlashing)
+            placement.mark = .centre
+            let elsewhere = MarkDecoder.read(picture, at: placement)
+            #expect(elsewhere == nil)
         }
     }
 
