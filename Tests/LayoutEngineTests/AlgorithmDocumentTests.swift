@@ -76,7 +76,7 @@ private enum AlgorithmSchema {
     private static var algorithm: JSONDocument {
         let summaries = LayoutAlgorithms.all.map { "`\($0.name)`: \($0.summary)." }
         return .object([
-            ("enum", .array(LayoutAlgorithms.names.map { .string($0) })),
+            words(LayoutAlgorithms.names),
             ("description", .string(summaries.joined(separator: " "))),
         ])
     }
@@ -88,19 +88,19 @@ private enum AlgorithmSchema {
         guard let first = uses.first?.key else { return .object([]) }
         var members: [(String, JSONDocument)] =
             switch first.values {
-            case .words(let words): [("enum", .array(words.map { .string($0) }))]
+            case .words(let words): [Self.words(words)]
             case .number(let range):
-                [
-                    ("type", .string("number")), ("minimum", .number(range.lowerBound)),
+                type("number") + [
+                    ("minimum", .number(range.lowerBound)),
                     ("maximum", .number(range.upperBound)),
                 ]
             case .integer(let range):
-                [
-                    ("type", .string("integer")), ("minimum", .number(Double(range.lowerBound))),
+                type("integer") + [
+                    ("minimum", .number(Double(range.lowerBound))),
                     ("maximum", .number(Double(range.upperBound))),
                 ]
             case .aspect:
-                [("type", .string("string")), ("pattern", .string("^0*([1-9][0-9]?|100):0*([1-9][0-9]?|100)$"))]
+                type("string") + [("pattern", .string("^0*([1-9][0-9]?|100):0*([1-9][0-9]?|100)$"))]
             }
         let isShared = uses.allSatisfy { $0.key.defaultValue == first.defaultValue }
         if isShared, let value = first.defaultValue { members.append(("default", document(value))) }
@@ -112,6 +112,17 @@ private enum AlgorithmSchema {
         }
         members.append(("description", .string(sentences.joined(separator: " "))))
         return .object(members)
+    }
+
+    /// Words, one of which stands there, or a parameter's.
+    private static func words(_ words: [String]) -> (String, JSONDocument) {
+        let list = JSONDocument.object([("enum", .array(words.map { .string($0) }))])
+        return ("anyOf", .array([list, .object([("$ref", .string("#/$defs/reference"))])]))
+    }
+
+    /// A scalar, or a parameter's.
+    private static func type(_ name: String) -> [(String, JSONDocument)] {
+        [("type", .array([.string(name), .string("object")])), ("$ref", .string("#/$defs/orParam"))]
     }
 
     private static func document(_ value: AlgorithmKey.Default) -> JSONDocument {

@@ -190,7 +190,7 @@ struct SchemaTests {
         }
 
     @Test(arguments: words) func placeHasTheSameWordsInBoth(file: String, schema: String) throws {
-        let described = try #require(Schema.object(schema)["enum"] as? [String])
+        let described = try Schema.words(schema)
         let wrong = file.replacing("@", with: "\"no such word\"")
         let issue = try #require(issues(of: wrong).first { $0.found.contains("no such word") })
         #expect(Schema.quoted(in: issue.expected).filter { $0 != "image" && $0 != "panes" } == Set(described))
@@ -213,9 +213,63 @@ struct SchemaTests {
             }
         }
         collect(try Schema.object(""))
-        let compared = try Set(
-            Self.words.map { try #require(Schema.object($0.schema)["enum"] as? [String]) }.map(Set.init))
+        let compared = try Set(Self.words.map { try Set(Schema.words($0.schema)) })
         #expect(lists == compared)
+    }
+
+    /// Every value that the schema describes may be that of a parameter.
+    @Test func everyValueMayBeOfAParameter() throws {
+        var values = 0
+        func check(_ schema: [String: Any], _ path: String, isAlternative: Bool = false) {
+            let types = (schema["type"] as? [String]) ?? (schema["type"] as? String).map { [$0] } ?? []
+            if types.contains(where: { ["number", "integer", "boolean", "string"].contains($0) }), !isAlternative {
+                values += 1
+                #expect(types.contains("object") && schema["$ref"] as? String == "#/$defs/orParam", "\(path)")
+            }
+            #expect(schema["enum"] == nil || isAlternative, "\(path)")
+            let alternatives = schema["anyOf"] as? [[String: Any]] ?? []
+            let references = alternatives.contains { $0["$ref"] as? String == "#/$defs/reference" }
+            if alternatives.contains(where: { $0["enum"] != nil }) {
+                values += 1
+                #expect(references, "\(path)")
+            }
+            for (index, alternative) in alternatives.enumerated() {
+                check(alternative, "\(path)/anyOf/\(index)", isAlternative: references)
+            }
+            for (key, property) in schema["properties"] as? [String: [String: Any]] ?? [:] {
+                check(property, "\(path)/\(key)")
+            }
+            if let items = schema["items"] as? [String: Any] { check(items, "\(path)/items") }
+        }
+        for (key, property) in try Schema.object("properties")
+        where !["$schema", "description", "params"].contains(key) {
+            check(try #require(property as? [String: Any]), key)
+        }
+        for (key, definition) in try Schema.object("$defs") where !["param", "reference", "orParam"].contains(key) {
+            check(try #require(definition as? [String: Any]), "$defs/\(key)")
+        }
+        #expect(values > 60)
+    }
+
+    /// The service takes what the schema allows.
+    @Test func decoderTakesParametersInEveryKindOfPlace() throws {
+        let template = try LayoutTemplate.decode(
+            """
+            {"params": {
+               "fit": {"type": "text", "default": "contain"}, "space": {"type": "number", "default": 0.01, "max": 0.1},
+               "logo": {"type": "image", "default": "a.png"}, "shown": {"type": "visible", "default": false},
+               "who": {"type": "text", "default": "dj"}, "many": {"type": "number", "default": 2, "min": 2, "max": 2},
+               "corner": {"type": "text", "default": "top-left", "title": "Corner of the guests"}},
+             "fit": {"param": "fit"}, "gap": {"param": "space"}, "omitAudioOnly": {"param": "shown"},
+             "fallback": {"absent": {"image": {"param": "logo"}}},
+             "arrangements": [
+               {"when": {"people": {"max": {"param": "many"}}}, "algorithm": "picture-in-picture",
+                "corner": {"param": "corner"}, "featured": {"user": {"param": "who"}}},
+               {"algorithm": "grid"}]}
+            """.utf8, name: "x")
+        #expect(template.arrangements[0].when.people == 0...2)
+        #expect(template.arrangements[0].settings.style.fit == .contain)
+        #expect(template.parameters.last?.title == "Corner of the guests")
     }
 
     private func issues(of file: String) throws -> [LayoutIssue] {
@@ -243,6 +297,13 @@ private enum Schema {
             }
         }
         return try #require(value as? [String: Any], "\(path)")
+    }
+
+    /// The words that may stand at a path.
+    static func words(_ path: String) throws -> [String] {
+        let schema = try object(path)
+        let first = (schema["anyOf"] as? [[String: Any]])?.first
+        return try #require(schema["enum"] as? [String] ?? first?["enum"] as? [String], "\(path)")
     }
 
     /// The words in quotes of `"a", "b" or "c"`.

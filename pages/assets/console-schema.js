@@ -21,11 +21,14 @@ function at(root, path) {
   return found;
 }
 
+/** The types that a schema allows, the usual one first. */
+const types = schema => [schema?.type ?? []].flat();
+
 const describe = schemas => schemas.find(schema => schema.description)?.description ?? "";
 
 /** What stands behind a new key. */
 function blank(schemas) {
-  const type = schemas.find(schema => schema.type)?.type, first = schemas.find(schema => schema.enum)?.enum[0];
+  const type = types(schemas.find(schema => schema.type))[0], first = schemas.find(schema => schema.enum)?.enum[0];
   if (first !== undefined) return JSON.stringify(first);
   if (type === "object") return "{}";
   if (type === "array") return "[]";
@@ -66,7 +69,7 @@ function values(schemas) {
     const detail = schema.description ?? "";
     for (const value of schema.enum ?? []) add(value, value === schema.default ? `Default. ${detail}` : detail);
     if (schema.const !== undefined) add(schema.const, detail);
-    if (schema.type === "boolean") for (const value of [true, false]) add(value, detail);
+    if (types(schema).includes("boolean")) for (const value of [true, false]) add(value, detail);
     if (schema.default !== undefined && !found.has(String(schema.default))) add(schema.default, `Default. ${detail}`);
   }
   return [...found.values()];

@@ -38,10 +38,11 @@ extension TemplateDecoder {
         guard reader.required("type", expected: JSONPath.list(words)) != nil,
             let word = reader.word("type", of: words, issues: &issues)
         else {
-            for key in ["default", "min", "max", "maxLength"] { _ = reader.optional(key) }
+            for key in ["default", "title", "min", "max", "maxLength"] { _ = reader.optional(key) }
             reader.finish(issues: &issues)
             return nil
         }
+        let title = reader.text("title", issues: &issues)
         let length = reader.integer("maxLength", in: 1...256, issues: &issues) ?? 256
         let least = reader.number("min", in: Self.numbers, issues: &issues) ?? 0
         let most = reader.number("max", in: Self.numbers, issues: &issues) ?? max(1, least)
@@ -68,7 +69,7 @@ extension TemplateDecoder {
         case "image": kind = .image
         default: kind = .visible
         }
-        var parameter = LayoutParameter(name: name, kind: kind, standard: .text(""))
+        var parameter = LayoutParameter(name: name, kind: kind, standard: .text(""), title: title)
         let standard = reader.required("default", expected: kind.expected)
         reader.finish(issues: &issues)
         guard let standard else { return nil }
@@ -159,7 +160,7 @@ extension TemplateDecoder {
 }
 
 extension LayoutParameter.Value {
-    fileprivate init?(_ node: JSONNode) {
+    init?(_ node: JSONNode) {
         switch node.value {
         case .string(let text): self = .text(text)
         case .number(let number): self = .number(number)

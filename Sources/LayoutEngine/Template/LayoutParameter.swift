@@ -3,10 +3,13 @@ public struct LayoutParameter: Hashable, Sendable {
     /// Name in the file and in requests: a letter, then letters, digits, `_` and `-`, at most 40 bytes.
     public var name: String
     public var kind: Kind
+    /// Words for people who set it, at most 256 bytes; not drawn.
+    public var title: String?
     /// Value until another one is set.
     public var standard: Value
 
-    public init(name: String, kind: Kind, standard: Value) {
+    public init(name: String, kind: Kind, standard: Value, title: String? = nil) {
+        self.title = title
         self.name = name
         self.kind = kind
         self.standard = standard
