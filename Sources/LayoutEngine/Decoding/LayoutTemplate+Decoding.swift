@@ -64,9 +64,7 @@ extension LayoutTemplate {
     ///
     /// Images are named as in the file: call it before `resolvingImages`.
     public func applying(_ values: [String: LayoutParameter.Value]) -> LayoutTemplate {
-        let allowed = parameters.reduce(into: [String: LayoutParameter.Value]()) { allowed, parameter in
-            if let value = values[parameter.name], parameter.allows(value) { allowed[parameter.name] = value }
-        }
+        let allowed = allowed(among: values)
         guard allowed != self.values, let source, let root = try? JSONNode(parsing: source, limits: .layouts) else {
             return self
         }

@@ -19,6 +19,8 @@ public struct LayoutTemplate: Hashable, Sendable {
     public internal(set) var parameters: [LayoutParameter]
     /// The values of the parameters, by their names.
     public internal(set) var values: [String: LayoutParameter.Value] = [:]
+    /// The facts of a program that the texts of its overlays show.
+    public private(set) var shownValues: LayoutValues.Names
     /// The file, of a template with parameters.
     var source: [UInt8]?
 
@@ -33,6 +35,7 @@ public struct LayoutTemplate: Hashable, Sendable {
         self.canvas = canvas
         self.arrangements = arrangements
         self.settings = settings
+        shownValues = arrangements.reduce(settings.shownValues) { $0.union($1.settings.shownValues) }
     }
 
     /// Returns the canvas of a program whose room asks for `room`. The template's own fields take precedence.
@@ -40,6 +43,15 @@ public struct LayoutTemplate: Hashable, Sendable {
         Canvas(
             width: canvas.width ?? room.width, height: canvas.height ?? room.height, fps: canvas.fps ?? room.fps,
             background: canvas.background ?? room.background)
+    }
+}
+
+extension ArrangementSettings {
+    fileprivate var shownValues: LayoutValues.Names {
+        overlays.reduce([]) { names, overlay in
+            guard overlay.hasNames, case .text(let text, _) = overlay.content else { return names }
+            return names.union(LayoutValues.Names(in: text))
+        }
     }
 }
 

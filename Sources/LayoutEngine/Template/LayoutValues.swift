@@ -13,6 +13,36 @@ public struct LayoutValues: Hashable, Codable, Sendable {
         self.comment = comment
     }
 
+    /// Returns the values that have one of these names; the others are unknown.
+    public func only(_ names: Names) -> LayoutValues {
+        LayoutValues(
+            viewers: names.contains(.viewers) ? viewers : nil, likes: names.contains(.likes) ? likes : nil,
+            comment: names.contains(.comment) ? comment : nil)
+    }
+
+    /// A set of names of values.
+    public struct Names: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let viewers = Names(rawValue: 1)
+        public static let likes = Names(rawValue: 2)
+        public static let comment = Names(rawValue: 4)
+
+        /// Creates the set of the names that a text has in braces.
+        init(in text: String) {
+            self = []
+            for case .name(let name) in TextPart.parts(of: text) {
+                switch name {
+                case "viewers": insert(.viewers)
+                case "likes": insert(.likes)
+                case "comment": insert(.comment)
+                default: break
+                }
+            }
+        }
+    }
+
     /// The longest text that values are inserted into, in bytes.
     static let longestText = 512
     /// The names that texts may always refer to.
