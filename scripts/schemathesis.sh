@@ -95,7 +95,7 @@ prepare() {
     local json='Content-Type: application/json' app
     for app in default shop; do
         request "$app" /v1/rooms/demo --output /dev/null --request PUT --header "$json" \
-            --data "{\"outputs\": [{\"id\": \"cdn\", \"url\": \"rtmp://127.0.0.1:1935/cdn/$app-demo\"}]}"
+            --data "{\"layout\": \"score-board\", \"outputs\": [{\"id\": \"cdn\", \"url\": \"rtmp://127.0.0.1:1935/cdn/$app-demo\"}]}"
         request "$app" /v1/rooms/demo/events --output /dev/null --header "$json" \
             --data '{"type": "stream.published", "user": "alice", "url": "rtmp://127.0.0.1:1935/live/alice"}'
     done

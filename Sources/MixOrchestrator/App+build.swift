@@ -105,11 +105,14 @@ func buildOrchestrator(
     let settings = RoomSettingsReader(
         outputs: configuration.outputs, images: configuration.sources, defaultCanvas: configuration.roomCanvas,
         layouts: layouts)
+    let params = LayoutParamsReader(
+        layouts: layouts, defaultLayout: configuration.roomLayout, images: configuration.sources, directory: directory)
     let history = TaskHistory(registry: registry, store: store)
-    RoomController(registry: registry, history: history, settings: settings).addRoutes(to: router)
+    RoomController(registry: registry, history: history, settings: settings, params: params).addRoutes(to: router)
     FeedController(registry: registry, listeners: services.listeners, numbers: services.numbers).addRoutes(to: router)
-    TaskController(registry: registry, history: history, settings: settings)
+    TaskController(registry: registry, history: history, settings: settings, params: params)
         .addRoutes(to: router)
+    LayoutParamsController(registry: registry, reader: params).addRoutes(to: router)
     OutputController(registry: registry, settings: settings).addRoutes(to: router)
     RecordingController(registry: registry, shelf: RecordingShelf(place: configuration.recordings)).addRoutes(
         to: router)

@@ -11,15 +11,29 @@ struct FixedFacts: PlanningFacts {
     var outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")]
     /// Cores that may still be used; `nil` = any number.
     var availableCores: Double?
+    /// Layout of all rooms; `nil` = a grid.
+    var layout: LayoutTemplate?
+    var values = LayoutValues()
 
     func configuredOutputs(of room: Room) -> [PushDestination] { outputs }
 
     func context(for room: Room) -> PlanningContext {
-        PlanningContext(
-            template: LayoutTemplate(
-                name: "auto", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: outputs, defaultCanvas: RoomCanvas(.portrait))
+        var context = PlanningContext(
+            template: template(of: room), defaultOutputs: outputs, defaultCanvas: RoomCanvas(.portrait))
+        context.values = values
+        return context
     }
+
+    func template(of room: Room) -> LayoutTemplate {
+        (layout
+            ?? LayoutTemplate(
+                name: "auto", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]))
+            .applying(room.settings.params ?? [:])
+    }
+
+    func shownValues(of room: Room) -> LayoutValues.Names { template(of: room).shownValues }
+
+    func parameterImages(of room: Room) -> Set<String> { template(of: room).images(of: room.settings.params ?? [:]) }
 
     func advise(_ context: inout PlanningContext, on task: TaskMachine, priority: Int) {
         guard let availableCores, !task.isActive else { return }

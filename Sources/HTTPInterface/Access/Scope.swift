@@ -91,7 +91,7 @@ package enum RouteAccess: Hashable, Sendable {
         add(
             .scope(.tasks), "PUT /v1/rooms/{room}", "DELETE /v1/rooms/{room}", "PUT /v1/rooms/{room}/hls",
             "DELETE /v1/rooms/{room}/hls", "POST /v1/tasks",
-            "PATCH /v1/tasks/{task}",
+            "PATCH /v1/tasks/{task}", "PATCH /v1/tasks/{task}/params",
             "DELETE /v1/tasks/{task}", "POST /v1/tasks/{task}/outputs", "DELETE /v1/tasks/{task}/outputs/{output}")
         add(
             .scope(.tasks), "PUT /v1/rooms/{room}/recording", "DELETE /v1/rooms/{room}/recording",
@@ -113,7 +113,8 @@ package enum RouteAccess: Hashable, Sendable {
         add(
             .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/rooms/{room}/feed",
             "GET /v1/tasks",
-            "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",
+            "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/params",
+            "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",
             "GET /v1/layouts/{name}", "GET /v1/layouts/{name}/versions", "GET /v1/layouts/{name}/versions/{version}",
             "GET /v1/layouts/{name}/events", "POST /v1/layouts/{name}/plan", "GET /v1/subscriptions",
             "GET /v1/subscriptions/{subscription}", "GET /v1/subscriptions/{subscription}/deliveries",

@@ -3,14 +3,19 @@ import EventSubscription
 import Hummingbird
 import MixModel
 import RoomService
+import TextFormats
 
 /// `/v1/rooms`: reads and changes rooms.
 package struct RoomController: Sendable {
     let registry: RoomRegistry
     let history: TaskHistory
     let settings: RoomSettingsReader
+    let params: LayoutParamsReader
 
-    package init(registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader) {
+    package init(
+        registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader, params: LayoutParamsReader
+    ) {
+        self.params = params
         self.registry = registry
         self.history = history
         self.settings = settings
@@ -48,7 +53,10 @@ package struct RoomController: Sendable {
         let receivedAt = MonotonicClock.now()
         let room = try context.newRoomID()
         let precondition = try SettingsPrecondition(request.headers)
-        let settings = try settings.allowing(context.caller).settings(try await request.json(), room: room)
+        let body = try await request.bytes()
+        let read = try settings.allowing(context.caller).settings(try JSONValue(parsing: body), room: room)
+        let settings =
+            try await params.patch(in: body, key: "params", layout: read.layout)?.applied(to: read) ?? read
         let change = SettingsChange(precondition: precondition, summary: "room settings changed") { current, _ in
             var settings = settings
             settings.recording = settings.recording?.following(current.recording)

@@ -6,14 +6,19 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 import RoomService
+import TextFormats
 
 /// `/v1/tasks`: reads, creates, changes and ends tasks.
 package struct TaskController: Sendable {
     let registry: RoomRegistry
     let history: TaskHistory
     let settings: RoomSettingsReader
+    let params: LayoutParamsReader
 
-    package init(registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader) {
+    package init(
+        registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader, params: LayoutParamsReader
+    ) {
+        self.params = params
         self.registry = registry
         self.history = history
         self.settings = settings
@@ -57,14 +62,18 @@ package struct TaskController: Sendable {
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let key = try request.idempotencyKey()
-        var reader = try FieldReader(try await request.json())
+        let body = try await request.bytes()
+        var reader = try FieldReader(try JSONValue(parsing: body))
         let room = RoomID(
             app: context.app,
             name: try EventParser.identifier(
                 reader.requiredString("room", expected: "the room's id"), field: "room"))
         let id = TaskID(app: context.app, name: try Self.name(&reader, key: key))
-        let settings = try settings.allowing(context.caller).settings(patching: RoomSettings(), &reader, room: room)
+        var settings = try settings.allowing(context.caller).settings(patching: RoomSettings(), &reader, room: room)
         try reader.finish()
+        if let params = await params.patch(in: body, key: "params", layout: settings.layout) {
+            settings = try params.applied(to: settings)
+        }
         try Self.refuseHLS(settings)
         try Self.refuseRecording(settings)
         guard settings.outputs?.isEmpty == false else {
@@ -112,23 +121,30 @@ package struct TaskController: Sendable {
         let (owner, view, tag) = try await registry.task(id)
         let precondition = try SettingsPrecondition(request.headers)
         try precondition.required(tag)
-        let document = try await request.json()
+        let body = try await request.bytes()
+        let document = try JSONValue(parsing: body)
+        var layout: String? = view.settings.layout
+        if case .object(let fields) = document, let named = fields["layout"] {
+            layout = if case .string(let name) = named { name } else { nil }
+        }
+        let params = await params.patch(in: body, key: "params", layout: layout)
         let room = owner.id
         let change = SettingsChange(
             task: view.kind == .explicit ? id : nil, precondition: precondition,
             summary: "task settings changed by API"
         ) { [settings = settings.allowing(context.caller)] current, _ throws(OrchestratorError) in
+            let changed: RoomSettings
             do throws(InputError) {
-                let changed = try settings.settings(patching: current, with: document, room: room)
+                changed = try settings.settings(patching: current, with: document, room: room)
                 if view.kind == .explicit {
                     try Self.refuseHLS(changed)
                 } else {
                     try RoomSettingsReader.refuseSchedule(changed)
                 }
-                return changed
             } catch {
                 throw OrchestratorError(error)
             }
+            return try params?.applied(to: changed) ?? changed
         }
         _ = try await owner.configure(change, at: receivedAt)
         await owner.retryFailedOutputs(of: id)

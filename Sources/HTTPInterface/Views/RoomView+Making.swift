@@ -10,6 +10,7 @@ extension RoomView {
         open = room.isOpen
         host = room.settings.host ?? automatic?.machine.document.host
         layout = services.layoutName(of: room)
+        params = services.shownParams(of: room)
         canvas = room.settings.canvas ?? services.defaultCanvas
         policy = room.settings.policy
         program = room.settings.program.map(ProgramView.init)

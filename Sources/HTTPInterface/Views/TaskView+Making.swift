@@ -146,7 +146,7 @@ extension TaskView.Settings {
             program: room.settings.program.map(ProgramView.init),
             startsAt: room.settings.schedule?.startsAt.map { Date(timeIntervalSince1970: $0) },
             endsAt: room.settings.schedule?.endsAt.map { Date(timeIntervalSince1970: $0) },
-            idle: room.settings.idle.map(IdleView.init))
+            idle: room.settings.idle.map(IdleView.init), params: services.shownParams(of: room))
     }
 }
 

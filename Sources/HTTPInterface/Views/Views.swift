@@ -79,6 +79,8 @@ struct TaskView: Encodable {
         var endsAt: Date?
         /// Media in place of the slate, if there are any.
         var idle: IdleView?
+        /// Values of the layout's parameters that have been set. Absent if there are none.
+        var params: [String: LayoutParameter.Value]?
     }
     enum Kind: String, Encodable {
         /// The room's own task, which exists while the room has outputs.
@@ -183,6 +185,8 @@ struct RoomView: Encodable {
     var open: Bool
     var host: UserID?
     var layout: String
+    /// Values of the layout's parameters that have been set. Absent if there are none.
+    var params: [String: LayoutParameter.Value]?
     var canvas: RoomCanvas
     var policy: RoomPolicy
     /// The program's settings. Absent if the participants in the room determine the program.

@@ -70,6 +70,7 @@ extension RoomSettings: DocumentWritable {
             try settings.field("hls", encoding: hls)
             try settings.field("schedule", encoding: schedule)
             try settings.field("idle", encoding: idle)
+            try settings.field("params", encoding: params)
         }
     }
 }

@@ -115,6 +115,13 @@ public enum OnAir: String, Hashable, Codable, Sendable {
 }
 
 extension ProgramPlan {
+    /// Whether the plan is another one with other overlays, and has no cause of its own.
+    public func onlyChangesOverlays(of other: ProgramPlan) -> Bool {
+        var copy = self
+        (copy.revision, copy.scene.overlays) = (other.revision, other.scene.overlays)
+        return copy == other
+    }
+
     /// Summary for timelines and logs. Contains no URL.
     public var summary: String {
         let people = sources.count

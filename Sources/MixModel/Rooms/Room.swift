@@ -52,6 +52,7 @@ public struct Room: Hashable, Codable, Sendable {
     /// Approximate size of the room's document, in bytes.
     public var weight: Int {
         var bytes = 250 + (settings.outputs ?? []).reduce(0) { $0 + 60 + $1.url.utf8.count }
+        for (name, value) in settings.params ?? [:] { bytes += 10 + name.utf8.count + value.description.utf8.count }
         for participant in participants {
             bytes += 90 + participant.user.rawValue.utf8.count + (participant.name?.utf8.count ?? 0)
             for stream in participant.streams { bytes += 80 + stream.url.utf8.count }

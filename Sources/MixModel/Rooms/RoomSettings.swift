@@ -23,12 +23,17 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     @Boxed public var schedule: TaskSchedule?
     /// Media in place of the slate; `nil` means none.
     @Boxed public var idle: IdleSettings?
+    /// Values of the layout's parameters, by their names; `nil` means the layout's defaults. Those that the layout does
+    /// not have wait for one that has them.
+    @Boxed public var params: [String: LayoutParameter.Value]?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PushDestination]? = nil, canvas: RoomCanvas? = nil,
         policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
-        hls: HLSSettings? = nil, schedule: TaskSchedule? = nil, idle: IdleSettings? = nil
+        hls: HLSSettings? = nil, schedule: TaskSchedule? = nil, idle: IdleSettings? = nil,
+        params: [String: LayoutParameter.Value]? = nil
     ) {
+        self.params = params
         self.schedule = schedule
         self.idle = idle
         self.host = host

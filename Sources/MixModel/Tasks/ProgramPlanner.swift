@@ -5,6 +5,8 @@ import TextFormats
 public struct PlanningContext: Hashable, Sendable {
     /// The room's layout, looked up by name.
     public var template: LayoutTemplate
+    /// Facts of the program that the layout's texts show.
+    public var values = LayoutValues()
     /// Outputs of rooms that name none of their own.
     public var defaultOutputs: [PushDestination]
     /// Whether a program that has no outputs is made for viewers of the service itself.
@@ -169,7 +171,7 @@ public enum ProgramPlanner {
         program.scene = LayoutEngine.plan(
             context.template,
             participants: shown.map { LayoutParticipant($0, host: host, pictureSize: context.pictureSizes[$0.id]) },
-            canvas: chosen)
+            canvas: chosen, values: context.values)
         program.scene.name(absenteesOf: room)
         if isAudioOnly {
             program.scene = Scene(canvas: canvas, panes: [], sound: program.scene.sound)

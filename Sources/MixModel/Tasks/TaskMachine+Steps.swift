@@ -142,7 +142,7 @@ extension Cause {
 }
 
 extension ProgramPlanner.Program {
-    fileprivate func differs(from plan: ProgramPlan) -> Bool {
+    func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
             || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
             || (plan.isOfOne ?? false) != isOfOne || plan.idle != idle

@@ -134,12 +134,16 @@ extension Relay {
     /// Applies a plan, which is complete in itself. A plan that is not newer than the current one changes nothing.
     private func apply(_ plan: ProgramPlan) {
         guard plan.revision > self.plan?.revision ?? 0 else { return reportStatus() }
-        logger.info("plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
+        let plan = idle.take(plan)
+        // Texts on the picture may change every second: that is no news, and nothing waits longer for it.
+        let isNews = self.plan.map { !plan.onlyChangesOverlays(of: $0) } ?? true
+        logger.log(
+            level: isNews ? .info : .debug, "plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
         let carried = carriedCodecs
-        self.plan = idle.take(plan)
+        self.plan = plan
         // Pulls are told at their beginning which codecs pass.
         let isOtherCodec = carried != carriedCodecs
-        planAppliedAt = now
+        if isNews { planAppliedAt = now }
         setTracks(plan.tracks ?? .all)
         if messages.settings != plan.sei { messages.settings = plan.sei }
         if case .bypass = plan.mode { mixerError = nil }

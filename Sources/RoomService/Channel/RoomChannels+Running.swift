@@ -20,8 +20,11 @@ extension RoomChannels {
                 var ticks = 0
                 while (try? await Task.sleep(for: Self.tick)) != nil {
                     await self.wake()
+                    await self.refreshValues()
                     ticks += 1
-                    if ticks.isMultiple(of: Self.ticksPerSweep) { await self.sweep() }
+                    guard ticks.isMultiple(of: Self.ticksPerSweep) else { continue }
+                    await self.sweep()
+                    await self.openMissingForValues()
                 }
             }
             // The news end with the service.
@@ -60,7 +63,11 @@ extension RoomChannels {
 
     private func make(_ room: RoomID) throws(OrchestratorError) -> OpenChannel {
         if channels.count >= settings.mostChannels {
-            let idle = channels.values.filter(\.viewers.isEmpty).min { $0.usedAt < $1.usedAt }
+            // Those that a picture shows go last.
+            let idle = channels.values.filter(\.viewers.isEmpty).min { one, other in
+                let (isOneShown, isOtherShown) = (isShown(one), isShown(other))
+                return isOneShown == isOtherShown ? one.usedAt < other.usedAt : isOtherShown
+            }
             guard let idle else {
                 registry.services.news.unwatch(room)
                 throw .channelsFull(
@@ -85,7 +92,13 @@ extension RoomChannels {
     /// Forgets channels that nobody has used for a while.
     private func sweep() {
         let limit = MonotonicClock.now() - Int64(settings.idleSeconds) * 1_000_000_000
-        for channel in channels.values where channel.viewers.isEmpty && channel.usedAt < limit { forget(channel) }
+        for channel in channels.values
+        where channel.viewers.isEmpty && channel.usedAt < limit && !isShown(channel) { forget(channel) }
+    }
+
+    /// Whether a layout on air shows something of the channel.
+    private func isShown(_ channel: OpenChannel) -> Bool {
+        !registry.services.values.shown(in: channel.room).isEmpty
     }
 
     // MARK: What rooms report
@@ -158,6 +171,7 @@ extension RoomChannels {
 
     /// Tells viewers, without waiting for any of them. One that is too slow is dropped.
     func perform(_ actions: [ChannelMachine.Action], on channel: OpenChannel) {
+        shareValues(of: channel)
         var dropped: [ChannelViewer.ID] = []
         for action in actions {
             switch action {

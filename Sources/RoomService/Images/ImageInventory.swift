@@ -51,6 +51,13 @@ struct ImageInventory: Sendable {
     /// Adds a copy from before a restart. It can be shown at once and is checked soon.
     mutating func remember(_ reference: String, _ copy: Copy) { items[reference] = Item(copy: copy) }
 
+    /// Adds a copy of an image that is about to be wanted.
+    mutating func provide(_ reference: String, _ copy: Copy, now: Int64) {
+        if items[reference] == nil { items[reference] = Item() }
+        guard items[reference]?.isBeingChecked == false else { return }
+        _ = succeeded(reference, copy, now: now)
+    }
+
     /// Replaces the wanted images.
     ///
     /// - Returns: The references in excess of `most`.

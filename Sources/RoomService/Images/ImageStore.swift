@@ -130,6 +130,23 @@ package actor ImageStore {
         wakeUp.yield()
     }
 
+    /// Checks images that are files, so that they can be shown as soon as they are wanted.
+    ///
+    /// - Returns: The reasons why some cannot be used, by their references.
+    func prepare(_ references: Set<String>) async -> [String: String] {
+        var reasons: [String: String] = [:]
+        for reference in references.sorted() where !Self.isURL(reference) {
+            do {
+                guard case .image(let bytes, let header, let validators) = try await look(reference) else { continue }
+                let copy = try await keep(bytes, header.kind, validators)
+                inventory.provide(reference, copy, now: MonotonicClock.now())
+            } catch {
+                reasons[reference] = (error as? FileRefusal).map { "\($0)" } ?? "cannot be read"
+            }
+        }
+        return reasons
+    }
+
     /// Marks files of the layouts directory as written or removed. `nil` = any of them may have changed.
     func filesChanged(_ paths: Set<String>?) {
         for reference in inventory.wanted where !Self.isURL(reference) && paths?.contains(reference) ?? true {

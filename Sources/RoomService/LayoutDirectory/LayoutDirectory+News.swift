@@ -58,6 +58,16 @@ extension LayoutDirectory {
         layouts.setImages(await images.paths)
     }
 
+    /// Checks images that are files and have to be shown at once.
+    ///
+    /// - Returns: The reasons why some cannot be used, by their references. URLs are fetched once they are in use.
+    package func prepareImages(_ references: Set<String>) async -> [String: String] {
+        guard !references.isEmpty else { return [:] }
+        let reasons = await images.prepare(references)
+        layouts.setImages(await images.paths)
+        return reasons
+    }
+
     func take(_ news: ImageStore.News) async {
         layouts.setImages(await images.paths)
         let image = ImageStore.shown(news.reference)

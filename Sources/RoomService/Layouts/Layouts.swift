@@ -8,7 +8,17 @@ package final class Layouts: Sendable {
         var catalogue = LayoutCatalogue()
         /// Paths of checked local copies, by the reference that templates use.
         var images: [String: String] = [:]
+        /// Layouts with values of parameters. Reading one again takes milliseconds, and rooms plan often.
+        var applied: [Applied: LayoutTemplate] = [:]
+        /// Number of the catalogue's last change.
+        var generation = 0
     }
+    private struct Applied: Hashable {
+        var name: String
+        var values: [String: LayoutParameter.Value]
+    }
+    /// Most layouts with values that are kept.
+    static let mostApplied = 256
     private let state = Mutex(State())
 
     package init() {}
@@ -27,6 +37,37 @@ package final class Layouts: Sendable {
         return template.resolved(images)
     }
 
+    /// Returns the newest good version with other values of its parameters, and with its images where they are available.
+    package func template(_ name: String, values: [String: LayoutParameter.Value]) -> LayoutTemplate {
+        guard !values.isEmpty else { return template(name) }
+        return applied(name, values).resolved(state.withLock { $0.images })
+    }
+
+    /// Returns the newest good version with other values of its parameters, without resolved images.
+    package func applied(_ name: String, _ values: [String: LayoutParameter.Value]) -> LayoutTemplate {
+        let key = Applied(name: name, values: values)
+        let (known, template, generation) = state.withLock {
+            ($0.applied[key], $0.catalogue.template(name), $0.generation)
+        }
+        if let known { return known }
+        let applied = template.applying(values)
+        state.withLock { state in
+            guard state.generation == generation else { return }
+            if state.applied.count >= Self.mostApplied { state.applied = [:] }
+            state.applied[key] = applied
+        }
+        return applied
+    }
+
+    /// Returns the names of the values that the layout's texts show.
+    package func shownValues(_ name: String, _ values: [String: LayoutParameter.Value]) -> LayoutValues.Names {
+        values.isEmpty
+            ? state.withLock { $0.catalogue.template(name).shownValues } : applied(name, values).shownValues
+    }
+
+    /// Number of layouts with values that are kept.
+    var appliedCount: Int { state.withLock { $0.applied.count } }
+
     /// Returns the newest good version as it was written, without resolved images.
     package func writtenTemplate(_ name: String) -> LayoutTemplate { state.withLock { $0.catalogue.template(name) } }
 
@@ -36,7 +77,11 @@ package final class Layouts: Sendable {
     package var catalogue: LayoutCatalogue { state.withLock { $0.catalogue } }
 
     package func update<Value: Sendable>(_ body: (inout LayoutCatalogue) -> Value) -> Value {
-        state.withLock { body(&$0.catalogue) }
+        state.withLock { state in
+            state.generation += 1
+            state.applied = [:]
+            return body(&state.catalogue)
+        }
     }
 
     /// Returns the paths of checked local copies, by URL. Images without a copy are left out.

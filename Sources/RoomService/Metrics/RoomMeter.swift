@@ -6,7 +6,7 @@ import Synchronization
 final class RoomMeter: Sendable {
     private let metrics: Metrics
     /// Newest revision told for each task. A plan that is told again, to a restarted or adopted relay, is not measured.
-    private let lastTold = Mutex<[TaskID: Int]>([:])
+    private let lastTold = Mutex<[TaskID: (revision: Int, causedAt: Int64)]>([:])
 
     init(_ metrics: Metrics) { self.metrics = metrics }
 
@@ -24,8 +24,11 @@ final class RoomMeter: Sendable {
 
     func told(_ plan: ProgramPlan, of task: TaskID) {
         let isNews = lastTold.withLock { lastTold in
-            defer { lastTold[task] = max(lastTold[task] ?? 0, plan.revision) }
-            return plan.revision > lastTold[task] ?? 0
+            let last = lastTold[task]
+            guard plan.revision > last?.revision ?? 0 else { return false }
+            lastTold[task] = (plan.revision, plan.causedAt)
+            // A picture that shows other values keeps its cause.
+            return plan.causedAt != last?.causedAt
         }
         guard isNews, plan.causedAt >= metrics.startedAt else { return }
         metrics.observe(.relayTold, nanoseconds: MonotonicClock.now().saturatingDifference(plan.causedAt))

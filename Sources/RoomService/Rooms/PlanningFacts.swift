@@ -1,4 +1,5 @@
 import EventSubscription
+import LayoutEngine
 import MixModel
 
 /// The facts outside a room on which decisions about it depend. All are in memory, so that no decision waits.
@@ -14,6 +15,12 @@ package protocol PlanningFacts: Sendable {
 
     /// Returns the context of the room's program, without what its relay has reported and without the machine's load.
     func context(for room: Room) -> PlanningContext
+
+    /// Returns the names of the values that texts of the room's layout show.
+    func shownValues(of room: Room) -> LayoutValues.Names
+
+    /// Returns the images that the values of the layout's parameters name.
+    func parameterImages(of room: Room) -> Set<String>
 
     /// Adds to `context` what the machine's load means for a decision about this task.
     func advise(_ context: inout PlanningContext, on task: TaskMachine, priority: Int)

@@ -15,7 +15,9 @@ final class ProgramNeeds: Sendable {
 
         var isEmpty: Bool { rooms.isEmpty && images.isEmpty && media.isEmpty }
 
-        mutating func add(_ settings: RoomSettings?) {
+        /// - Parameter parameterImages: Images that values of the layout's parameters name.
+        mutating func add(_ settings: RoomSettings?, parameterImages: Set<String> = []) {
+            images.formUnion(parameterImages)
             media.formUnion((settings?.idle?.media ?? []).filter(IdleSettings.isURL))
             guard let program = settings?.program else { return }
             rooms.formUnion(program.otherRooms)

@@ -105,6 +105,8 @@ enum RoomMessage: Sendable {
     case layoutNote(String, TimelineEntry)
     /// Another room from which streams are taken, or an image, has changed. The cause waits in the owner.
     case needsChanged
+    /// The values that layouts show have changed.
+    case valuesChanged
     /// An entry for the timelines of the tasks that show an image.
     case imageNote(String, TimelineEntry)
     /// Indirect, because it is by far the largest case, and messages are moved often.

@@ -21,13 +21,17 @@ extension RoomOwner {
         case .stopTask(let task, let receivedAt, let reply):
             reply.answer(await stop(task, receivedAt))
         case .layoutChanged:
+            // Other values may name images now.
+            await prepare()
             await replan(layoutCause.withLock { $0.take() })
         case .layoutNote(let name, let entry):
             await transact(state.noting(entry, ofLayout: name, cause: services.numbers.nextCause(), services))
         case .needsChanged:
             await takeOthers()
+        case .valuesChanged:
+            takeValues()
         case .imageNote(let image, let entry):
-            await transact(state.noting(entry, ofImage: image, cause: services.numbers.nextCause()))
+            await transact(state.noting(entry, ofImage: image, cause: services.numbers.nextCause(), services))
         case .loadChanged(let reason):
             await transact(state.replanning(cause(reason), services))
         case .relay(let task, let report):
@@ -36,6 +40,7 @@ extension RoomOwner {
             break  // Done after every message, or by the loop.
         }
         releaseNeeds()
+        noteShownValues()
     }
 
     /// Returns a numbered cause.
@@ -51,6 +56,7 @@ extension RoomOwner {
         guard state.isAnythingStored else { return performer.holdOutputs(of: state) }
         await prepare()
         await transact(state.restoring(cause("service started"), services))
+        noteShownValues()
     }
 
     /// Plans the tasks again for a cause outside the room, if there is one.

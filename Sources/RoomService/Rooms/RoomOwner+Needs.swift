@@ -7,8 +7,8 @@ extension RoomOwner {
     ///
     /// - Parameter settings: Settings that are about to take effect.
     func prepare(for settings: RoomSettings? = nil) async {
-        var needs = state.needs
-        needs.add(settings)
+        var needs = state.needs(services)
+        needs.add(settings, parameterImages: images(of: settings))
         guard !needs.isEmpty || !state.others.isEmpty else { return }
         // Set first, so that no change is missed between the reading and the first report of a change.
         services.needs.set(needs, of: id)
@@ -17,10 +17,16 @@ extension RoomOwner {
         for other in needs.rooms.sorted() where state.others[other] == nil { await read(other) }
     }
 
+    /// Images that values of parameters name in settings that are about to take effect.
+    private func images(of settings: RoomSettings?) -> Set<String> {
+        guard let settings else { return [] }
+        return services.parameterImages(of: Room(id: id, settings: settings))
+    }
+
     /// Drops what is no longer needed.
     func releaseNeeds() {
         guard holdsNeeds else { return }
-        let needs = state.needs
+        let needs = state.needs(services)
         holdsNeeds = !needs.isEmpty
         services.needs.set(needs, of: id)
         state.others = state.others.filter { needs.rooms.contains($0.key) }
@@ -29,7 +35,7 @@ extension RoomOwner {
     /// Takes up a change of another room, of an image or of idle media.
     func takeOthers() async {
         guard let cause = otherCause.withLock({ $0.take() }) else { return }
-        for other in state.needs.rooms.sorted() { await read(other) }
+        for other in state.needs(services).rooms.sorted() { await read(other) }
         await replan(cause)
     }
 

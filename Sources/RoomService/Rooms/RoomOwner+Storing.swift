@@ -46,6 +46,17 @@ extension RoomOwner {
         }
     }
 
+    /// Performs a draft that is not worth a write. The next change that is stored carries it.
+    func show(_ draft: RoomDraft) {
+        let commit = RoomCommit(
+            draft: draft,
+            change: committer.change(
+                of: draft, after: state, wallTime: wallClock(), nextNumber: services.numbers.next))
+        services.bookLoad(of: draft, after: state)
+        committer.keep(commit, in: &state)
+        performer.perform(commit, in: state)
+    }
+
     /// Forgets explicit tasks that ended for good, when they have been kept long enough or there are too many.
     func forgetFinishedTasks() async {
         guard let (draft, tasks) = state.forgetting(at: wallClock()) else { return }

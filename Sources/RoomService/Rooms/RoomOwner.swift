@@ -1,4 +1,5 @@
 import EventSubscription
+import LayoutEngine
 import Logging
 import MixModel
 import Synchronization
@@ -30,6 +31,9 @@ package actor RoomOwner {
     nonisolated let gate = RoomGate(limit: mailboxSize)
     private let home: (any RoomHome)?
     private nonisolated let isFoldQueued = Atomic(false)
+    /// Values that the layouts on air were last found to show.
+    var shownValues: LayoutValues.Names = []
+    nonisolated let areValuesQueued = Atomic(false)
     /// First cause since layouts were last taken up. Changes that come faster than they are taken up wait as one.
     nonisolated let layoutCause = Mutex<Cause?>(nil)
     /// First cause since other rooms and images were last taken up.

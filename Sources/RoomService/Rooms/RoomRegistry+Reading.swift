@@ -72,6 +72,9 @@ extension RoomRegistry {
         return try await reader(room)
     }
 
+    /// Has the programs of a room show the values as they are now. Rooms that are not in memory show none.
+    func showValues(of room: RoomID) { ownerInMemory(room)?.valuesChanged() }
+
     private func ownerInMemory(_ id: RoomID) -> RoomOwner? { state.withLock { $0.owners[id]?.owner } }
 
     /// Returns the room of a task.

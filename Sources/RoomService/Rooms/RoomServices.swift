@@ -41,6 +41,8 @@ package final class RoomServices: Sendable {
     package let taskIndex = TaskIndex()
     package let destinations = DestinationClaims()
     let needs = ProgramNeeds()
+    /// Facts of programs that layouts show.
+    package let values = ProgramValues()
     /// Local files of idle media.
     package let media: MediaLibrary
     /// Limits the relays that are connected or started at once: after a restart all of them are.
@@ -83,14 +85,24 @@ package final class RoomServices: Sendable {
 extension RoomServices: PlanningFacts {
     package func context(for room: Room) -> PlanningContext {
         var context = PlanningContext(
-            template: layouts.template(layoutName(of: room)),
+            template: layouts.template(layoutName(of: room), values: room.settings.params ?? [:]),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places,
             media: room.settings.idle.map { media.paths(of: $0.media) } ?? [:],
             wallClock: Date().timeIntervalSince1970)
         context.playsWithoutOutputs = playsWithoutOutputs(room.id.app)
+        context.values = values.values(of: room.id)
         return context
+    }
+
+    package func shownValues(of room: Room) -> LayoutValues.Names {
+        layouts.shownValues(layoutName(of: room), room.settings.params ?? [:])
+    }
+
+    package func parameterImages(of room: Room) -> Set<String> {
+        guard let values = room.settings.params else { return [] }
+        return layouts.writtenTemplate(layoutName(of: room)).images(of: values)
     }
 
     package func playsWithoutOutputs(_ app: AppID) -> Bool { playsWithoutOutputs && !appsThatStartTasks.contains(app) }

@@ -96,12 +96,16 @@ extension RoomState {
     }
 
     /// Adds an entry to the timelines of the active tasks that show an image, or play idle media of this URL.
-    func noting(_ entry: TimelineEntry, ofImage image: String, cause: CauseID) -> RoomDraft {
+    func noting(
+        _ entry: TimelineEntry, ofImage image: String, cause: CauseID, _ facts: some PlanningFacts
+    ) -> RoomDraft {
         var draft = draft(cause: cause)
         draft.changeTasks { task, room in
-            let settings = task.seen(room).settings
+            let seen = task.seen(room)
             let isUsed =
-                settings.program?.images.contains(image) ?? false || settings.idle?.media.contains(image) ?? false
+                seen.settings.program?.images.contains(image) ?? false
+                || seen.settings.idle?.media.contains(image) ?? false
+                || facts.parameterImages(of: seen).contains(image)
             return task.isActive && isUsed ? [.record(entry)] : []
         }
         return draft

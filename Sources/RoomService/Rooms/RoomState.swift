@@ -49,10 +49,14 @@ package struct RoomState: Sendable {
     }
 
     /// Needs of the programs of the room and its tasks.
-    var needs: ProgramNeeds.Needs {
+    func needs(_ facts: some PlanningFacts) -> ProgramNeeds.Needs {
         var needs = ProgramNeeds.Needs()
-        if isStored { needs.add(room.document.settings) }
-        for task in tasks where !task.machine.document.isFinished { needs.add(task.machine.document.settings) }
+        if isStored {
+            needs.add(room.document.settings, parameterImages: facts.parameterImages(of: room.document))
+        }
+        for task in tasks.map(\.machine.document) where task.isExplicit && !task.isFinished {
+            needs.add(task.settings, parameterImages: facts.parameterImages(of: task.seen(room.document)))
+        }
         return needs
     }
 

@@ -17,7 +17,8 @@ import Testing
         program: ProgramSettings(composition: .single(SourceSelection(user: "bob"))),
         recording: RecordingSettings(), hls: HLSSettings(enableVOD: true),
         schedule: TaskSchedule(startsAt: 1_700_000_000, endsAt: 1_700_003_600.5),
-        idle: IdleSettings(media: ["intro \"1\".mp4", "https://127.0.0.1/loop.webm"], loop: false))
+        idle: IdleSettings(media: ["intro \"1\".mp4", "https://127.0.0.1/loop.webm"], loop: false),
+        params: ["title": .text("\"A\"\n"), "score": .number(1.5), "away": .number(3), "shown": .flag(false)])
 
     @Test func settingsAreTheSame() throws {
         try expectAll(settings)

@@ -128,12 +128,19 @@ struct OpenAPIRequest: Sendable {
         "wcs.enabled": ["true"],
     ]
 
-    /// What the examples take for granted: the rooms `demo` of two apps on air with alice, the layout `mine` at its second
-    /// version.
+    /// What the examples take for granted: the rooms `demo` of two apps on air with alice, in a layout with parameters, and
+    /// the layout `mine` at its second version.
     static func prepare(_ bench: Bench) async throws {
         let publish = #"{"type":"stream.published","user":"alice","url":"rtmp://127.0.0.1/live/alice"}"#
+        let board = """
+            {"params": {"home": {"type": "text", "default": "Home"}, "shown": {"type": "visible", "default": true},
+                        "homeScore": {"type": "number", "default": 0, "max": 99},
+                        "awayScore": {"type": "number", "default": 0, "max": 99}},
+             "arrangements": [{"algorithm": "grid"}]}
+            """
+        #expect(try await bench.call(.put, "/v1/layouts/board", board).status == 201)
         for app in ["default", "shop"] {
-            let outputs = #"{"outputs":[{"id":"cdn","url":"rtmp://127.0.0.1:1935/cdn/\#(app)-demo"}]}"#
+            let outputs = #"{"layout":"board","outputs":[{"id":"cdn","url":"rtmp://127.0.0.1:1935/cdn/\#(app)-demo"}]}"#
             #expect(try await bench.call(.put, "/v1/rooms/demo?app=\(app)", outputs).status == 201)
             #expect(try await bench.call(.post, "/v1/rooms/demo/events?app=\(app)", publish).status == 202)
             try await eventually {

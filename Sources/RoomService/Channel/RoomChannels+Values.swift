@@ -1,0 +1,67 @@
+import EncodedMedia
+import LayoutEngine
+import MixModel
+import RoomChannel
+
+/// What channels tell the pictures of programs: viewers, likes and the newest comment, where a layout on air shows them.
+extension RoomChannels {
+    /// Opens the channels of rooms whose layouts have begun to show values, and has rooms show values that are due.
+    func refreshValues() async {
+        let values = registry.services.values
+        guard values.isAnyShown else { return }
+        for room in values.takeNew() { await openForValues(room) }
+        for room in values.takeDue(at: MonotonicClock.now()) { registry.showValues(of: room) }
+    }
+
+    /// Opens again what had to be closed, if there is a place.
+    func openMissingForValues() async {
+        guard registry.services.values.isAnyShown else { return }
+        for room in registry.services.values.rooms where channels[room] == nil { await openForValues(room) }
+    }
+
+    private func openForValues(_ room: RoomID) async {
+        if let channel = channels[room] { return shareValues(of: channel) }
+        // A picture takes no place from people.
+        guard channels.count < settings.mostChannels else { return }
+        do {
+            shareValues(of: try await channel(of: room))
+        } catch {
+            // The room is gone, or the store cannot be read: the next round finds out.
+        }
+    }
+
+    /// Tells the room's values if a layout on air shows them.
+    func shareValues(of channel: OpenChannel) {
+        let values = registry.services.values
+        let shown = values.shown(in: channel.room)
+        guard !shown.isEmpty else { return }
+        values.set(channel.machine.shownValues(shown), of: channel.room)
+    }
+}
+
+extension ChannelMachine {
+    /// Most characters and bytes of what is drawn of a sender's name, and of a comment.
+    static let drawnName = (characters: 24, bytes: 96)
+    static let drawnText = (characters: 120, bytes: 360)
+
+    /// The values for the picture; those that are not shown are left out.
+    func shownValues(_ names: LayoutValues.Names) -> LayoutValues {
+        LayoutValues(
+            viewers: audience.count, likes: Int(clamping: likes), comment: names.contains(.comment) ? drawnComment : nil
+        ).only(names)
+    }
+
+    /// The newest comment with its sender, made fit to be drawn; `nil` if there is none.
+    private var drawnComment: String? {
+        for message in history.messages.reversed() where message.kind == .comment {
+            let text = ForeignText.line(
+                message.text ?? "", characters: Self.drawnText.characters, bytes: Self.drawnText.bytes)
+            guard !text.isEmpty else { continue }
+            let name = ForeignText.line(
+                message.name ?? message.user?.rawValue ?? "", characters: Self.drawnName.characters,
+                bytes: Self.drawnName.bytes)
+            return name.isEmpty ? text : "\(name): \(text)"
+        }
+        return nil
+    }
+}

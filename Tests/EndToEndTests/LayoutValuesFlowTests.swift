@@ -1,0 +1,120 @@
+import Foundation
+import LayoutEngine
+import Testing
+
+@testable import ViewerProbe
+
+/// Values of a layout that change while people watch: what an operator sets, and what the room's channel tells.
+@Suite(.serialized) struct LayoutValuesFlowTests {
+    private static let (blue, red) = (RGB(red: 32, green: 64, blue: 112), RGB(red: 120, green: 32, blue: 32))
+    /// Both people above, the score at the left below them, the comment at the bottom; the ground between them.
+    private static let board = """
+        {"params": {"score": {"type": "number", "default": 1, "min": 0, "max": 99999},
+                    "ground": {"type": "color", "default": "\(blue)"}},
+         "canvas": {"background": {"param": "ground"}},
+         "overlays": [
+           {"text": "{score}", "x": 0.02, "y": 0.72, "width": 0.5, "height": 0.1, "align": "left", "size": 0.1,
+            "background": "#000000", "backgroundOpacity": 1},
+           {"text": "{comment}", "x": 0, "y": 0.88, "width": 1, "height": 0.1, "size": 0.03, "color": "#000000",
+            "background": "#FFFFFF", "backgroundOpacity": 1}],
+         "arrangements": [{"panes": [
+           {"slot": 1, "x": 0.05, "y": 0.05, "width": 0.4, "height": 0.4},
+           {"slot": 2, "x": 0.55, "y": 0.05, "width": 0.4, "height": 0.4}]}]}
+        """
+
+    /// What a viewer sees of the values.
+    private enum Seen: Hashable {
+        /// No picture of the layout.
+        case other
+        case board(isRed: Bool, isScoreLong: Bool, hasComment: Bool)
+    }
+
+    @Test(.timeLimit(.minutes(3))) func aScoreAndACommentComeIntoThePictureWithoutAMissingFrame() async throws {
+        try await Stage.run(layout: "board") { stage in
+            try Self.board.write(
+                to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await waitUntil("the layout is read", within: 10) {
+                try await stage.client.request("GET", "/v1/layouts/board").status == 200
+            }
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(3))
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let (mixer, relay) = (try stage.mixer(), try stage.relay())
+            try await Task.sleep(for: .seconds(2))
+
+            let path = "/v1/tasks/auto-\(stage.room)/params"
+            let changed = try await stage.client.request(
+                "PATCH", path, json: "{\"score\": 88888, \"ground\": \"\(Self.red)\"}", headers: ["If-Match": "*"])
+            #expect(changed.status == 200, "\(changed.text)")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await Task.sleep(for: .seconds(2))
+            let messages = "/v1/rooms/\(stage.room)/messages"
+            let said = try await stage.client.request(
+                "POST", messages, json: #"{"text": "Well played!", "user": "ann", "name": "Ann"}"#)
+            #expect(said.status == 201, "\(said.text)")
+            // Likes change nothing on this picture.
+            for _ in 0..<10 {
+                _ = try await stage.client.request("POST", messages, json: #"{"kind": "like", "user": "ben"}"#)
+            }
+            try await Task.sleep(for: .seconds(3))
+            struct Message: Decodable { var id: Int64 }
+            let id = try JSONDecoder().decode(Message.self, from: said.body).id
+            #expect(try await stage.client.request("DELETE", "\(messages)/\(id)").status == 204)
+            try await Task.sleep(for: .seconds(3))
+            #expect(try stage.mixer() == mixer && stage.relay() == relay)
+            // One decision for the join and one for the score, none for what was said.
+            let plans = try await stage.client.timeline(stage.room).filter { $0.contains(": mix of 2") }
+            #expect(plans.count == 2, "\(plans)")
+
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(1))
+            viewer.stop()
+            let recording = await viewer.recording()
+            let report = try await stage.judge(recording, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            #expect(report.sources.map(\.id).sorted() == [1, 2])
+            #expect(report.isWhole(), "\(report.sources)")
+            #expect(
+                try Self.seen(in: recording) == [
+                    .other, .board(isRed: false, isScoreLong: false, hasComment: false),
+                    .board(isRed: true, isScoreLong: true, hasComment: false),
+                    .board(isRed: true, isScoreLong: true, hasComment: true),
+                    .board(isRed: true, isScoreLong: true, hasComment: false), .other,
+                ])
+        }
+    }
+
+    /// What the recording's pictures show, each once.
+    private static func seen(in recording: FLVRecording) throws -> [Seen] {
+        var seen: [Seen] = []
+        _ = try PictureDecoder.decode(recording.path) { _, picture in
+            let (width, height) = (Double(picture.width), Double(picture.height))
+            func has(_ colour: RGB) -> Bool {
+                // Between the people and the score.
+                guard
+                    let mean = picture.meanColour(
+                        x: width * 0.3, y: height * 0.52, width: width * 0.4, height: height * 0.12)
+                else { return false }
+                let sample = ColourSample(colour, matrix: .bt601)
+                return [mean.luma - sample.luma, mean.blue - sample.blue, mean.red - sample.red].allSatisfy {
+                    abs($0) < 12
+                }
+            }
+            func luma(_ x: Double, _ y: Double, _ w: Double, _ h: Double) -> Double {
+                picture.meanLuma(x: width * x, y: height * y, width: width * w, height: height * h) ?? 0
+            }
+            let now: Seen =
+                has(blue) || has(red)
+                ? .board(
+                    isRed: has(red), isScoreLong: luma(0.2, 0.745, 0.2, 0.05) > 60,
+                    hasComment: luma(0.02, 0.89, 0.1, 0.08) > 150) : .other
+            if seen.last != now { seen.append(now) }
+        }
+        return seen
+    }
+}
