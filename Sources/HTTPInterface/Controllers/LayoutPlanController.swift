@@ -34,33 +34,48 @@ package struct LayoutPlanController: Sendable {
         let body = try await request.bytes(upTo: LayoutFiles.longestFile)
         var draft: LayoutTemplate?
         var people: [LayoutParticipant]?
+        var params: JSONNode?
+        var values = LayoutValues()
         if !body.isEmpty {
             var reader = try FieldReader(try JSONValue(parsing: body))
-            if reader.value("template") != nil,
-                let template = try? JSONNode(parsing: body, limits: .requests)[key: "template"]
-            {
-                // Its errors have the lines and columns of the body.
+            // Errors of the template and of values have the lines and columns of the body.
+            let document = try? JSONNode(parsing: body, limits: .requests)
+            if reader.value("template") != nil, let template = document?[key: "template"] {
                 draft = try LayoutTemplate.decode(template.isolated(in: body), name: name)
             }
+            if reader.value("params") != nil { params = document?[key: "params"] }
+            values = try reader.object("values").map { fields throws(InputError) in try Self.values(fields) } ?? values
             people = try reader.array("participants").map { elements throws(InputError) in
                 try PlanParticipants.read(elements)
             }
             try reader.finish()
         }
-        guard let template = draft ?? known(name) else { throw OrchestratorError.layoutNotFound(name) }
+        guard var template = draft ?? known(name) else { throw OrchestratorError.layoutNotFound(name) }
+        if let params { template = template.applying(try template.merging(params, at: "$.params", into: [:])) }
         let count = try request.queryInteger("participants", in: 0...SamplePeople.most)
         guard let participants = people ?? count.map({ SamplePeople(count: $0).participants }) else {
             throw InputError(
                 .missingField, field: "participants",
                 expected: "the number of participants, 0…\(SamplePeople.most); or a list of them in the body")
         }
-        let scene = LayoutEngine.plan(template, participants: participants, canvas: try canvas(request))
+        let scene = LayoutEngine.plan(template, participants: participants, canvas: try canvas(request), values: values)
         if request.headers[values: .accept].contains(where: { $0.contains("image/svg+xml") }) {
             return Response(
                 status: .ok, headers: [.contentType: "image/svg+xml"],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: scene.svg())))
         }
         return jsonResponse(Plan(layout: name, participants: participants, scene: scene, svg: scene.svg()))
+    }
+
+    /// Reads what texts show in place of a channel's numbers and comment.
+    private static func values(_ fields: FieldReader) throws(InputError) -> LayoutValues {
+        var reader = fields
+        let counts = 0...1_000_000_000
+        let values = LayoutValues(
+            viewers: try reader.integer("viewers", in: counts), likes: try reader.integer("likes", in: counts),
+            comment: try EventParser.freeText("comment", &reader))
+        try reader.finish()
+        return values
     }
 
     private func known(_ name: String) -> LayoutTemplate? {

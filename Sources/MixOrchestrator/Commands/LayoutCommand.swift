@@ -12,7 +12,14 @@ struct LayoutCommand: AsyncParsableCommand {
 /// A layout file named on the command line.
 struct LayoutArgument {
     let path: String
-    let template: LayoutTemplate
+    private(set) var template: LayoutTemplate
+
+    /// Returns the file with another template, such as one with values of its parameters.
+    func with(_ template: LayoutTemplate) -> LayoutArgument {
+        var copy = self
+        copy.template = template
+        return copy
+    }
 
     /// - Throws: `LayoutProblem` with all errors.
     init(_ path: String) throws(LayoutProblem) {

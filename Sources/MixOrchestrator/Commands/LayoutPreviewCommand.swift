@@ -20,6 +20,12 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
     var canvas = "720x1280@20"
     @Option(name: .shortAndLong, help: "File to write, .svg or .png. Default: SVG on standard output.")
     var output: String?
+    @Option(name: .customLong("param"), help: "Value of a parameter, NAME=VALUE; once for each.")
+    var params: [String] = []
+    @Option(
+        name: .customLong("value"),
+        help: "What texts show: viewers=NUMBER, likes=NUMBER or comment=TEXT; once for each.")
+    var values: [String] = []
     @Flag(help: "Draw a contact sheet, of 0 to 16 people unless --participants is given.")
     var sheet = false
     @Flag(help: "Let the host share a screen.")
@@ -42,7 +48,8 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure("\(error)")
         }
-        let drawing = draw(layout, counts, canvas)
+        let (template, values) = try PreviewValues.read(params: params, values: values, of: layout.template)
+        let drawing = draw(layout.with(template), counts, canvas, values)
         do {
             switch (output, kind) {
             case (nil, _): print(drawing)
@@ -56,12 +63,15 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
         }
     }
 
-    private func draw(_ layout: LayoutArgument, _ counts: ClosedRange<Int>, _ canvas: Canvas) -> String {
+    private func draw(
+        _ layout: LayoutArgument, _ counts: ClosedRange<Int>, _ canvas: Canvas, _ values: LayoutValues
+    ) -> String {
         let scenes = counts.map { count in
             let people = SamplePeople(count: count, sharesScreen: screen, haveCameras: !withoutCameras)
             return SceneSheet.Entry(
                 title: people.title,
-                scene: LayoutEngine.plan(layout.template, participants: people.participants, canvas: canvas))
+                scene: LayoutEngine.plan(
+                    layout.template, participants: people.participants, canvas: canvas, values: values))
         }
         if scenes.count == 1, !sheet, let only = scenes.first { return only.scene.svg(images: layout.imageData) }
         return SceneSheet(scenes).svg(images: layout.imageData)
