@@ -5,6 +5,7 @@ import { grouped } from "../../pages/assets/console-history.js";
 import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
 import { syntaxIssue } from "../../pages/assets/console-layout-preview.js";
 import { arrangementFor, changed, panesOf, written } from "../../pages/assets/console-panes.js";
+import { contested, stepped, valueOf } from "../../pages/assets/console-room-params.js";
 import { patchFor } from "../../pages/assets/console-room-settings.js";
 import { suggestions } from "../../pages/assets/console-schema.js";
 import { readMetrics } from "../../pages/assets/console-service.js";
@@ -124,6 +125,21 @@ const TESTS = {
     equal(patchFor({ layout: "grid", host: "", bypass: "never" }), { layout: "grid", host: null, policy: { bypass: "never" } });
     equal(patchFor({ canvas: "1280x720@30" }), { canvas: { width: 1280, height: 720, fps: 30, follows: null } });
     equal(patchFor({ canvas: "host" }), { canvas: "host" });
+  },
+  readsValuesOfParameters() {
+    const score = { name: "score", type: "number", min: 0, max: 99, default: 0, value: 3 };
+    equal([valueOf(score, "4"), valueOf(score, "2.5"), valueOf(score, ""), valueOf({ type: "color" }, "#a1b2c3"), valueOf({ type: "visible" }, false), valueOf({ type: "text" }, "")],
+      [4, 2.5, null, "#A1B2C3", false, ""]);
+    equal([stepped(score, 3, 1), stepped(score, 99, 1), stepped(score, 0, -1), stepped({ min: 0, max: 1 }, 0.2, 1)], [4, 99, 0, 0.3]);
+    const other = [{ name: "title", value: "a" }];
+    equal(contested({ score: 4 }, [score, ...other], [score, { name: "title", value: "b" }]), [], "somebody else's value stays");
+    equal(contested({ score: 4 }, [score], [{ ...score, value: 7 }]), ["score"]);
+    equal(contested({ score: 4 }, [score], other), ["score"], "another layout");
+  },
+  suggestsWhatMayAlsoBeOfAParameter() {
+    const schema = { properties: { gap: { type: ["number", "object"], $ref: "#/$defs/orParam" }, shown: { type: ["boolean", "object"], $ref: "#/$defs/orParam" } }, $defs: { orParam: { properties: { param: { type: "string" } } } } };
+    equal(suggestions(schema, "{\"shown\": }", 10).list.map(one => one.label), ["true", "false"]);
+    equal(suggestions(schema, "{}", 1).list.map(one => one.text), ["\"gap\": ", "\"shown\": true"]);
   },
   findsThePlaceOfASyntaxError() {
     equal(syntaxIssue({ detail: "the body is not JSON: found '}' at line 2, column 2; expected valid JSON, here a value" }), { path: "$", found: "'}'", expected: "valid JSON, here a value", line: 2, column: 2 });

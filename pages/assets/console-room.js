@@ -6,6 +6,7 @@ import { follow, repeat } from "./console-feed.js";
 import { HistoryPanels } from "./console-history.js";
 import { OutputsPanel } from "./console-room-outputs.js";
 import { FilesPanel } from "./console-room-files.js";
+import { ParamsPanel } from "./console-room-params.js";
 import { peoplePanel } from "./console-room-people.js";
 import { SettingsPanel } from "./console-room-settings.js";
 import { actionButton, pill, problemBox, run, trail } from "./console-ui.js";
@@ -30,6 +31,7 @@ export class RoomView {
     Object.assign(this, { api, root, name, path: `/v1/rooms/${part(name)}`, task: `/v1/tasks/${part(`auto-${name}`)}` });
     this.outputs = new OutputsPanel(this);
     this.files = new FilesPanel(this);
+    this.params = new ParamsPanel(this);
     this.settings = new SettingsPanel(this);
     this.history = new HistoryPanels(this);
   }
@@ -63,7 +65,7 @@ export class RoomView {
     else player?.play();
   }
 
-  hasChanges() { return this.settings.isChanged; }
+  hasChanges() { return this.settings.isChanged || this.params.isChanged; }
 
   readSoon() {
     clearTimeout(this.#timer);
@@ -79,6 +81,7 @@ export class RoomView {
       Object.assign(this, { room: data, etag });
       this.#problem = null;
       this.#tell();
+      await this.params.read();
       if (data.task) await this.history.read();
     } catch (error) {
       if (signal.aborted) return;
@@ -118,7 +121,7 @@ export class RoomView {
       problemBox(this.problems.get("close")), problemBox(this.problems.get("delete")),
       h("div", { class: "room" },
         h("div", { class: "column stage-column", key: "stage" }, this.#stage(), peoplePanel(room), this.files.draw()),
-        h("div", { class: "column", key: "work" }, this.outputs.draw(), this.settings.draw())),
+        h("div", { class: "column", key: "work" }, this.params.draw(), this.outputs.draw(), this.settings.draw())),
       this.history.draw());
   }
 

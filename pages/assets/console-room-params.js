@@ -1,0 +1,163 @@
+// The values of the layout's parameters, such as a score or a title, changed while people watch.
+import { Problem, part } from "./console-api.js";
+import { announce, h } from "./console-dom.js";
+import { conflict, field, panel, problemBox, run } from "./console-ui.js";
+
+/**
+ * @typedef {object} Param A parameter as the service answers it.
+ * @property {string} name @property {"text" | "number" | "color" | "image" | "visible"} type @property {string} [title]
+ * @property {any} default @property {any} value @property {number} [min] @property {number} [max] @property {number} [maxLength]
+ */
+
+/** What an input's text stands for; an empty number is the layout's own. @param {Param} param @param {string | boolean} written */
+export function valueOf(param, written) {
+  if (param.type === "number") return written === "" ? null : Number(written);
+  return param.type === "color" ? String(written).toUpperCase() : written;
+}
+
+/** A number one step on, within the bounds. @param {Param} param @param {number} value @param {1 | -1} direction */
+export function stepped(param, value, direction) {
+  const { min = -Infinity, max = Infinity } = param, step = max - min <= 1 ? 0.1 : 1;
+  return Math.min(max, Math.max(min, Math.round((value + direction * step) * 1000) / 1000));
+}
+
+/** Names among `changes` that somebody else has changed since. @param {Record<string, any>} changes @param {Param[]} before @param {Param[]} now */
+export function contested(changes, before, now) {
+  const values = params => new Map(params.map(param => [param.name, param.value]));
+  const [old, present] = [values(before), values(now)];
+  return Object.keys(changes).filter(name => !present.has(name) || present.get(name) !== old.get(name));
+}
+
+const words = value => value === true ? "yes" : value === false ? "no" : value === null ? "the layout’s own" : String(value);
+
+export class ParamsPanel {
+  /** @type {Param[]} */
+  #params = [];
+  #etag = null;
+  #layout = null;
+  /** Values that are not applied yet, by name. */
+  #changes = {};
+  /** The images of the layout, to choose from. */
+  #images = [];
+
+  /** @param {import("./console-room.js").RoomView} view */
+  constructor(view) { this.view = view; }
+
+  get isChanged() { return Object.keys(this.#changes).length > 0; }
+
+  async read() {
+    const { view } = this;
+    if (!view.room.task) return this.#take({ layout: null, params: [] }, null);
+    const { data, etag } = await view.api.get(`${view.task}/params`, { signal: view.signal });
+    const isOther = data.layout !== this.#layout;
+    this.#take(data, etag);
+    if (isOther && data.params.some(param => param.type === "image")) await this.#readImages(data.layout);
+  }
+
+  #take({ layout, params }, etag) {
+    if (layout !== this.#layout) this.#images = [];
+    this.#layout = layout;
+    this.#params = params;
+    this.#etag = etag;
+    for (const name of Object.keys(this.#changes)) if (!params.some(param => param.name === name)) delete this.#changes[name];
+  }
+
+  async #readImages(layout) {
+    try {
+      const { data } = await this.view.api.get(`/v1/layouts/${part(layout)}`, { signal: this.view.signal, quiet: true });
+      this.#images = (data.images ?? []).map(({ image }) => image);
+    } catch { /* any image can be written */ }
+  }
+
+  draw() {
+    if (!this.#params.length) return null;
+    const { view } = this;
+    return panel("Values of the layout", { id: "params" },
+      h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply({ ...this.#changes }); } } },
+        this.#params.map(param => this.#field(param)),
+        problemBox(view.problems.get("params")),
+        h("div", { class: "row end apply" },
+          this.isChanged ? h("span", { class: "quiet grow" }, `Not applied: ${Object.keys(this.#changes).join(", ")}`) : null,
+          h("button", { type: "button", disabled: !this.isChanged, on: { click: () => this.#forget() } }, "Undo"),
+          h("button", { class: "primary", disabled: !this.isChanged }, "Apply"))));
+  }
+
+  #value(param) { return this.#changes[param.name] ?? param.value; }
+
+  /** @param {Param} param */
+  #field(param) {
+    const label = param.title ?? param.name, id = `param-${param.name}`;
+    const hint = param.type === "number" ? `${param.min} to ${param.max}`
+      : param.type === "text" ? `${param.name}, at most ${param.maxLength} bytes` : param.name;
+    return h("div", { key: param.name, class: "param" },
+      field(label, this.#control(param, id), hint),
+      param.type === "image" ? h("datalist", { id: `${id}-list` }, this.#imagesFor(param).map(image => h("option", { value: image }))) : null,
+      h("div", { class: "row" },
+        param.type === "number" ? [[-1, "−", "less"], [1, "+", "more"]].map(([direction, sign, word]) => h("button", {
+          type: "button", class: "small", key: word, "aria-label": `${label}: one ${word}, at once`,
+          on: { click: () => this.#apply({ [param.name]: stepped(param, Number(this.#value(param)), direction) }) },
+        }, sign)) : null,
+        param.value !== param.default ? h("button", {
+          type: "button", class: "small", key: "default", "aria-label": `${label}: back to ${words(param.default)}, at once`,
+          on: { click: () => this.#apply({ [param.name]: null }) },
+        }, "Default") : null));
+  }
+
+  /** @param {Param} param @param {string} id */
+  #control(param, id) {
+    const value = this.#value(param), change = event => this.#change(param, event.target.value);
+    switch (param.type) {
+      case "visible":
+        return h("input", { id, type: "checkbox", role: "switch", checked: value, on: { change: event => this.#change(param, event.target.checked) } });
+      case "color":
+        return h("input", { id, type: "color", value: String(value).toLowerCase(), on: { input: change } });
+      case "number":
+        return h("input", { id, type: "number", min: param.min, max: param.max, step: "any", value, on: { input: change } });
+      case "image":
+        return h("input", { id, list: `${id}-list`, maxlength: "1024", autocomplete: "off", value, on: { input: change } });
+      default:
+        return h("input", { id, maxlength: param.maxLength, autocomplete: "off", value, on: { input: change } });
+    }
+  }
+
+  /** @param {Param} param */
+  #imagesFor(param) { return [...new Set([param.default, param.value, ...this.#images])]; }
+
+  #change(param, written) {
+    const value = valueOf(param, written);
+    if (value === param.value) delete this.#changes[param.name];
+    else this.#changes[param.name] = value;
+    this.view.draw();
+  }
+
+  #forget() {
+    this.#changes = {};
+    this.view.problems.delete("params");
+    this.view.draw();
+  }
+
+  /** Changes these values, and no others: what somebody else has changed meanwhile stays. */
+  #apply(changes) {
+    const { view } = this;
+    return run(view, "params", async () => {
+      const before = this.#params;
+      for (;;) {
+        try {
+          const { data, etag } = await view.api.patch(`${view.task}/params`, changes, this.#etag);
+          for (const [name, value] of Object.entries(changes)) if (this.#changes[name] === value || value === null) delete this.#changes[name];
+          this.#take(data, etag);
+          return announce(`On air: ${Object.entries(changes).map(([name, value]) => `${name} ${words(value)}`).join(", ")}`);
+        } catch (error) {
+          if (!(error instanceof Problem) || !error.isConflict) throw error;
+          await this.read();
+          const names = contested(changes, before, this.#params);
+          if (!names.length) continue;
+          const choice = await conflict("Values were changed by somebody else meanwhile", names.map(name => [
+            name, words(this.#params.find(param => param.name === name)?.value ?? "–"), words(changes[name])]));
+          if (choice === "theirs") return this.#forget();
+          if (choice !== "mine") return;
+        }
+      }
+    });
+  }
+}
