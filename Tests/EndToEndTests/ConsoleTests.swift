@@ -190,7 +190,7 @@ struct ConsoleTests {
             let _: Bool = try await page.evaluate(set)
             try await page.wait(for: "document.querySelector('.problem[role=alert]')")
             let refused: String = try await page.evaluate("document.querySelector('.problem[role=alert]').textContent")
-            #expect(refused.contains("$.logo: found \"missing.png\", which does not exist"), "\(refused)")
+            #expect(refused.contains("$.logo: found \"missing.png\": does not exist"), "\(refused)")
             #expect(try await client.request("GET", "/v1/tasks/auto-show/params").text.contains("\"Home\""))
             let _: Bool = try await page.evaluate(
                 set.replacing("\"missing.png\"", with: "\"a.png\"").replacing("#a0b0c0", with: "#0a0b0c"))

@@ -68,7 +68,7 @@ struct ParameterMergingTests {
     @Test func anImageThatCannotBeShownIsRefused() throws {
         #expect(
             try issues(#"{"logo": "b.png"}"#, refused: ["b.png": "does not exist"]) == [
-                #"1:10: $.logo: found "b.png", which does not exist, expected an image that can be shown"#
+                #"1:10: $.logo: found "b.png": does not exist, expected an image that can be shown"#
             ])
         #expect(try merge(#"{"logo": "c.png"}"#, refused: ["b.png": "does not exist"]) == ["logo": .text("c.png")])
     }

@@ -39,7 +39,7 @@ package struct LayoutParamsReader: Sendable {
             do throws(InputError) {
                 _ = try images.check(image, schemes: [.http, .https], field: "", setting: "sources.allow")
             } catch {
-                reasons[image] = "the service may not fetch: expected \(error.expected)"
+                reasons[image] = "refused, expected \(error.expected)"
             }
         }
         return Patch(

@@ -54,8 +54,11 @@ extension RoomServices {
     /// Returns the values that have been set and are in force, for people; `nil` if there are none.
     func shownParams(of room: Room) -> [String: LayoutParameter.Value]? {
         guard let values = room.settings.params else { return nil }
-        let view = LayoutParamsView(layouts.writtenTemplate(layoutName(of: room)), name: "", values: values)
-        let shown = view.params.filter { values[$0.name] != nil }.map { ($0.name, $0.value) }
+        let template = layouts.writtenTemplate(layoutName(of: room))
+        let inForce = template.applying(values).values
+        let shown = template.parameters.compactMap { parameter in
+            inForce[parameter.name].map { (parameter.name, $0.shown(as: parameter.kind)) }
+        }
         return shown.isEmpty ? nil : Dictionary(shown) { first, _ in first }
     }
 }

@@ -12,8 +12,7 @@ extension LayoutTemplate {
     ///   - patch: The patch, with its place in the request.
     ///   - path: Path of the patch in the request, such as `$.params`.
     ///   - values: Values so far.
-    ///   - refusedImages: Reasons why images cannot be used, by their references. Each completes a sentence that begins
-    ///     with the reference.
+    ///   - refusedImages: Reasons why images cannot be used, by their references.
     /// - Throws: `LayoutError` with every issue of the patch; or, if each value is allowed by itself, with those that the
     ///   layout's file would have.
     package func merging(
@@ -28,7 +27,7 @@ extension LayoutTemplate {
         }
         var merged = values
         var issues: [LayoutIssue] = []
-        for member in members {
+        for member in members where issues.count < Self.mostIssues {
             let place = JSONPath.member(member.key, of: path)
             guard let parameter = parameter(member.key) else {
                 issues.append(unknown(member, place))
@@ -42,13 +41,12 @@ extension LayoutTemplate {
                     issues.append(
                         LayoutIssue(
                             path: place, at: member.node.position,
-                            found: "\(JSONNode.quoted(value.description)), which \(reason)",
+                            found: "\(JSONNode.quoted(value.description)): \(reason)",
                             expected: "an image that can be shown"))
                 }
             } else {
                 issues.append(LayoutIssue(member.node, place, expected: parameter.kind.expected))
             }
-            guard issues.count < Self.mostIssues else { break }
         }
         guard issues.isEmpty else { throw LayoutError(layout: name, issues: issues) }
         let together = jointIssues(of: merged)
