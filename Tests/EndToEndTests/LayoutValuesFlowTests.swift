@@ -89,9 +89,9 @@ import Testing
         }
     }
 
-    /// What the recording's pictures show, each once.
+    /// What the recording's pictures show, each once. Texts may be drawn some pictures after the colour that changes with them.
     private static func seen(in recording: FLVRecording) throws -> [Seen] {
-        var seen: [Seen] = []
+        var seen: [(what: Seen, pictures: Int)] = []
         _ = try PictureDecoder.decode(recording.path) { _, picture in
             let (width, height) = (Double(picture.width), Double(picture.height))
             func has(_ colour: RGB) -> Bool {
@@ -113,8 +113,11 @@ import Testing
                 ? .board(
                     isRed: has(red), isScoreLong: luma(0.2, 0.745, 0.2, 0.05) > 60,
                     hasComment: luma(0.02, 0.89, 0.1, 0.08) > 150) : .other
-            if seen.last != now { seen.append(now) }
+            if seen.last?.what == now { seen[seen.count - 1].pictures += 1 } else { seen.append((now, 1)) }
         }
-        return seen
+        print(seen)
+        return seen.filter { $0.pictures >= 10 }.reduce(into: []) { list, run in
+            if list.last != run.what { list.append(run.what) }
+        }
     }
 }

@@ -91,6 +91,7 @@ import Testing
                 #expect(try shown.value("params.0.title") == "Name of the show")
                 #expect(try shown.value("params.0.value") == "Home" && shown.value("params.0.maxLength") == "12")
                 #expect(try shown.value("params.1.min") == "0" && shown.value("params.1.max") == "99")
+                #expect(try shown.value("params.3.value") == "logo.png")
                 #expect(try shown.value("params.4.value") == "1" && shown.value("params.5.name") == nil)
                 let first = try await bench.plan { Self.text($0) == "Home 0" }
                 let logo = try #require(Self.image(first))

@@ -46,7 +46,7 @@ extension LayoutParamsView.Param {
 
 extension LayoutParameter.Value {
     fileprivate func shown(as kind: LayoutParameter.Kind) -> Self {
-        kind == .image ? .text(StreamURL.redacted(description)) : self
+        kind == .image && description.contains("://") ? .text(StreamURL.redacted(description)) : self
     }
 }
 
