@@ -169,6 +169,12 @@ static const unsigned char console_room_params_script[] = {
 #embed "../../pages/assets/console-room-params.js"
 };
 
+static const unsigned char console_pictures_script[] = {
+#embed "../../pages/assets/console-pictures.js"
+};
+static const unsigned char console_room_chat_script[] = {
+#embed "../../pages/assets/console-room-chat.js"
+};
 static const unsigned char console_room_people_script[] = {
 #embed "../../pages/assets/console-room-people.js"
 };
@@ -246,6 +252,8 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/assets/console-room-files.js", console_room_files_script),
     FILE_AT("pages/assets/console-room-outputs.js", console_room_outputs_script),
     FILE_AT("pages/assets/console-room-params.js", console_room_params_script),
+    FILE_AT("pages/assets/console-pictures.js", console_pictures_script),
+    FILE_AT("pages/assets/console-room-chat.js", console_room_chat_script),
     FILE_AT("pages/assets/console-room-people.js", console_room_people_script),
     FILE_AT("pages/assets/console-room-settings.js", console_room_settings_script),
     FILE_AT("pages/assets/console-room.js", console_room_script),

@@ -1,6 +1,6 @@
 /// The kinds of worker processes, by the name of their subcommand of `mixworker`.
 public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
-    case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip, whep
+    case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip, whep, thumbnail
 
     /// Memory that the process may use unless the configuration says otherwise, in MiB.
     ///
@@ -12,7 +12,8 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         case .recorder: 2048
         // Serves many viewers.
         case .whep: 2048
-        case .packager, .rendition, .pull, .push, .whip: 1024
+        // A picture of 8K takes some 200 MiB.
+        case .packager, .thumbnail, .rendition, .pull, .push, .whip: 1024
         }
     }
 
@@ -26,6 +27,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         case .mixer, .whip: 300
         case .recorder, .packager, .pull, .push, .whep: 500
         case .rendition: 800
+        case .thumbnail: 900
         }
     }
 
@@ -37,6 +39,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         case .relay, .mixer, .ingest, .pull, .push, .whip, .whep: 0
         case .recorder, .packager: 5
         case .rendition: 10
+        case .thumbnail: 19
         }
     }
 
@@ -47,7 +50,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         case .mixer, .packager: 1024
         // Some for each of its viewers.
         case .whep: 4096
-        case .recorder, .rendition, .pull, .push, .whip: 256
+        case .recorder, .rendition, .pull, .push, .whip, .thumbnail: 256
         }
     }
 }

@@ -19,6 +19,7 @@ import TaskStore
 ///   - hooks: The media servers whose callbacks are understood.
 ///   - door: Where clients of WCS that publish are let in; `nil` = where those of WHIP are.
 ///   - playDoor: Where clients of WCS that play are let in; `nil` = where those of WHEP are.
+///   - previews: What decodes for previews; `nil` = a process of its own.
 ///   - socketIO: What takes the events of Socket.IO's clients.
 /// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
@@ -26,7 +27,7 @@ func buildOrchestrator(
     shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
     hooks: [any EventHook] = EventHooks.all, door: (any WebRTCDoor)? = nil,
-    playDoor: (any WebRTCPlayDoor)? = nil, socketIO: (any SocketIOHandler)? = nil
+    playDoor: (any WebRTCPlayDoor)? = nil, previews: (any PreviewMaking)? = nil, socketIO: (any SocketIOHandler)? = nil
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
     let store = try await NodeStore.join(store, name: "local", logger: logger)
@@ -109,6 +110,21 @@ func buildOrchestrator(
         layouts: layouts, defaultLayout: configuration.roomLayout, images: configuration.sources, directory: directory)
     let history = TaskHistory(registry: registry, store: store)
     RoomController(registry: registry, history: history, settings: settings, params: params).addRoutes(to: router)
+    ParticipantController(registry: registry).addRoutes(to: router)
+    let thumbnails = configuration.thumbnails.map { settings in
+        let process =
+            previews == nil
+            ? ThumbnailProcess(
+                worker: configuration.worker, limits: configuration.limits,
+                log: ThumbnailProcess.log(data: configuration.data), logger: logger) : nil
+        return (settings: settings, process: process, maker: previews ?? process)
+    }
+    PreviewController(
+        registry: registry,
+        previews: thumbnails.flatMap { made in
+            made.maker.map { Previews(settings: made.settings, sockets: sockets, maker: $0) }
+        }
+    ).addRoutes(to: router)
     FeedController(registry: registry, listeners: services.listeners, numbers: services.numbers).addRoutes(to: router)
     TaskController(registry: registry, history: history, settings: settings, params: params)
         .addRoutes(to: router)
@@ -225,7 +241,10 @@ func buildOrchestrator(
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
         ]
-            + ([ingest, webrtc, viewers, certificate, wcsHooks, channels, socketIOServer, webSockets]
+            + ([
+                ingest, webrtc, viewers, certificate, wcsHooks, channels, socketIOServer, webSockets,
+                thumbnails?.process,
+            ]
             as [(any Service)?])
             .compactMap(\.self),
         logger: logger)

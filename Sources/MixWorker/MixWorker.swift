@@ -15,6 +15,7 @@ struct MixWorker: AsyncParsableCommand {
             PackagerCommand.self,
             RenditionCommand.self,
             RecorderCommand.self,
+            ThumbnailCommand.self,
             PullCommand.self,
             PushCommand.self,
             ProbeCommand.self,

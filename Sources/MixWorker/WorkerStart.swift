@@ -34,6 +34,9 @@ enum WorkerStart {
         switch kind {
         case .relay, .ingest: break
         case .recorder, .packager: keepNiceness()
+        case .thumbnail:
+            keepNiceness()
+            contain(readable: [], restrictsFiles: true)
         case .mixer, .rendition:
             keepNiceness()
             let media = kind == .mixer ? limits.media : []

@@ -37,6 +37,9 @@ public enum RequiredElements {
             Required(name: "webpdec", purpose: "showing WebP images"),
             Required(name: "videoconvert", purpose: "showing images"),
             Required(name: "videoconvertscale", purpose: "HLS renditions"),
+            Required(
+                name: "jpegenc", purpose: "pictures of participants and programs for operators",
+                package: "gstreamer1.0-plugins-good"),
             Required(name: "videoflip", purpose: "showing images that are stored rotated"),
             Required(name: "filesrc", purpose: "playing idle media"),
             Required(name: "decodebin", purpose: "playing idle media"),

@@ -9,7 +9,8 @@ import { contested, stepped, valueOf } from "../../pages/assets/console-room-par
 import { patchFor } from "../../pages/assets/console-room-settings.js";
 import { suggestions } from "../../pages/assets/console-schema.js";
 import { readMetrics } from "../../pages/assets/console-service.js";
-import { bytes, milliseconds, onAir, plain } from "../../pages/assets/console-words.js";
+import { ChatPanel } from "../../pages/assets/console-room-chat.js";
+import { bytes, decibels, loudness, milliseconds, onAir, plain } from "../../pages/assets/console-words.js";
 import { check, equal, randomNumbers } from "../Player/checks.js";
 
 const SCHEMA = {
@@ -144,6 +145,18 @@ const TESTS = {
   findsThePlaceOfASyntaxError() {
     equal(syntaxIssue({ detail: "the body is not JSON: found '}' at line 2, column 2; expected valid JSON, here a value" }), { path: "$", found: "'}'", expected: "valid JSON, here a value", line: 2, column: 2 });
     equal(syntaxIssue({ detail: "found 'x' at line 1, column 13; expected y" }).column, 1, "without what was put before it");
+  },
+  showsLevelsAsAShareOfSixtyDecibels() {
+    equal([loudness(undefined), loudness(-100), loudness(-60), loudness(-30), loudness(0)], [0, 0, 0, 0.5, 1]);
+    equal([decibels({}), decibels({ peak: -100, rms: -100 }), decibels({ peak: -3, rms: -12.25 })], ["no sound", "silence", "peak -3.0 dB, mean -12.3 dB"]);
+  },
+  keepsTheLatestCommentsOnce() {
+    const chat = new ChatPanel({ draw() { /* nothing to see */ } });
+    for (let id = 1; id <= 100; id++) for (let again = 0; again < 2; again++) chat.take("comment", { id, text: "x", sentAt: id });
+    equal([chat.messages.length, chat.messages[0].id, chat.messages.at(-1).id], [60, 41, 100]);
+    chat.take("deleted", { id: 100 });
+    chat.take("like", { id: 101, count: 3 });
+    equal(chat.messages.at(-1).id, 99);
   },
   saysItInWords() {
     equal(plain("stream.published bob/camera"), "bob’s camera began");

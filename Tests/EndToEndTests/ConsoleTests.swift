@@ -45,10 +45,21 @@ struct ConsoleTests {
             contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8)
         try await ControlStage.run { stage in
             try await stage.makeRoom("show", outputs: ["main"])
+            let client = stage.client
+            for body in [#"{"type":"participant.joined","user":"alice","name":"Alice"}"#] {
+                #expect(try await client.request("POST", "/v1/rooms/show/events", json: body).status == 202)
+            }
+            for user in ["alice", "away"] {
+                let path = "/v1/rooms/show/participants/\(user)"
+                #expect(try await client.request("PATCH", path, json: #"{"muted": true, "gain": 80}"#).status == 200)
+            }
+            let comment = #"{"text": "Hello", "user": "vera", "name": "Vera"}"#
+            #expect(try await client.request("POST", "/v1/rooms/show/messages", json: comment).status == 201)
+            #expect(try await client.request("PUT", "/v1/rooms/show/muted/mallory").status == 204)
             #expect(try await stage.client.request("PUT", "/v1/layouts/mine", json: Self.panes).status == 201)
             let page = try await Self.open("rooms", of: stage.client.port, in: stage.directory, width: width)
             let views = [
-                ("rooms", ".card"), ("rooms/show", "#outputs"), ("layouts", ".shot img"), ("layouts/mine", ".pane"),
+                ("rooms", ".card"), ("rooms/show", ".comments li"), ("layouts", ".shot img"), ("layouts/mine", ".pane"),
                 ("webhooks", "#hook-url"), ("service", "#release"),
             ]
             for (view, sign) in views {
@@ -199,6 +210,83 @@ struct ConsoleTests {
                 let text = try await client.request("GET", "/v1/rooms/show").text
                 return text.contains("\"Ada\"") && text.contains("#0A0B0C") && text.contains("\"score\":1")
             }
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
+    /// People are muted, turned down and hidden, their pictures and levels are seen, and a comment is deleted.
+    @Test(.timeLimit(.minutes(3))) func peopleAreSteeredAndCommentsModerated() async throws {
+        struct Person: Decodable {
+            var muted: Bool
+            var gain: Int
+            var hidden: Bool
+        }
+        try await Stage.run(environment: ["MIXORCHESTRATOR_THUMBNAILS_INTERVAL": "1"]) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let room = "/v1/rooms/\(stage.room)"
+            func bob() async throws -> Person {
+                try JSONDecoder().decode(
+                    Person.self, from: try await stage.client.request("GET", "\(room)/participants/bob").body)
+            }
+            let page = try await Self.open("rooms/\(stage.room)", of: stage.client.port, in: stage.directory)
+            let people = "section[aria-labelledby=people]"
+            func press(_ label: String) async throws {
+                let button = "document.querySelector('button[aria-label=\"\(label)\"]:not([aria-busy])')"
+                try await page.wait(for: button)
+                let _: Bool = try await page.evaluate("(\(button).click(), true)")
+            }
+            try await page.wait(
+                for:
+                    "[...document.querySelectorAll('\(people) img.thumb')].filter(one => one.naturalWidth > 0).length === 2"
+            )
+            try await page.wait(
+                for: "[...document.querySelectorAll('\(people) meter')].filter(one => one.value > 0.3).length === 2")
+            try await press("Mute bob")
+            try await page.wait(for: "document.querySelector('[aria-label=\"Unmute bob\"][aria-pressed=true]')")
+            #expect(try await bob().muted)
+            let _: Bool = try await page.evaluate(
+                """
+                (() => {
+                  const slider = document.querySelector("#gain-bob");
+                  slider.value = 50;
+                  for (const kind of ["input", "change"]) slider.dispatchEvent(new Event(kind, { bubbles: true }));
+                  return true;
+                })()
+                """)
+            try await waitUntil("bob is at half", within: 10) { try await bob().gain == 50 }
+            try await press("Hide bob")
+            try await stage.waitForOnAir("bypass")
+            try await page.wait(for: "document.querySelector('[aria-label=\"Show bob\"][aria-pressed=true]')")
+            #expect(try await bob().hidden)
+
+            // What the service refuses is said in its words.
+            for number in 1..<256 {
+                let path = "\(room)/participants/u\(number)"
+                #expect(try await stage.client.request("PATCH", path, json: #"{"muted": true}"#).status == 200)
+            }
+            try await press("Mute alice")
+            try await page.wait(for: "document.querySelector('\(people) .problem[role=alert]')")
+            let problem: String = try await page.evaluate(
+                "document.querySelector('\(people) .problem[role=alert]').textContent")
+            #expect(problem.contains("Something is set for too many users"), "\(problem)")
+            try await press("Reset u1")
+            try await waitUntil("u1 is as usual", within: 10) {
+                try await !stage.client.request("GET", "\(room)/participants/u1").text.contains("\"muted\":true")
+            }
+
+            let comment = #"{"text": "Buy this", "user": "mallory"}"#
+            #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 201)
+            try await press("Mute mallory in the chat")
+            try await page.wait(for: "document.querySelector('[aria-label=\"Unmute mallory in the chat\"]')")
+            try await press("Delete the comment of mallory")
+            try await page.wait(for: "!document.querySelector('.comments')")
+            #expect(try await stage.client.request("GET", "\(room)/messages").text.contains(#""messages":[]"#))
+            #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 403)
             #expect(await page.complaints == [])
             await page.close()
         }

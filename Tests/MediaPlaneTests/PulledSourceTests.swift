@@ -123,6 +123,24 @@ import Testing
         #expect(try source.take(flood, now: .seconds(10)).count == flood.count)
     }
 
+    @Test func aMutedSourceIsSilentInWhatTheProgramGetsAndNotInWhatIsKept() throws {
+        let source = source()
+        let sound = EncodedFrame(track: .audio, pts: .seconds(2), dts: .seconds(2), payload: [1, 2, 3])
+        let picture = EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: true, payload: [0])
+        #expect(source.audible(sound) == sound)
+        source.planned.muted = true
+        #expect(source.audible(sound) == nil, "nothing is known of its format yet")
+        _ = source.timeline.accept(
+            .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .zero,
+            as: .init(isOnAir: false))
+        _ = source.timeline.accept(.frame(sound), arrival: .zero, as: .init(isOnAir: false))
+        let format = try #require(source.timeline.audioFormat)
+        let silent = try #require(source.audible(sound))
+        #expect(silent.payload == SilentAAC.frame(of: format) && silent.pts == sound.pts && silent.dts == sound.dts)
+        #expect(source.audible(picture) == picture)
+        #expect(source.timeline.currentGOP.map(\.payload) == [[1, 2, 3]])
+    }
+
     @Test func itemsOfTracksThatAreNotPlannedAreLeftOut() throws {
         let source = source()
         let picture = MediaItem.frame(

@@ -63,14 +63,14 @@ import Testing
         return URL(filePath: own).deletingLastPathComponent().appending(path: "mixworker").path
     }
 
-    @Test(arguments: [WorkerKind.mixer, .recorder, .packager, .rendition, .pull, .push, .whip, .whep])
+    @Test(arguments: [WorkerKind.mixer, .recorder, .packager, .rendition, .pull, .push, .whip, .whep, .thumbnail])
     func eachHasItsLimitsPriorityAndPlaceAmongTheDying(kind: WorkerKind) async throws {
         let socket = FileManager.default.temporaryDirectory.appending(
             path: "start-\(UInt32.random(in: 0 ... .max)).sock")
         defer { try? FileManager.default.removeItem(at: socket) }
         let arguments = [.whip, .whep].contains(kind) ? ["--socket", socket.path] : []
         let worker = try Worker([kind.rawValue] + arguments, limits: WorkerLimits(memory: [kind: 700]))
-        let isContained = [.mixer, .rendition, .pull, .push, .whip, .whep].contains(kind)
+        let isContained = [.mixer, .rendition, .pull, .push, .whip, .whep, .thumbnail].contains(kind)
         try await until {
             worker.limit("Max core file size") == ["0", "0"] && worker.niceness.count > 1
                 && (!isContained || worker.status("Seccomp") == "2")

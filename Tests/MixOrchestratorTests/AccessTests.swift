@@ -106,6 +106,10 @@ import Testing
         let examples: [(Scope, HTTPRequest.Method, String, String?)] = [
             (.events, .post, "/v1/rooms/demo/events", #"{"type":"room.opened"}"#),
             (.tasks, .put, "/v1/rooms/demo", "{}"), (.tasks, .delete, "/v1/tasks/none", nil),
+            (.tasks, .patch, "/v1/rooms/demo/participants/bob", "{}"),
+            (.read, .get, "/v1/rooms/demo/participants/bob", nil),
+            (.read, .get, "/v1/tasks/none/thumbnail.jpg", nil), (.read, .get, "/v1/tasks/none/participants/a.jpg", nil),
+            (.read, .get, "/v1/tasks/none/levels", nil),
             (.layouts, .post, "/v1/layouts/none/rollback", "{}"), (.read, .get, "/v1/rooms", nil),
             (.read, .get, "/metrics", nil), (.read, .post, "/v1/layouts/auto/plan?participants=2", nil),
         ]

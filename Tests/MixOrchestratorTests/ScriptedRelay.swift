@@ -60,6 +60,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var opening = ScriptedProgram.opening()
         var recordings: [RecordingStatus] = []
         var outputs: [OutputID: DestinationStatus] = [:]
+        var previews: [SourceID?: [UInt8]] = [:]
     }
     private let state = Mutex(State())
     private let keepsHistory: Bool
@@ -113,6 +114,9 @@ final class ScriptedRelay: RelayProcessHandle {
                 if isOver { server.close(promise: nil) }
             }
     }
+
+    /// What those get who ask for previews of a source, or of the program.
+    func setPreview(_ bytes: [UInt8], of source: SourceID?) { state.withLock { $0.previews[source] = bytes } }
 
     /// What viewers get first.
     func setOpening(_ bytes: [UInt8]) { state.withLock { $0.opening = bytes } }
@@ -172,6 +176,10 @@ final class ScriptedRelay: RelayProcessHandle {
             unlink(socket)
             end("exited with status 0")
         case .requestKeyframe: break
+        case .preview(let source, let hasPicture):
+            let bytes = state.withLock { $0.previews[source] ?? [] }
+            let answer = bytes.isEmpty ? [] : [hasPicture ? 1 : 0] + bytes
+            channel.writeAndFlush(ByteBuffer(bytes: PreviewWire.bytes(of: answer.count) + answer), promise: nil)
         case .viewFLV:
             let opening = state.withLock { state in
                 state.viewers.append(channel)

@@ -6,6 +6,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import MixModel
+import RoomService
 import Synchronization
 import TaskStore
 import TestSupport
@@ -155,13 +156,14 @@ func withOrchestrator(
     _ setup: TestingSetup = .router, directory: String, relays: ScriptedRelays = ScriptedRelays(),
     store: (any TaskStore)? = nil, settings: [String: [String]] = [:], omitting omitted: Set<String> = [],
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
+    previews: (any PreviewMaking)? = nil,
     _ body: @escaping @Sendable (Bench) async throws -> Void
 ) async throws {
     let log = LogRecorder()
     let store = try store ?? SQLiteTaskStore(path: directory + "/store.sqlite")
     let application = try await buildOrchestrator(
         testConfiguration(directory, settings, omitting: omitted), store: store, starter: relays, logger: log.logger,
-        policy: policy)
+        policy: policy, previews: previews)
     try await application.test(setup) { client in
         try await body(Bench(client: client, relays: relays, store: store, directory: directory, log: log))
     }

@@ -102,6 +102,31 @@ export class Api {
     return this.#asking;
   }
 
+  /**
+   * A picture, which may be missing for many reasons that are no problem of the view.
+   * @param {string} path @param {{ etag?: string | null, signal?: AbortSignal }} options
+   * @returns {Promise<{ blob: Blob, etag: string | null } | "same" | null>}
+   */
+  async picture(path, { etag, signal } = {}) {
+    try {
+      const response = await fetch(this.url(path), { headers: this.headers(etag ? { "If-None-Match": etag } : {}), signal, cache: "no-store" });
+      if (response.status === 304) return "same";
+      return response.ok ? { blob: await response.blob(), etag: response.headers.get("ETag") } : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** How loud a task's program and sources are; `null` if that is not known. @param {string} task Path of the task. @param {{ signal?: AbortSignal }} options */
+  async levels(task, { signal } = {}) {
+    try {
+      const response = await fetch(this.url(`${task}/levels`), { headers: this.headers(), signal, cache: "no-store" });
+      return response.ok ? await response.json() : null;
+    } catch {
+      return null;
+    }
+  }
+
   get(path, options) { return this.call("GET", path, options); }
 
   /** Changes with a merge patch (RFC 7396). */

@@ -1,35 +1,113 @@
-// Who is in the room, and how their streams arrive.
+// Who is in the room, how their streams arrive, how they look and sound, and what an operator sets for them.
+import { part } from "./console-api.js";
 import { h } from "./console-dom.js";
-import { panel, pill } from "./console-ui.js";
+import { repeat } from "./console-feed.js";
+import { actionButton, panel, pill, problemBox } from "./console-ui.js";
+import { decibels, loudness } from "./console-words.js";
 
 const STATES = {
   connecting: "connecting", live: "live", stalled: "stalled: no data arrives", recovering: "connecting again", failed: "failed",
 };
+/** Time between two readings of the levels, in ms. */
+const LEVELS = 1000;
 
-/** @param {any} room */
-export function peoplePanel(room) {
-  const people = room.participants;
-  const sources = new Map((room.task?.sources ?? []).map(source => [source.id, source]));
-  return panel(`People (${people.length})`, { id: "people" },
-    people.length ? h("ul", { class: "list" }, people.map(person => row(person, room, sources)))
-      : h("p", { class: "empty" }, "Nobody is here. Whoever publishes to this room appears at once."));
+export class PeoplePanel {
+  /** Loudness by source. @type {Map<string, { peak?: number, rms?: number }>} */
+  #levels = new Map();
+  #program = {};
+
+  /** @param {import("./console-room.js").RoomView} view */
+  constructor(view) { this.view = view; }
+
+  open() { repeat(signal => this.#read(signal), LEVELS, this.view.signal); }
+
+  async #read(signal) {
+    if (document.hidden || !this.view.room?.task?.onAir) return;
+    const found = await this.view.api.levels(this.view.task, { signal });
+    if (signal.aborted) return;
+    this.#levels = new Map((found?.sources ?? []).map(source => [source.id, source]));
+    this.#program = found?.program ?? {};
+    this.view.draw();
+  }
+
+  /** Loudness of the program. */
+  program() { return this.view.room.task?.onAir ? meter("Program", this.#program) : null; }
+
+  draw() {
+    const { room } = this.view, people = room.participants;
+    const sources = new Map((room.task?.sources ?? []).map(source => [source.id, source]));
+    const away = (room.controls ?? []).filter(({ user }) => !people.some(person => person.user === user));
+    return panel(`People (${people.length})`, { id: "people" },
+      people.length ? h("ul", { class: "list" }, people.map(person => this.#row(person, sources)))
+        : h("p", { class: "empty" }, "Nobody is here. Whoever publishes to this room appears at once."),
+      away.length ? [
+        h("h3", null, "Away, and remembered"),
+        h("ul", { class: "list" }, away.map(control => h("li", { key: control.user },
+          h("div", { class: "row" }, h("strong", { class: "grow" }, control.user), words(control).map(word => pill(word)),
+            this.#button(control.user, "reset", "Reset", { muted: null, gain: null, hidden: null })),
+          problemBox(this.view.problems.get(`reset ${control.user}`))))),
+      ] : null);
+  }
+
+  #row(person, sources) {
+    const { view } = this, { room } = view, { user, muted, gain, hidden } = person;
+    const isHost = (room.task?.host ?? room.host) === user, isSeen = room.task?.onAir && !hidden && person.streams.some(stream => stream.video);
+    const name = person.name ?? user, slider = `gain-${user}`;
+    return h("li", { key: user, class: hidden ? "hidden-person" : null },
+      h("div", { class: "row" },
+        isSeen ? view.pictures.draw(`${view.task}/participants/${part(user)}.jpg`, `${name} now`)
+          : h("span", { class: "avatar", "aria-hidden": "true" }, name.slice(0, 1).toUpperCase()),
+        h("div", { class: "grow" }, h("strong", null, name), person.name ? h("span", { class: "quiet" }, ` ${user}`) : null,
+          isHost ? h("span", { class: "tag" }, "host") : null, words(person).map(word => h("span", { class: "tag" }, word))),
+        person.streams.length ? null : h("span", { class: "quiet small" }, "no stream")),
+      person.streams.map(stream => this.#stream(person, stream, sources.get(`${user}/${stream.stream}`))),
+      h("div", { class: "steer" },
+        this.#button(user, "mute", muted ? "Unmute" : "Mute", { muted: !muted }, muted),
+        this.#button(user, "hide", hidden ? "Show" : "Hide", { hidden: !hidden }, hidden),
+        h("label", { class: "small", for: slider }, "Gain"),
+        h("input", {
+          id: slider, type: "range", min: "0", max: "400", step: "5", value: gain, "aria-label": `Gain of ${name} in percent`,
+          on: {
+            input: event => { event.target.nextElementSibling.textContent = `${event.target.value} %`; },
+            change: event => this.#set(user, "gain", { gain: Number(event.target.value) }, `${name}: gain ${event.target.value} %.`),
+          },
+        }),
+        h("output", { class: "figure small", for: slider }, `${gain} %`)),
+      ["mute", "hide", "gain"].map(action => problemBox(view.problems.get(`${action} ${user}`))));
+  }
+
+  #stream(person, stream, source) {
+    const off = [stream.video ? null : "camera off", stream.audio ? null : "microphone off"].filter(Boolean).join(", ");
+    const level = source && stream.audio ? meter(`${person.name ?? person.user}, ${stream.stream}`, this.#levels.get(source.id) ?? {}) : null;
+    return h("div", { class: "stream" },
+      h("span", null, stream.stream), stream.state ? pill(STATES[stream.state] ?? stream.state, stream.state) : pill("not pulled"),
+      source?.usesBackup ? pill("backup", "connecting") : null, off ? h("span", { class: "quiet small" }, off) : null, level,
+      h("span", { class: "quiet small url" }, stream.url),
+      stream.error ?? source?.error ? h("p", { class: "bad small" }, stream.error ?? source.error) : null,
+      source?.poor ? h("p", { class: "warn small" }, source.poor) : null);
+  }
+
+  #button(user, action, label, body, pressed) {
+    return actionButton(this.view, `${action} ${user}`, label, () => this.#patch(user, body), {
+      class: "small", label: `${label} ${user}`, pressed, done: `${label}: ${user}.`,
+    });
+  }
+
+  #set(user, action, body, done) { return this.view.act(`${action} ${user}`, () => this.view.api.patch(this.#path(user), body), done); }
+
+  async #patch(user, body) {
+    await this.view.api.patch(this.#path(user), body);
+    await this.view.read();
+  }
+
+  #path(user) { return `${this.view.path}/participants/${part(user)}`; }
 }
 
-function row(person, room, sources) {
-  const isHost = (room.task?.host ?? room.host) === person.user;
-  return h("li", { key: person.user },
-    h("div", { class: "row" }, h("span", { class: "avatar", "aria-hidden": "true" }, (person.name ?? person.user).slice(0, 1).toUpperCase()),
-      h("div", { class: "grow" }, h("strong", null, person.name ?? person.user), person.name ? h("span", { class: "quiet" }, ` ${person.user}`) : null,
-        isHost ? h("span", { class: "tag" }, "host") : null),
-      person.streams.length ? null : h("span", { class: "quiet small" }, "no stream")),
-    person.streams.map(stream => {
-      const source = sources.get(`${person.user}/${stream.stream}`);
-      const muted = [stream.video ? null : "camera off", stream.audio ? null : "muted"].filter(Boolean).join(", ");
-      return h("div", { class: "stream" },
-        h("span", null, stream.stream), stream.state ? pill(STATES[stream.state] ?? stream.state, stream.state) : pill("not pulled"),
-        source?.usesBackup ? pill("backup", "connecting") : null, muted ? h("span", { class: "quiet small" }, muted) : null,
-        h("span", { class: "quiet small url" }, stream.url),
-        stream.error ?? source?.error ? h("p", { class: "bad small" }, stream.error ?? source.error) : null,
-        source?.poor ? h("p", { class: "warn small" }, source.poor) : null);
-    }));
-}
+/** What is set, in words. @param {{ muted: boolean, gain: number, hidden: boolean }} control */
+const words = ({ muted, gain, hidden }) => [muted ? "muted" : null, gain === 100 ? null : `gain ${gain} %`, hidden ? "hidden" : null].filter(Boolean);
+
+/** @param {string} name @param {{ peak?: number, rms?: number }} level */
+const meter = (name, level) => h("meter", {
+  class: "level", min: "0", max: "1", high: "0.94", value: loudness(level.peak), "aria-label": `Sound of ${name}`,
+  title: decibels(level),
+}, decibels(level));

@@ -5,9 +5,11 @@ import { announce, confirmed, h, render } from "./console-dom.js";
 import { follow, repeat } from "./console-feed.js";
 import { HistoryPanels } from "./console-history.js";
 import { OutputsPanel } from "./console-room-outputs.js";
+import { LOOK, Pictures } from "./console-pictures.js";
+import { ChatPanel } from "./console-room-chat.js";
 import { FilesPanel } from "./console-room-files.js";
 import { ParamsPanel } from "./console-room-params.js";
-import { peoplePanel } from "./console-room-people.js";
+import { PeoplePanel } from "./console-room-people.js";
 import { SettingsPanel } from "./console-room-settings.js";
 import { actionButton, pill, problemBox, run, trail } from "./console-ui.js";
 import { mode, onAir, plural, since } from "./console-words.js";
@@ -29,6 +31,9 @@ export class RoomView {
 
   constructor({ api, root, name }) {
     Object.assign(this, { api, root, name, path: `/v1/rooms/${part(name)}`, task: `/v1/tasks/${part(`auto-${name}`)}` });
+    this.pictures = new Pictures(api);
+    this.people = new PeoplePanel(this);
+    this.chat = new ChatPanel(this);
     this.outputs = new OutputsPanel(this);
     this.files = new FilesPanel(this);
     this.params = new ParamsPanel(this);
@@ -44,6 +49,9 @@ export class RoomView {
     // What the feed does not tell, such as bytes and viewers, is read at intervals.
     repeat(() => this.read(), 5000, signal);
     repeat(() => this.files.read(), 10000, signal);
+    repeat(async () => { if (await this.pictures.read(signal)) this.draw(); }, LOOK, signal);
+    this.people.open();
+    this.chat.open();
     follow(this.api, `${this.path}/feed`, {
       signal,
       onEvent: () => this.readSoon(),
@@ -55,6 +63,7 @@ export class RoomView {
 
   close() {
     this.#abort.abort();
+    this.pictures.close();
     clearTimeout(this.#timer);
   }
 
@@ -101,6 +110,8 @@ export class RoomView {
 
   draw() {
     const { room } = this;
+    if (this.signal.aborted) return;
+    this.pictures.begin();
     if (!room) {
       return render(this.root, h("h1", null, this.name), this.#problem?.isLost ? null : problemBox(this.#problem),
         this.#problem ? h("p", null, h("a", { href: "#/rooms" }, "All rooms"))
@@ -120,7 +131,7 @@ export class RoomView {
       this.#problem && !this.#problem.isLost ? problemBox(this.#problem) : null,
       problemBox(this.problems.get("close")), problemBox(this.problems.get("delete")),
       h("div", { class: "room" },
-        h("div", { class: "column stage-column", key: "stage" }, this.#stage(), peoplePanel(room), this.files.draw()),
+        h("div", { class: "column stage-column", key: "stage" }, this.#stage(), this.people.draw(), this.chat.draw(), this.files.draw()),
         h("div", { class: "column", key: "work" }, this.params.draw(), this.outputs.draw(), this.settings.draw())),
       this.history.draw());
   }
@@ -135,7 +146,7 @@ export class RoomView {
         : h("div", { class: "preview none", key: "none" }, "Nothing on air"),
       h("div", { class: "stage-words" },
         h("h2", { id: "on-air" }, "On air"),
-        h("p", { class: "sentence" }, onAir(this.room)),
+        h("p", { class: "sentence" }, onAir(this.room)), this.people.program(),
         h("p", { class: "quiet small" }, [
           task?.onAir && last?.to === task.onAir ? `for ${since(last.at)}` : null, `${plural(viewers, "viewer")}${task?.onAir ? ", this preview included" : ""}`,
           canvas ? `${canvas.width}×${canvas.height}, ${canvas.fps} frames per second` : null,

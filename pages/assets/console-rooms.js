@@ -1,6 +1,7 @@
 // The list of rooms.
 import { part } from "./console-api.js";
 import { dialog, h, render } from "./console-dom.js";
+import { LOOK, Pictures } from "./console-pictures.js";
 import { repeat } from "./console-feed.js";
 import { actionButton, field, pill, problemBox, run } from "./console-ui.js";
 import { mode, plural } from "./console-words.js";
@@ -16,14 +17,18 @@ export class RoomsView {
   #filter = { text: "", state: "" };
   #problem = null;
 
-  constructor({ api, root }) { Object.assign(this, { api, root }); }
+  constructor({ api, root }) { Object.assign(this, { api, root, pictures: new Pictures(api) }); }
 
   open() {
     this.draw();
     repeat(signal => this.#read(signal), 2000, this.#abort.signal);
+    repeat(async signal => { if (await this.pictures.read(signal)) this.draw(); }, LOOK, this.#abort.signal);
   }
 
-  close() { this.#abort.abort(); }
+  close() {
+    this.#abort.abort();
+    this.pictures.close();
+  }
 
   async #read(signal) {
     try {
@@ -47,6 +52,8 @@ export class RoomsView {
   }
 
   draw() {
+    if (this.#abort.signal.aborted) return;
+    this.pictures.begin();
     const words = this.#filter.text.toLowerCase();
     const shown = (this.#rooms ?? []).filter(room => !words || room.id.toLowerCase().includes(words)
       || room.participants.some(({ user, name }) => `${user} ${name ?? ""}`.toLowerCase().includes(words)));
@@ -67,7 +74,7 @@ export class RoomsView {
       this.#problem?.isLost ? null : problemBox(this.#problem), problemBox(this.problems.get("more")),
       this.#rooms && !shown.length ? h("p", { class: "empty" },
         words ? "No room and nobody in one has this name." : "There are no rooms yet. Publish to one, or make one.") : null,
-      this.#rooms ? h("ul", { class: "cards" }, shown.map(card)) : h("p", { class: "empty", role: "status" }, "Reading rooms …"),
+      this.#rooms ? h("ul", { class: "cards" }, shown.map(room => card(room, this.pictures))) : h("p", { class: "empty", role: "status" }, "Reading rooms …"),
       this.#next ? actionButton(this, "more", "Show more rooms", async () => { this.#limit += STEP; await this.#read(this.#abort.signal); }) : null);
   }
 
@@ -99,10 +106,11 @@ function health(room) {
   return live === outputs.length ? `${plural(live, "output")} live` : `${live} of ${plural(outputs.length, "output")} live`;
 }
 
-function card(room) {
+function card(room, pictures) {
   const onAir = room.task?.onAir, failing = room.task?.outputs.some(output => output.state !== "live");
   const people = room.participants.map(person => person.name ?? person.user);
   return h("li", { class: `card ${onAir ?? "off"}`, key: room.id },
+    onAir ? pictures.draw(`/v1/tasks/${part(`auto-${room.id}`)}/thumbnail.jpg`, `Program of ${room.id} now`, "wide") : null,
     h("a", { class: "card-link", href: `#/rooms/${part(room.id)}` }, h("span", { class: "card-name" }, room.id)),
     h("div", { class: "row" }, onAir ? h("span", { class: `air ${onAir}` }, mode(onAir)) : h("span", { class: "air" }, "Off air"),
       room.open ? null : pill("closed"), room.recording.running ? h("span", { class: "pill rec" }, "Recording") : null,

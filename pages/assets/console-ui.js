@@ -40,12 +40,13 @@ export const issueList = (issues, onIssue) => h("ul", { class: "issues" }, issue
 /**
  * A button that does something on the service: busy while it does, the problem beside it if it fails.
  * @param {{ problems: Map<string, Problem>, draw: () => void }} view @param {string} id @param {string} label
- * @param {() => Promise<any>} action @param {{ class?: string, done?: string, disabled?: boolean, label?: string }} [options]
+ * @param {() => Promise<any>} action @param {{ class?: string, done?: string, disabled?: boolean, label?: string, pressed?: boolean }} [options]
  */
 export function actionButton(view, id, label, action, options = {}) {
   const isBusy = view.busy?.has(id);
   return h("button", {
     type: "button", key: id, class: options.class, "aria-label": options.label, disabled: options.disabled, "aria-busy": isBusy ? "true" : null,
+    "aria-pressed": options.pressed === undefined ? null : String(options.pressed),
     on: { click: () => run(view, id, action, options.done) },
   }, label);
 }

@@ -87,6 +87,15 @@ export function milliseconds(value) {
   return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)} ms`;
 }
 
+/** Share of a meter for a peak, 0…1: 60 dB are the whole of it. @param {number | undefined} peak In dB below full scale. */
+export const loudness = peak => Math.max(0, Math.min(1, 1 + (peak ?? -60) / 60));
+
+/** @param {{ peak?: number, rms?: number }} level */
+export function decibels({ peak, rms }) {
+  if (peak === undefined || rms === undefined) return "no sound";
+  return peak <= -99 ? "silence" : `peak ${peak.toFixed(1)} dB, mean ${rms.toFixed(1)} dB`;
+}
+
 const EVENTS = {
   "stream.published": "$ began", "stream.unpublished": "$ ended", "stream.updated": "$ changed",
   "participant.joined": "$ joined", "participant.left": "$ left", "room.opened": "The room was opened", "room.closed": "The room was closed",

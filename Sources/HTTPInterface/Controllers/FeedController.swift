@@ -97,8 +97,7 @@ package struct FeedController: Sendable {
 
     private func state(of room: RoomID) async throws -> RoomView {
         guard let shown = try await registry.snapshot(room)?.roomView(registry.services) else {
-            throw OrchestratorError.notFound(
-                "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
+            throw OrchestratorError.noRoom(room)
         }
         return shown.view
     }

@@ -37,8 +37,7 @@ package struct HLSSettingsController: Sendable {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
         guard let owner = try await registry.reader(room), await owner.snapshot.isStored else {
-            throw OrchestratorError.notFound(
-                "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
+            throw OrchestratorError.noRoom(room)
         }
         let change = SettingsChange(precondition: try SettingsPrecondition(request.headers), summary: summary) {
             current, _ in

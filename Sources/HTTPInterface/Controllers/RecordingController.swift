@@ -71,8 +71,7 @@ package struct RecordingController: Sendable {
 
     private func owner(_ room: RoomID) async throws -> RoomOwner {
         guard let owner = try await registry.reader(room), await owner.snapshot.isStored else {
-            throw OrchestratorError.notFound(
-                "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
+            throw OrchestratorError.noRoom(room)
         }
         return owner
     }

@@ -73,7 +73,7 @@ package struct RoomController: Sendable {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
         guard let owner = try await registry.reader(room), await owner.snapshot.isStored else {
-            throw Self.noRoom(room)
+            throw OrchestratorError.noRoom(room)
         }
         try await owner.delete(at: receivedAt)
         return Response(status: .noContent)
@@ -82,17 +82,12 @@ package struct RoomController: Sendable {
     private func answer(_ room: RoomID, status: HTTPResponse.Status = .ok) async throws -> Response {
         let switches = try await history.switches(of: .automatic(for: room), limit: 20)
         guard let shown = try await registry.snapshot(room)?.roomView(registry.services) else {
-            throw Self.noRoom(room)
+            throw OrchestratorError.noRoom(room)
         }
         var view = shown.view
         view.task?.switches = switches
         var response = jsonResponse(view, status: status)
         response.headers[.eTag] = shown.tag.text
         return response
-    }
-
-    private static func noRoom(_ room: RoomID) -> OrchestratorError {
-        .notFound(
-            "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
     }
 }

@@ -23,7 +23,8 @@ extension RoomView {
             flv: "\(room.id.livePath).flv",
             hls: room.settings.hls == nil ? nil : "\(room.id.livePath)/index.m3u8",
             rtmp: services.rtmpPlace.map { $0 + room.id.programPath })
-        participants = room.participants.map { Person($0, sources) }
+        participants = room.participants.map { Person($0, sources, room.control(of: $0.user)) }
+        controls = Control.all(of: room)
         task = views.first { $0.kind == .automatic }
         self.tasks = views.map(\.id)
         viewers = views.reduce(0) { $0 + $1.viewers }
@@ -34,9 +35,23 @@ extension RoomView {
     }
 }
 
+extension RoomView.Control {
+    init(_ control: ParticipantControl) {
+        self.init(user: control.user, muted: control.muted, gain: control.gain, hidden: control.hidden)
+    }
+
+    /// Returns everything that is set for users of a room; `nil` if that is nothing.
+    static func all(of room: Room) -> [Self]? {
+        let controls = room.allControls
+        return controls.isEmpty ? nil : controls.map(Self.init)
+    }
+}
+
 extension RoomView.Person {
     /// - Parameter sources: States of the sources of the room's relays.
-    fileprivate init(_ person: Participant, _ sources: [SourceID: SourceStatus]) {
+    fileprivate init(
+        _ person: Participant, _ sources: [SourceID: SourceStatus], _ control: ParticipantControl
+    ) {
         self.init(
             user: person.user, name: person.name, role: person.role, joinOrder: person.joinOrder,
             streams: person.streams.map { stream in
@@ -45,7 +60,7 @@ extension RoomView.Person {
                     stream: stream.kind, url: StreamURL.redacted(stream.url), audio: stream.audio,
                     video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text),
                     backup: stream.backup.map(StreamURL.redacted))
-            })
+            }, muted: control.muted, gain: control.gain, hidden: control.hidden)
     }
 }
 

@@ -42,6 +42,7 @@ extension TaskView {
         programTime = status?.programTime.inSeconds
         twin = Self.twin(status, plan)
         degradation = plan.flatMap(Thrift.init)
+        controls = RoomView.Control.all(of: room)
         viewers = services.viewers.viewers(of: machine.id)
     }
 
@@ -56,9 +57,11 @@ extension TaskView {
             let reason =
                 made.flatMap { made in source.map { transcoding($0.id, made) } }
                 ?? (tracks == .all ? nil : "the program has \(tracks.rawValue) only")
+            let isMuted = plan?.sources.contains { $0.id == status?.bypassSource && $0.muted ?? false } ?? false
+            let mute = isMuted ? source.map { "\($0.id) is muted by an operator: viewers get silence" } : nil
             return Passthrough(
                 video: tracks != .audio && made != .video && made != .all,
-                audio: tracks != .video && made != .audio && made != .all, reason: reason)
+                audio: tracks != .video && made != .audio && made != .all && !isMuted, reason: mute ?? reason)
         case .mix:
             if let reason = waiting(status, plan) { return Passthrough(video: false, audio: false, reason: reason) }
             if case .fixed = program?.composition {
@@ -66,6 +69,7 @@ extension TaskView {
             }
             let reason =
                 switch (plan?.sources.count, plan?.sources.first?.video) {
+                case (1, _) where plan?.hasGain ?? false: "an operator has set a gain, which needs a mix"
                 case (1, false?): "the only camera is off: a card is shown"
                 case (1, _): "the room's policy is bypass: never"
                 default: "several streams are mixed into one"
@@ -105,6 +109,11 @@ extension TaskView {
     }
 }
 
+extension ProgramPlan {
+    /// Whether a source is louder or quieter in the mix than its publisher sends it.
+    fileprivate var hasGain: Bool { scene.sound.levels.contains { $0.gain != ParticipantControl.usualGain } }
+}
+
 extension TaskView.Thrift {
     init?(_ plan: ProgramPlan) {
         guard let degradation = plan.degradation else { return nil }
@@ -119,7 +128,8 @@ extension TaskView.Source {
         let actual = status?.sources.first { $0.id == source.id }
         self.init(
             id: source.id, url: StreamURL.redacted(source.url), state: actual?.state ?? .connecting,
-            error: actual?.error.map(Redaction.text), poor: actual?.poor, usesBackup: actual?.usesBackup)
+            error: actual?.error.map(Redaction.text), poor: actual?.poor, usesBackup: actual?.usesBackup,
+            muted: source.muted)
     }
 }
 

@@ -46,6 +46,8 @@ struct TaskView: Encodable {
         var poor: String?
         /// Whether its backup is pulled. Absent if not.
         var usesBackup: Bool?
+        /// Whether an operator has muted it. Absent if not.
+        var muted: Bool?
     }
     struct Switch: Encodable {
         var at: Date
@@ -139,6 +141,8 @@ struct TaskView: Encodable {
     var twin: Twin?
     /// The current degradation. Absent while every frame is rendered.
     var degradation: Thrift?
+    /// Users for whom an operator has set something, as in the room's view. Absent if there are none.
+    var controls: [RoomView.Control]?
     /// Program time, in seconds.
     var programTime: Double?
     /// Number of viewers over HTTP-FLV.
@@ -174,6 +178,19 @@ struct RoomView: Encodable {
         var role: Role?
         var joinOrder: Int
         var streams: [Stream]
+        /// What an operator has set for the user.
+        var muted: Bool
+        /// Loudness in mixes, in percent.
+        var gain: Int
+        var hidden: Bool
+    }
+    /// What an operator has set for a user, who may be absent.
+    struct Control: Encodable {
+        var user: UserID
+        var muted: Bool
+        /// Loudness in mixes, in percent.
+        var gain: Int
+        var hidden: Bool
     }
     struct Output: Encodable {
         var id: OutputID
@@ -195,6 +212,8 @@ struct RoomView: Encodable {
     var idle: IdleView?
     var outputs: [Output]
     var participants: [Person]
+    /// Users for whom an operator has set something, whether or not they are there. Absent if there are none.
+    var controls: [Control]?
     /// Where the program of the automatic task can be watched.
     var playback: Playback
     /// The room's automatic task.

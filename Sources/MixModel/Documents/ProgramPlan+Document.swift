@@ -48,6 +48,7 @@ extension PlannedSource: DocumentWritable {
             source.field("video", video)
             source.field("tracks", ifPresent: tracks?.rawValue)
             source.field("backup", ifPresent: backup)
+            source.field("muted", ifPresent: muted)
         }
     }
 }
@@ -104,6 +105,11 @@ extension RelayCommand: DocumentWritable {
     public func write(to document: inout DocumentWriter) throws {
         try document.object { command in
             switch self {
+            case .preview(let source, let picture):
+                command.values(of: "preview") { values in
+                    values.field("of", ifPresent: source?.rawValue)
+                    values.field("picture", picture)
+                }
             case .hello(let version): command.values(of: "hello") { $0.field("version", version) }
             case .apply(let plan): try command.values(of: "apply") { try $0.field("_0", plan) }
             case .drain: command.values(of: "drain")

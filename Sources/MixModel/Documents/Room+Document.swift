@@ -6,6 +6,7 @@ extension Room: DocumentWritable {
             room.field("settingsVersion", ifPresent: settingsVersion)
             room.field("isOpen", isOpen)
             try room.field("participants", participants)
+            if let controls { try room.field("controls", controls) }
             room.field("nextJoinOrder", nextJoinOrder)
             room.field("nextPublishOrder", nextPublishOrder)
             room.key("marks" as StaticString)
@@ -29,6 +30,17 @@ extension Participant: DocumentWritable {
             participant.field("joinOrder", joinOrder)
             participant.field("joinedExplicitly", joinedExplicitly)
             try participant.field("streams", streams)
+        }
+    }
+}
+
+extension ParticipantControl: DocumentWritable {
+    public func write(to document: inout DocumentWriter) {
+        document.object { control in
+            control.field("user", user.rawValue)
+            control.field("muted", muted)
+            control.field("gain", gain)
+            control.field("hidden", hidden)
         }
     }
 }

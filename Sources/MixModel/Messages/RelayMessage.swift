@@ -17,6 +17,10 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     case viewFLV(keyframeRequests: Bool? = nil)
     /// A viewer needs a keyframe. The relay passes that on to what is on air, at most every 350 ms for all viewers together.
     case requestKeyframe
+    /// Asks for what an operator's preview is made of: the latest keyframe of a source, or its latest sound if `picture` is
+    /// false; those of the program if `of` is `nil`. The relay answers with an FLV stream behind its length in four bytes,
+    /// big-endian; a connection that asks this carries nothing else.
+    case preview(of: SourceID?, picture: Bool)
     /// Immediately retries an output that is waiting for its next attempt or was given up.
     case retryOutput(OutputID)
 

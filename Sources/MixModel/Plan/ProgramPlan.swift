@@ -95,12 +95,15 @@ public struct PlannedSource: Hashable, Codable, Sendable {
     public var tracks: SourceSelection.Tracks?
     /// Pull URL of the same stream elsewhere, for when the first one fails or is poor; `nil` means none.
     public var backup: String?
+    /// Whether viewers get silence in place of the source's sound, even in a bypass. `nil` means false.
+    public var muted: Bool?
 
     public init(
         id: SourceID, url: String, audio: Bool = true, video: Bool = true, tracks: SourceSelection.Tracks? = nil,
-        backup: String? = nil
+        backup: String? = nil, muted: Bool? = nil
     ) {
         self.backup = backup
+        self.muted = muted
         self.id = id
         self.url = url
         self.audio = audio

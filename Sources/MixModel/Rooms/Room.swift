@@ -9,6 +9,8 @@ public struct Room: Hashable, Codable, Sendable {
     public internal(set) var isOpen: Bool
     /// Participants, ordered by `joinOrder`.
     public internal(set) var participants: [Participant]
+    /// What operators have set for single users, ordered by user; `nil` means nothing. At most `mostControls`.
+    @Boxed public internal(set) var controls: [ParticipantControl]?
     /// The next participant's `joinOrder`.
     var nextJoinOrder: Int
     /// The next stream's `publishOrder`.
@@ -29,6 +31,7 @@ public struct Room: Hashable, Codable, Sendable {
         self.settings = settings
         isOpen = true
         participants = []
+        controls = nil
         nextJoinOrder = 0
         nextPublishOrder = 0
         marks = [:]
@@ -57,6 +60,7 @@ public struct Room: Hashable, Codable, Sendable {
             bytes += 90 + participant.user.rawValue.utf8.count + (participant.name?.utf8.count ?? 0)
             for stream in participant.streams { bytes += 80 + stream.url.utf8.count }
         }
+        for control in controls ?? [] { bytes += 70 + control.user.rawValue.utf8.count }
         for (subject, mark) in marks { bytes += 80 + subject.utf8.count + mark.source.utf8.count }
         return bytes
     }
@@ -82,6 +86,8 @@ public struct RoomStream: Hashable, Sendable {
     public var role: Role?
     public var joinOrder: Int
     public var stream: LiveStream
+    /// Loudness in programs in percent, 0…400, as an operator has set it; 0 means silence.
+    public var level = ParticipantControl.usualGain
 
     public init(
         id: SourceID, user: UserID, name: String? = nil, role: Role?, joinOrder: Int, stream: LiveStream
@@ -93,6 +99,12 @@ public struct RoomStream: Hashable, Sendable {
         self.joinOrder = joinOrder
         self.stream = stream
     }
+
+    /// Whether the stream has sound that is heard.
+    public var isHeard: Bool { stream.audio && level > 0 }
+
+    /// Whether only a mix can make the stream as loud as it has to be.
+    var needsMix: Bool { stream.audio && level > 0 && level != ParticipantControl.usualGain }
 }
 
 /// The position of the newest event about one subject, by which later events are ordered.

@@ -10,6 +10,8 @@ public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
     case participantJoined = "participant.joined"
     case participantLeft = "participant.left"
     case participantRoleChanged = "participant.roleChanged"
+    /// An operator has muted, hidden or otherwise controlled a user, or has ended that.
+    case participantControlChanged = "participant.controlChanged"
     case streamPublished = "stream.published"
     /// A stream was muted, its camera was turned off, or the other way round.
     case streamUpdated = "stream.updated"
@@ -51,6 +53,7 @@ public struct Occurrence: Hashable, Sendable {
         case participantJoined(Person)
         case participantLeft(Person)
         case participantRoleChanged(Person, from: Role?)
+        case participantControlChanged(ParticipantControl)
         case streamPublished(Person, Stream)
         case streamUpdated(Person, Stream)
         case streamUnpublished(Person, Stream)
@@ -96,6 +99,7 @@ public struct Occurrence: Hashable, Sendable {
         case .participantJoined: .participantJoined
         case .participantLeft: .participantLeft
         case .participantRoleChanged: .participantRoleChanged
+        case .participantControlChanged: .participantControlChanged
         case .streamPublished: .streamPublished
         case .streamUpdated: .streamUpdated
         case .streamUnpublished: .streamUnpublished
@@ -113,6 +117,7 @@ public struct Occurrence: Hashable, Sendable {
         case .participantJoined(let person), .participantLeft(let person), .participantRoleChanged(let person, _),
             .streamPublished(let person, _), .streamUpdated(let person, _), .streamUnpublished(let person, _):
             person.user
+        case .participantControlChanged(let control): control.user
         default: nil
         }
     }

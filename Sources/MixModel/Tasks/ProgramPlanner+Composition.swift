@@ -26,7 +26,9 @@ extension ProgramPlanner {
             program.scene.panes = [pane]
         }
         if person.hasAudio { program.scene.sound = SceneSound(levels: [.init(source: person.source)]) }
-        let isCopied = (taken.hasVideo || tracks == .audio) && room.settings.policy.bypass == .auto
+        program.scene.sound.apply([taken.id: taken.source.level])
+        let isCopied =
+            (taken.hasVideo || tracks == .audio) && room.settings.policy.bypass == .auto && !taken.needsMix
         program.mode = isCopied ? .bypass(taken.id) : .mix(host: taken.id)
         return program
     }
@@ -52,6 +54,7 @@ extension ProgramPlanner {
                 background: tracks == .audio ? nil : composition.background.flatMap { context.backdrop($0) },
                 canvas: canvas),
             sources: taken.map(\.planned), host: lastHost, hostLeft: false)
+        program.scene.sound.apply(Dictionary(taken.map { ($0.id, $0.source.level) }) { first, _ in first })
         // The pictures on the canvas come first: their frames are the ones that must not jerk.
         let shown = Set(program.scene.panes.filter(\.isLive).map(\.source))
         let followed = followed(
@@ -82,7 +85,7 @@ extension FixedComposition {
         if let sources, !sources.isEmpty {
             taken = sources.flatMap { context.streams(of: $0, in: room) }
         } else {
-            taken = room.streams.map { ProgramStream(source: $0, tracks: .all) }
+            taken = room.shownStreams.map { ProgramStream(source: $0, tracks: .all) }
         }
         // A pane asks for a picture; the list, if there is one, says which streams are heard.
         let known = Set(taken.map(\.unpartedID))
@@ -145,7 +148,7 @@ extension FixedComposition {
 
 extension PlanningContext {
     fileprivate func streams(of selection: SourceSelection, in room: Room) -> [ProgramStream] {
-        selection.streams(among: selection.room.map { others[$0] ?? [] } ?? room.streams)
+        selection.streams(among: selection.room.map { others[$0] ?? [] } ?? room.shownStreams)
     }
 
     /// Returns the backdrop; `nil` while the image is not there.
@@ -156,7 +159,7 @@ extension PlanningContext {
     /// Whether any stream is live that this room's program takes.
     public func hasStreams(for room: Room) -> Bool {
         switch room.settings.program?.composition ?? .automatic {
-        case .automatic: room.hasStreams
+        case .automatic: room.hasShownStreams
         case .single(let selection): !streams(of: selection, in: room).isEmpty
         case .fixed(let composition): !composition.streams(in: room, self).isEmpty
         }

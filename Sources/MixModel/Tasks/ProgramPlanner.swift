@@ -134,7 +134,7 @@ public enum ProgramPlanner {
         let isAudioOnly = room.settings.program?.tracks == .audio
         let streams =
             isAudioOnly
-            ? room.streams.map { ProgramStream(source: $0, tracks: .audio).roomStream } : room.streams
+            ? room.shownStreams.map { ProgramStream(source: $0, tracks: .audio).roomStream } : room.shownStreams
         func isPresent(_ user: UserID?) -> Bool { streams.contains { $0.user == user } }
         let designated = room.settings.host ?? streams.first { $0.role == .host }?.user
         let firstToPublish = streams.min { $0.stream.publishOrder < $1.stream.publishOrder }?.user
@@ -159,8 +159,8 @@ public enum ProgramPlanner {
             mode: .slate, scene: Scene(canvas: canvas, panes: []),
             sources: streams.map {
                 PlannedSource(
-                    id: $0.id, url: $0.stream.url, audio: $0.stream.audio, video: $0.stream.video,
-                    tracks: isAudioOnly ? .audio : nil, backup: $0.stream.backup)
+                    id: $0.id, url: $0.stream.url, audio: $0.isHeard, video: $0.stream.video,
+                    tracks: isAudioOnly ? .audio : nil, backup: $0.stream.backup, muted: $0.level == 0 ? true : nil)
             },
             host: host ?? lastHost,
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)
@@ -172,12 +172,14 @@ public enum ProgramPlanner {
             context.template,
             participants: shown.map { LayoutParticipant($0, host: host, pictureSize: context.pictureSizes[$0.id]) },
             canvas: chosen, values: context.values)
+        program.scene.sound.apply(Dictionary(shown.map { ($0.id, $0.level) }) { first, _ in first })
         program.scene.name(absenteesOf: room)
+        // A copy is as loud as its publisher sends it.
+        let mayCopy = room.settings.policy.bypass == .auto && !followed.needsMix
         if isAudioOnly {
             program.scene = Scene(canvas: canvas, panes: [], sound: program.scene.sound)
-            let isAlone = shown.count == 1 && room.settings.policy.bypass == .auto
-            program.mode = isAlone ? .bypass(followed.id) : .mix(host: followed.id)
-        } else if shown.count == 1, followed.stream.video, room.settings.policy.bypass == .auto {
+            program.mode = shown.count == 1 && mayCopy ? .bypass(followed.id) : .mix(host: followed.id)
+        } else if shown.count == 1, followed.stream.video, mayCopy {
             program.mode = .bypass(followed.id)
         } else if followed.stream.video || !program.scene.panes.isEmpty {
             program.mode = .mix(host: followed.id)
@@ -204,7 +206,23 @@ extension LayoutParticipant {
             source: stream.id.rawValue, user: stream.user.rawValue, name: stream.name,
             role: isHost ? .host : stream.role ?? .guest, kind: stream.stream.kind,
             joinOrder: isHost ? Int.min : stream.joinOrder, hasVideo: stream.stream.video,
-            hasAudio: stream.stream.audio, pictureSize: pictureSize)
+            hasAudio: stream.isHeard, pictureSize: pictureSize)
+    }
+}
+
+extension SceneSound {
+    /// Applies what operators have set, beside what the layout says. Sources that are not listed stay as they are.
+    ///
+    /// - Parameter levels: Loudness by source in percent, 0…400.
+    mutating func apply(_ levels: [SourceID: Int]) {
+        guard levels.contains(where: { $0.value != ParticipantControl.usualGain }) else { return }
+        self.levels = self.levels.compactMap { level in
+            guard let percent = levels[SourceID(level.source)] else { return level }
+            guard percent > 0 else { return nil }
+            var level = level
+            level.gain = min(max(level.gain * percent / 100, 1), ParticipantControl.gains.upperBound)
+            return level
+        }
     }
 }
 
@@ -214,7 +232,7 @@ extension Scene {
     fileprivate mutating func name(absenteesOf room: Room) {
         for index in panes.indices where !panes[index].isLive {
             let user = UserID(panes[index].user)
-            guard let name = room.participant(user)?.name else { continue }
+            guard !room.isHidden(user), let name = room.participant(user)?.name else { continue }
             panes[index].card = Card(name: name, user: user.rawValue)
             if panes[index].label?.text == user.rawValue { panes[index].label?.text = name }
         }

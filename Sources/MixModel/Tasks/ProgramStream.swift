@@ -13,13 +13,15 @@ struct ProgramStream: Hashable, Sendable {
     /// Whether the stream has a picture, and it is taken.
     var hasVideo: Bool { source.stream.video && tracks != .audio }
     /// Whether the stream has audio, and it is taken.
-    var hasAudio: Bool { source.stream.audio && tracks != .video }
+    var hasAudio: Bool { source.isHeard && tracks != .video }
+    /// Whether only a mix can make the stream as loud as it has to be.
+    var needsMix: Bool { source.needsMix && tracks != .video }
 
     /// Source that a relay pulls for this stream.
     var planned: PlannedSource {
         PlannedSource(
             id: id, url: source.stream.url, audio: hasAudio, video: hasVideo, tracks: tracks == .all ? nil : tracks,
-            backup: source.stream.backup)
+            backup: source.stream.backup, muted: source.level == 0 ? true : nil)
     }
 
     /// The stream in the room's own terms, under its identifier in this program.

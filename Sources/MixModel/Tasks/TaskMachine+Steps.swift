@@ -10,7 +10,7 @@ extension TaskMachine {
 
     /// Returns the state of a held task that need not be held any longer.
     func released(_ held: Held, _ room: Room, _ context: PlanningContext) -> Waiting? {
-        guard !context.hasStreams(for: room) || room.streams.contains(where: { $0.user == held.until }) else {
+        guard !context.hasStreams(for: room) || room.shownStreams.contains(where: { $0.user == held.until }) else {
             return nil
         }
         return Waiting(reason: .ended(held.until == nil ? .requested : .hostLeft), lastRelay: held.lastRelay)

@@ -46,6 +46,7 @@ enum ConfigurationKeys {
         "wcs.enabled": .scalar, "wcs.patterns": .list, "wcs.maxConnections": .scalar,
         "wcs.maxConnectionsPerAddress": .scalar, "wcs.access": .scalar, "wcs.hooks.url": .scalar,
         "wcs.hooks.timeout": .scalar, "wcs.hooks.secret": .scalar, "wcs.hooks.secretFile": .scalar,
+        "thumbnails.interval": .scalar, "thumbnails.size": .scalar,
         "channel.enabled": .scalar, "channel.userRate": .scalar, "channel.userBurst": .scalar,
         "channel.roomRate": .scalar, "channel.roomBurst": .scalar, "channel.likeNotices": .scalar,
         "channel.maxCharacters": .scalar, "channel.slowMode": .scalar, "channel.words": .list,

@@ -39,6 +39,8 @@ struct OrchestratorConfiguration: Sendable {
     var socketIO: SocketIOSettings?
     /// Publishers over WebRTC; `nil` = off.
     var webrtc: WebRTCConfiguration?
+    /// Pictures of participants and programs for operators; `nil` = off.
+    var thumbnails: Previews.Settings?
     /// The rooms' channels; `nil` = off.
     var channel: ChannelConfiguration?
     var outputs: AllowList
@@ -112,6 +114,7 @@ struct OrchestratorConfiguration: Sendable {
         ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, file: file)
         wcs = try WCSSettings(values, callbacks: callbacks, file: file)
         webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
+        thumbnails = try Previews.Settings(values)
         channel = try ChannelConfiguration(values, playback: playback, file: file)
         socketIO = try SocketIOSettings(values, channel: channel)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)

@@ -12,6 +12,8 @@ struct Connection {
         case unknown
         case control
         case viewer
+        /// It asks for previews.
+        case preview
     }
 
     /// Bytes by which a viewer may be behind before it is disconnected: about half a minute of a program.
@@ -121,6 +123,8 @@ extension Relay {
             connections[id]?.channel.send(viewerPreamble(announcesRequests: keyframeRequests ?? false))
         case .requestKeyframe:
             requestKeyframe()
+        case .preview(let source, let hasPicture):
+            sendPreview(of: source, hasPicture: hasPicture, on: id)
         case .apply(let plan) where plan.task == configuration.task:
             apply(plan)
         case .apply(let plan):

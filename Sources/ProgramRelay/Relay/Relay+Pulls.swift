@@ -157,6 +157,7 @@ extension Relay {
                     source.noteQuality(frame, now: arrival)
                     source.noteArrival(of: frame.track, now: arrival)
                     if frame.track == .video { splicer.setInterval(source.timeline.frameInterval, of: feed) }
+                    guard let frame = source.audible(frame) else { continue }
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     mixer?.send(frame, of: id)
                     outgoingMixer?.send(frame, of: id)

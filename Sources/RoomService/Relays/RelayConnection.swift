@@ -150,6 +150,32 @@ struct RelayConnection: Sendable {
         }
     }
 
+    /// Asks for previews, one after another, and returns an FLV stream for each; an empty one where there is nothing.
+    ///
+    /// - Throws: `RelayError` when the relay does not answer within `limit`, or is of a release without previews.
+    func previews(_ requests: [(source: SourceID?, picture: Bool)], within limit: Duration) async throws -> [[UInt8]] {
+        try await withThrowingTaskGroup(of: [[UInt8]].self) { group in
+            group.addTask {
+                try await asyncChannel().executeThenClose { inbound, outbound in
+                    for request in requests {
+                        try await outbound.write(Self.line(.preview(of: request.source, picture: request.picture)))
+                    }
+                    var answers = PreviewAnswers(count: requests.count)
+                    for try await buffer in inbound {
+                        if try answers.take(buffer.readableBytesView) { break }
+                    }
+                    return try answers.all()
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw RelayError.silent
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? []
+        }
+    }
+
     private static func line(_ command: RelayCommand) throws -> ByteBuffer {
         var buffer = ByteBuffer(string: try command.document())
         buffer.writeInteger(UInt8(ascii: "\n"))

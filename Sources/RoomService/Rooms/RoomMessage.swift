@@ -98,6 +98,7 @@ enum RoomMessage: Sendable {
     case delete(receivedAt: Int64, Reply<Void>)
     /// As `delete`, but only if the room is empty and has no settings.
     case forget(receivedAt: Int64, Reply<Bool>)
+    case control(UserID, ParticipantControlChange, receivedAt: Int64, Reply<Void>)
     case stopTask(TaskID, receivedAt: Int64, Reply<Bool>)
     /// The layout of the room, or of one of its tasks, has changed. The cause waits in the owner.
     case layoutChanged

@@ -32,7 +32,7 @@ extension RoomOwner {
         if reading.isRoomOther {
             if storedRoom != nil, before.version == 0 { services.quotas.count(rooms: 1, bytes: 0, of: app) }
             services.countBytes(of: storedRoom?.document, after: before)
-            performer.tellOthers(of: state.room.document, before: before.document.participants)
+            performer.tellOthers(of: state.room.document, before: before.document)
         }
         guard reading.needsDecision else { return }
         for task in reading.found { _ = services.taskIndex.claim(task, for: id) }

@@ -18,6 +18,9 @@ extension RoomOwner {
             reply.answer(await delete(receivedAt))
         case .forget(let receivedAt, let reply):
             reply.answer(state.isForgettable ? await delete(receivedAt).map { true } : .success(false))
+        case .control(let user, let change, let receivedAt, let reply):
+            reply.answer(
+                await result { () throws(OrchestratorError) in try await control(user, change, receivedAt) })
         case .stopTask(let task, let receivedAt, let reply):
             reply.answer(await stop(task, receivedAt))
         case .layoutChanged:
@@ -132,6 +135,14 @@ extension RoomOwner {
         _ = try await store(state.applying(new, version: version, cause, services)).get()
         isStored = true
         return SettingsOutcome(isNew: new.isNew, isUnchanged: false, tag: SettingsTag(version))
+    }
+
+    private func control(
+        _ user: UserID, _ change: ParticipantControlChange, _ receivedAt: Int64
+    ) async throws(OrchestratorError) {
+        let number = services.numbers.nextCause()
+        guard let draft = try state.controlling(user, change, at: receivedAt, number: number, services) else { return }
+        _ = try await store(draft).get()
     }
 
     private func result<Success>(

@@ -43,7 +43,7 @@ extension RoomOwner {
     /// streams stay as they were.
     private func read(_ other: RoomID) async {
         do {
-            let streams = try await services.store.room(other)?.document.streams ?? []
+            let streams = try await services.store.room(other)?.document.shownStreams ?? []
             state.others[other] = streams
         } catch {
             logger.error("room \(other) cannot be read: \(error)")

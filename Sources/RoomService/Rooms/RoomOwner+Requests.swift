@@ -27,6 +27,13 @@ extension RoomOwner {
         try await ask { .settings(change, receivedAt: receivedAt, $0) }
     }
 
+    /// Mutes, hides or otherwise controls a user of the room, who need not be there.
+    package nonisolated func control(
+        _ user: UserID, _ change: ParticipantControlChange, at receivedAt: Int64
+    ) async throws(OrchestratorError) {
+        try await ask { .control(user, change, receivedAt: receivedAt, $0) }
+    }
+
     /// Forgets the room and ends its tasks.
     package nonisolated func delete(at receivedAt: Int64) async throws(OrchestratorError) {
         try await ask { .delete(receivedAt: receivedAt, $0) }

@@ -115,7 +115,7 @@ extension RoomOwner {
         case .delete: services.countBytes(of: nil, after: before)
         case nil: break
         }
-        performer.tellOthers(of: state.room.document, before: before.document.participants)
+        performer.tellOthers(of: state.room.document, before: before.document)
         performer.releaseDeleted(commit)
         performer.perform(commit, in: state)
     }

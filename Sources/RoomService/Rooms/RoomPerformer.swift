@@ -150,8 +150,8 @@ final class RoomPerformer {
     // MARK: Other rooms
 
     /// Notifies the rooms that take streams of this one. Call when the change is stored.
-    func tellOthers(of room: Room, before: [Participant]) {
-        guard services.needs.isWatched(room.id), before != room.participants else { return }
+    func tellOthers(of room: Room, before: Room) {
+        guard services.needs.isWatched(room.id), !room.offersTheSame(as: before) else { return }
         services.needs.changed(
             room.id, cause: Cause(receivedAt: MonotonicClock.now(), summary: "streams of room \(room.id.name) changed"))
     }

@@ -186,6 +186,6 @@ extension RoomState {
 }
 
 extension Room {
-    /// Whether the room has neither participants nor settings.
-    var isEmpty: Bool { participants.isEmpty && settingsVersion == nil }
+    /// Whether the room has neither participants nor settings, and nothing is set for any user.
+    var isEmpty: Bool { participants.isEmpty && settingsVersion == nil && controls == nil }
 }

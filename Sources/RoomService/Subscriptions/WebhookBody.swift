@@ -58,6 +58,10 @@ struct WebhookEvent: Encodable {
         var task: String?
         var state: String?
         var previousState: String?
+        var muted: Bool?
+        /// Loudness in mixes, in percent.
+        var gain: Int?
+        var hidden: Bool?
         var endReason: EndReason?
         var output: OutputID?
         /// URL of the output, redacted.
@@ -101,6 +105,9 @@ extension WebhookEvent.Content {
         case .participantRoleChanged(let person, let from):
             take(person)
             previousRole = from
+        case .participantControlChanged(let control):
+            user = control.user
+            (muted, gain, hidden) = (control.muted, control.gain, control.hidden)
         case .streamPublished(let person, let stream), .streamUpdated(let person, let stream):
             take(person)
             self.stream = stream.kind

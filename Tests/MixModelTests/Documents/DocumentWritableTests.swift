@@ -67,6 +67,11 @@ import Testing
                 try expectSame(event, "seed \(seed), run \(run)")
                 _ = RoomMachine.apply(event, to: &room)
             }
+            for user in ["alice", "böb"] where Bool.random(using: &random) {
+                let isTaken = room.control(
+                    UserID(user), .init(muted: .random(using: &random), gain: 150, hidden: true))
+                #expect(isTaken)
+            }
             try expectSame(room, "seed \(seed), run \(run)")
             for participant in room.participants {
                 try expectSame(participant, "seed \(seed), run \(run)")

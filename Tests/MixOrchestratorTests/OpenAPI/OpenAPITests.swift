@@ -119,7 +119,7 @@ import Yams
 
     /// What is played, followed or unpacked rather than read.
     private static func isMedia(_ type: String) -> Bool {
-        type.hasPrefix("video/")
+        type.hasPrefix("video/") || type.hasPrefix("image/")
             || ["application/vnd.apple.mpegurl", "application/zip", "text/event-stream"].contains(type)
     }
 

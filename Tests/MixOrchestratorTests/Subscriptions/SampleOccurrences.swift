@@ -31,6 +31,7 @@ enum SampleOccurrences {
             .participantJoined(alice), .participantLeft(viewer),
             .participantRoleChanged(alice, from: .guest), .streamPublished(alice, camera),
             .streamUpdated(alice, camera),
+            .participantControlChanged(ParticipantControl(user: "alice", muted: true, gain: 150, hidden: false)),
             .streamUnpublished(alice, camera),
             .taskStateChanged("shop/auto-demo", .stopped, from: .running, reason: .idle, error: nil),
             .taskSwitched(

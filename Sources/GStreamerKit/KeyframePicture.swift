@@ -1,0 +1,49 @@
+import EncodedMedia
+import MediaFormats
+
+/// Turns one keyframe into a small picture.
+public enum KeyframePicture {
+    /// Most pixels of a picture that is decoded: 8K.
+    package static let mostPixels = 8192 * 4352
+
+    /// Decodes a keyframe, scales it and encodes it as JPEG.
+    ///
+    /// - Parameters:
+    ///   - frame: An IDR picture.
+    ///   - side: Longer side of the result in pixels. A picture is never enlarged.
+    ///   - limit: Time for all of it.
+    /// - Throws: `.syntax` if the picture cannot be decoded or is too large, `.missingElement`, `.resource` if it takes
+    ///   longer.
+    package static func jpeg(
+        of frame: EncodedFrame, _ configuration: CodecConfiguration, side: Int, limit: Duration
+    ) async throws(GStreamerError) -> [UInt8] {
+        guard let decoding = VideoDecoding(configuration) else {
+            throw GStreamerError(.syntax, "the video configuration cannot be read")
+        }
+        let (width, height) = (decoding.parameters.width, decoding.parameters.height)
+        guard width > 0, height > 0, width <= mostPixels / height else {
+            throw GStreamerError(.syntax, "its pictures of \(width)×\(height) are too large for a preview")
+        }
+        let size = size(of: (width, height), side: side)
+        let description = [
+            "appsrc name=in format=time", decoding.element, "videoconvertscale",
+            // JPEG has its own matrix and range, which the encoder applies to RGB.
+            "video/x-raw,format=RGB,width=\(size.width),height=\(size.height),pixel-aspect-ratio=1/1",
+            "jpegenc quality=80", "appsink name=out sync=false async=false",
+        ]
+        return try await OneShot.run(description.joined(separator: " ! "), name: "thumbnail", limit: limit) {
+            source throws(GStreamerError) in
+            try source.setCaps(decoding.caps)
+            source.push(bytes: frame.payload, pts: 0, dts: 0)
+        } keep: {
+            Array($0.bytes)
+        }
+    }
+
+    /// Returns the size of a picture whose longer side has at most `side` pixels, in its shape.
+    package static func size(of picture: (width: Int, height: Int), side: Int) -> (width: Int, height: Int) {
+        let longer = max(picture.width, picture.height, 1)
+        guard longer > side else { return picture }
+        return (max(picture.width * side / longer, 1), max(picture.height * side / longer, 1))
+    }
+}

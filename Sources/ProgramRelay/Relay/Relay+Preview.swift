@@ -1,0 +1,66 @@
+import EncodedMedia
+import MediaFormats
+import MixModel
+
+/// What operators see and hear of sources and of the program while nobody has a player open: the latest keyframe, and
+/// the sound of the last quarter of a second. Nothing is decoded here, and nothing is done until it is asked for.
+extension Relay {
+    /// Frames of AAC that are enough to measure a level, with those that a decoder needs to begin.
+    static let previewSound = 14
+
+    /// Answers with an FLV stream behind its length in four bytes, big-endian; a length of 0 means that there is nothing.
+    ///
+    /// - Parameters:
+    ///   - id: Source; `nil` for the program.
+    ///   - hasPicture: Whether the keyframe is wanted; the sound otherwise.
+    func sendPreview(of id: SourceID?, hasPicture: Bool, on connection: Int) {
+        guard let channel = connections[connection]?.channel else { return }
+        guard connections[connection]?.role != .viewer, connections[connection]?.role != .control else {
+            // The bytes of the answer would end up among those of the other kind.
+            return channel.close()
+        }
+        connections[connection]?.role = .preview
+        let flv = id.map { preview(of: $0, hasPicture: hasPicture) } ?? programPreview(hasPicture: hasPicture)
+        let bytes = flv.count <= PreviewRequest.longest ? flv : []
+        guard channel.pendingBytes < Connection.viewerLimit else { return channel.close() }
+        channel.send(PreviewWire.bytes(of: bytes.count) + bytes)
+    }
+
+    private func programPreview(hasPicture: Bool) -> [UInt8] {
+        let group = program.currentGOP
+        let picture = group.first { $0.isIDR }
+        let sound = group.last(Relay.previewSound) { $0.kind == .audio }
+        let tags = hasPicture ? [picture].compactMap(\.self) : sound
+        guard !tags.isEmpty else { return [] }
+        return FLVTag.fileHeader(of: splicer.tracks) + (program.preamble + tags).flatMap(\.encoded)
+    }
+
+    private func preview(of id: SourceID, hasPicture: Bool) -> [UInt8] {
+        guard let timeline = sources[id]?.timeline else { return [] }
+        let group = timeline.currentGOP
+        let frames =
+            hasPicture
+            ? [group.first { $0.isIDR }].compactMap(\.self)
+            : group.last(Relay.previewSound) { $0.track == .audio }
+        guard !frames.isEmpty else { return [] }
+        var writer = FLVProgram()
+        var tags: [FLVTag] = []
+        for configuration in [timeline.video, timeline.audio].compactMap(\.self) {
+            tags += writer.configure(configuration)
+        }
+        for frame in frames { tags += writer.write(frame) }
+        return FLVTag.fileHeader + tags.flatMap(\.encoded)
+    }
+}
+
+extension Array {
+    /// Returns the last elements that have a property, at most `most`, in their order.
+    fileprivate func last(_ most: Int, where isWanted: (Element) -> Bool) -> [Element] {
+        var found: [Element] = []
+        for element in reversed() where isWanted(element) {
+            found.append(element)
+            if found.count == most { break }
+        }
+        return found.reversed()
+    }
+}

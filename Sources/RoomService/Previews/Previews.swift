@@ -1,0 +1,148 @@
+import Crypto
+import EventSubscription
+import MixModel
+
+/// Small pictures of programs and participants, and how loud they are. Made when somebody asks, at most once an interval,
+/// and kept in memory. Thread-safe.
+package final class Previews: Sendable {
+    package struct Settings: Hashable, Sendable {
+        /// Seconds for which a picture is good enough, 1…3600.
+        package var interval = 5
+        /// Longer side of a picture in pixels, 64…1280.
+        package var size = 320
+
+        package static let intervals = 0...3600
+        package static let sizes = 64...1280
+
+        package init(interval: Int = 5, size: Int = 320) {
+            self.interval = interval
+            self.size = size
+        }
+    }
+
+    /// A picture as JPEG.
+    package struct Picture: Hashable, Sendable {
+        package var jpeg: [UInt8]
+        /// Digest of the keyframe that it was made of, so that none is decoded twice.
+        var keyframe: SHA256.Digest
+    }
+
+    /// Loudness of the program, or of a source.
+    package struct Level: Hashable, Sendable {
+        /// `nil` for the program.
+        package var source: SourceID?
+        /// `nil` without sound.
+        package var level: SoundLevel?
+    }
+
+    package let settings: Settings
+    private let sockets: RelaySockets
+    private let maker: any PreviewMaking
+    private let pictures: PreviewShelf<Picture>
+    private let levels: PreviewShelf<[Level]>
+
+    /// Time for which levels are good enough.
+    package static let levelInterval = Duration.seconds(1)
+    /// Most sources whose loudness is measured for one answer.
+    static let mostLevels = 64
+    private static let most = 256
+    private static let relayLimit = Duration.seconds(3)
+
+    package init(settings: Settings, sockets: RelaySockets, maker: any PreviewMaking) {
+        self.settings = settings
+        self.sockets = sockets
+        self.maker = maker
+        pictures = PreviewShelf(most: Self.most, interval: .seconds(settings.interval))
+        levels = PreviewShelf(most: Self.most, interval: Self.levelInterval)
+    }
+
+    /// Returns the picture of the program.
+    package func program(of task: OwnedTask) async throws(OrchestratorError) -> Picture {
+        try Self.checkOnAir(task)
+        guard task.machine.document.plan?.tracks != .audio else {
+            throw .noPicture("the program of \(task.id.name) has no video")
+        }
+        return try await picture(of: nil, task.id)
+    }
+
+    /// Returns the picture of a participant.
+    package func participant(
+        _ user: UserID, of task: OwnedTask, in room: Room
+    ) async throws(OrchestratorError) -> Picture {
+        let sources = (task.machine.document.plan?.sources ?? []).filter { $0.id.isOf(user) }
+        guard !sources.isEmpty || room.participant(user) != nil else {
+            throw .notFound(
+                "participant", user.rawValue, cure: "GET /v1/rooms/\(room.id.name) lists those who are in the room")
+        }
+        guard !room.isHidden(user) else { throw .noPicture("\(user) is hidden, and is not pulled") }
+        try Self.checkOnAir(task)
+        guard let source = sources.first(where: \.video) else {
+            throw .noPicture("\(user) has no stream with video in the program of \(task.id.name)")
+        }
+        return try await picture(of: source.id, task.id)
+    }
+
+    /// Returns how loud the program and its sources were in the last moments.
+    package func levels(of task: OwnedTask) async throws(OrchestratorError) -> [Level] {
+        try Self.checkOnAir(task)
+        let sources = (task.machine.document.plan?.sources ?? []).map(\.id).prefix(Self.mostLevels)
+        return try await levels.value(of: PreviewKey(task: task.id)) { () async throws(OrchestratorError) in
+            let wanted: [SourceID?] = [nil] + sources.map { $0 }
+            let streams = try await self.streams(wanted.map { ($0, false) }, of: task.id)
+            var levels: [Level] = []
+            for (source, flv) in zip(wanted, streams) {
+                let answer = flv.isEmpty ? nil : try await self.maker.answer(PreviewRequest(side: 0, flv: flv))
+                levels.append(Level(source: source, level: answer?.level))
+            }
+            return levels
+        }
+    }
+
+    private func picture(of source: SourceID?, _ task: TaskID) async throws(OrchestratorError) -> Picture {
+        let key = PreviewKey(task: task, source: source)
+        return try await pictures.value(of: key) { () async throws(OrchestratorError) in
+            let flv = try await self.streams([(source, true)], of: task).first ?? []
+            guard !flv.isEmpty else { throw .noPreviewNow("nothing has come of it yet") }
+            let keyframe = SHA256.hash(data: flv)
+            if let last = self.pictures.last(of: key), last.keyframe == keyframe { return last }
+            let answer = try await self.maker.answer(PreviewRequest(side: self.settings.size, flv: flv))
+            guard !answer.jpeg.isEmpty else {
+                throw .noPreviewNow(Redaction.text(answer.failure ?? "it cannot be decoded"))
+            }
+            return Picture(jpeg: answer.jpeg, keyframe: keyframe)
+        }
+    }
+
+    private func streams(
+        _ wanted: [(source: SourceID?, picture: Bool)], of task: TaskID
+    ) async throws(OrchestratorError) -> [[UInt8]] {
+        do {
+            let connection = try await RelayConnection.open(path: sockets.path(of: task))
+            return try await connection.previews(wanted, within: Self.relayLimit)
+        } catch let error as RelayError {
+            throw .noPreviewNow("the relay of \(task.name): \(error)")
+        } catch {
+            throw .noPreviewNow("the relay of \(task.name) does not answer")
+        }
+    }
+
+    private static func checkOnAir(_ task: OwnedTask) throws(OrchestratorError) {
+        guard task.status?.onAir != nil, task.machine.document.plan != nil else {
+            throw OrchestratorError(
+                .conflict, "task-not-on-air", "The task is not on air",
+                detail: "\(task.id.name) has nothing to show until it is: "
+                    + "GET /v1/tasks/\(task.id.name) says why it waits")
+        }
+    }
+}
+
+extension SourceID {
+    /// Whether the source is a stream of this user, in whichever room.
+    func isOf(_ user: UserID) -> Bool { rawValue.utf8.starts(with: Array("\(user)/".utf8)) }
+}
+
+extension OrchestratorError {
+    fileprivate static func noPicture(_ detail: String) -> OrchestratorError {
+        OrchestratorError(.conflict, "no-picture", "There is no picture to show", detail: detail)
+    }
+}

@@ -1,0 +1,118 @@
+// What viewers write in the room's channel, and what a moderator does about it. docs/channel.md describes the events.
+import { part, Problem } from "./console-api.js";
+import { h } from "./console-dom.js";
+import { follow } from "./console-feed.js";
+import { actionButton, field, panel, pill, problemBox } from "./console-ui.js";
+import { at, plural } from "./console-words.js";
+
+/** Most comments that are shown; older ones are removed. */
+const MOST = 60;
+
+export class ChatPanel {
+  /** @type {any[]} Oldest first. */
+  messages = [];
+  /** Rules and muted users; `null` while they are not known. */
+  #rules = null;
+  #viewers = 0;
+  #state = "lost";
+
+  /** @param {import("./console-room.js").RoomView} view */
+  constructor(view) { this.view = view; }
+
+  open() {
+    const { view } = this;
+    follow(view.api, `${view.path}/channel`, {
+      signal: view.signal,
+      onEvent: event => this.take(event.name, JSON.parse(event.data)),
+      onState: state => { this.#state = state; view.draw(); },
+    });
+    this.#readRules();
+  }
+
+  /** Takes an event of the channel. @param {string} name @param {any} data */
+  take(name, data) {
+    if (name === "comment" || name === "gift") {
+      if (this.messages.some(message => message.id === data.id)) return;
+      this.messages = [...this.messages, data].slice(-MOST);
+    } else if (name === "deleted") {
+      this.messages = this.messages.filter(message => message.id !== data.id);
+    } else if (name === "viewers") {
+      this.#viewers = data.count;
+    } else if (name === "rules") {
+      this.#readRules();
+    }
+    this.view.draw();
+  }
+
+  /** A token without the scope for moderators sees comments alone. */
+  async #readRules() {
+    try {
+      this.#rules = (await this.view.api.get(`${this.view.path}/rules`, { signal: this.view.signal, quiet: true })).data;
+    } catch (error) {
+      if (!(error instanceof Problem) && !this.view.signal.aborted) throw error;
+    }
+    if (!this.view.signal.aborted) this.view.draw();
+  }
+
+  draw() {
+    const { view } = this, muted = new Set((this.#rules?.muted ?? []).map(({ user }) => user));
+    if (this.#state === "gone") return null;
+    return panel("Comments", { id: "chat", actions: h("span", { class: "quiet small" }, plural(this.#viewers, "viewer")) },
+      this.messages.length ? h("div", { class: "comments", role: "region", "aria-label": "Comments, newest first", tabindex: "0" },
+        h("ol", { class: "list" }, [...this.messages].reverse().map(message => this.#row(message, muted))))
+        : h("p", { class: "empty" }, "No comments yet. This page follows the channel, and counts as a viewer of it."),
+      problemBox(view.problems.get("moderate")), this.#drawRules());
+  }
+
+  #row(message, muted) {
+    const who = message.name ?? message.user ?? "Somebody";
+    const gift = message.kind === "gift" ? `Gift: ${message.gift?.name ?? message.gift?.id ?? "gift"} × ${message.count} ` : "";
+    return h("li", { key: message.id },
+      h("div", { class: "row" }, h("div", { class: "grow" }, h("bdi", null, h("strong", null, who)), message.user && message.name ? h("span", { class: "quiet small" }, ` ${message.user}`) : null,
+        h("span", { class: "quiet small" }, ` ${at(message.sentAt)}`)),
+        message.user && !muted.has(message.user) ? this.#button(`silence ${message.id}`, "Mute", `Mute ${message.user} in the chat`,
+          "PUT", `muted/${part(message.user)}`, {}) : null,
+        this.#button(`delete ${message.id}`, "Delete", `Delete the comment of ${who}`, "DELETE", `messages/${message.id}`)),
+      h("p", { class: "lines" }, gift, h("bdi", null, message.text ?? "")));
+  }
+
+  #drawRules() {
+    if (!this.#rules) return null;
+    const { slowMode, words, muted } = this.#rules;
+    return [
+      muted.length ? [h("h3", null, "Muted in the chat"), h("ul", { class: "list" }, muted.map(({ user, seconds }) => h("li", { key: user, class: "row" },
+        h("span", { class: "grow" }, user), seconds ? pill(`${seconds} s left`) : null,
+        this.#button(`unsilence ${user}`, "Unmute", `Unmute ${user} in the chat`, "DELETE", `muted/${part(user)}`))))] : null,
+      h("details", { class: "more" }, h("summary", null, "Rules of the chat"),
+        h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply(event.target); } } },
+          field("Slow mode", h("input", { id: "chat-slow", type: "number", min: "0", max: "3600", value: slowMode }), "Seconds between two comments of a viewer; 0: off."),
+          field("Refused words", h("textarea", { id: "chat-words", rows: "4", value: words.join("\n") }), "One a line."),
+          problemBox(this.view.problems.get("rules")),
+          h("div", { class: "row end" }, h("button", { class: "primary" }, "Apply rules")))),
+    ];
+  }
+
+  #button(id, text, label, method, path, body) {
+    return actionButton({ ...this.#actions(), draw: () => this.view.draw() }, id, text, async () => {
+      await this.view.api.call(method, `${this.view.path}/${path}`, { body });
+      await this.#readRules();
+    }, { class: "small", label, done: `${label}: done.` });
+  }
+
+  /** Problems of all comments are shown in one place. */
+  #actions() {
+    const { view } = this;
+    return {
+      busy: view.busy ??= new Set(),
+      problems: { delete: () => view.problems.delete("moderate"), set: (_, problem) => view.problems.set("moderate", problem) },
+    };
+  }
+
+  #apply(form) {
+    const slowMode = Number(form.querySelector("#chat-slow").value);
+    const words = form.querySelector("#chat-words").value.split("\n").map(word => word.trim()).filter(Boolean);
+    return this.view.act("rules", async () => {
+      this.#rules = (await this.view.api.patch(`${this.view.path}/rules`, { slowMode, words })).data;
+    }, "The rules of the chat are in force.");
+  }
+}
