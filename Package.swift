@@ -104,10 +104,18 @@ if wantsMedia {
                 "GStreamerKit", "MediaFormats", "MixModel", "RTMP", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "PageCapture",
+            dependencies: [
+                "ChildProcesses", "GStreamerKit", "MediaFormats", "MixModel", "RTMP", "WebRTCGateway",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "MixWorker",
             dependencies: [
-                "ChildProcesses", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay", "StreamIngest",
+                "ChildProcesses", "ForkServer", "PageCapture", "ProcessContainment", "ProgramMixer", "ProgramRelay",
+                "StreamIngest",
                 "ViewerProbe", "WebRTCGateway",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -119,8 +127,8 @@ if wantsMedia {
         .testTarget(
             name: "MediaPlaneTests",
             dependencies: [
-                "ChildProcesses", "COpenSSL", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay",
-                "StreamIngest", "TestSupport", "ViewerProbe", "WebRTCGateway",
+                "ChildProcesses", "COpenSSL", "ForkServer", "PageCapture", "ProcessContainment", "ProgramMixer",
+                "ProgramRelay", "StreamIngest", "TestSupport", "ViewerProbe", "WebRTCGateway",
             ],
             exclude: ["Golden"],
             swiftSettings: strict),
@@ -279,9 +287,8 @@ if only == "all" {
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "GStreamerKit", "MixModel", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "TaskStore",
-                "TestSupport",
-                "ViewerProbe",
+                "ChildProcesses", "GStreamerKit", "MixModel", "ProgramMixer", "ProgramRelay", "ProgramSplicer",
+                "TaskStore", "TestSupport", "ViewerProbe",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,6 +1,6 @@
 /// The kinds of worker processes, by the name of their subcommand of `mixworker`.
 public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
-    case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip, whep, thumbnail
+    case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip, whep, thumbnail, page
 
     /// Memory that the process may use unless the configuration says otherwise, in MiB.
     ///
@@ -13,7 +13,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         // Serves many viewers.
         case .whep: 2048
         // A picture of 8K takes some 200 MiB.
-        case .packager, .thumbnail, .rendition, .pull, .push, .whip: 1024
+        case .packager, .thumbnail, .rendition, .pull, .push, .whip, .page: 1024
         }
     }
 
@@ -24,7 +24,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     public var memoryShortage: Int {
         switch self {
         case .relay, .ingest: 100
-        case .mixer, .whip: 300
+        case .mixer, .whip, .page: 300
         case .recorder, .packager, .pull, .push, .whep: 500
         case .rendition: 800
         case .thumbnail: 900
@@ -36,7 +36,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     /// A mixer has that of other programs of the machine: with 1 it was later beside busy ones (docs/performance.md).
     public var niceness: Int32 {
         switch self {
-        case .relay, .mixer, .ingest, .pull, .push, .whip, .whep: 0
+        case .relay, .mixer, .ingest, .pull, .push, .whip, .whep, .page: 0
         case .recorder, .packager: 5
         case .rendition: 10
         case .thumbnail: 19
@@ -48,8 +48,8 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .relay, .ingest: nil
         case .mixer, .packager: 1024
-        // Some for each of its viewers.
-        case .whep: 4096
+        // Some for each of its viewers, and for a browser.
+        case .whep, .page: 4096
         case .recorder, .rendition, .pull, .push, .whip, .thumbnail: 256
         }
     }

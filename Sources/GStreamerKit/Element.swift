@@ -41,6 +41,11 @@ public struct Element: Sendable {
         return value
     }
 
+    /// Asks the encoder before this element for a keyframe.
+    ///
+    /// - Parameter pad: The element's pad at which the pictures come in.
+    public func requestKeyframe(from pad: String) { _ = cgst_request_keyframe(reference.pointer, pad) }
+
     /// Whether the pad of this name is linked to another element's.
     public func isLinked(_ pad: String) -> Bool {
         guard let pad = gst_element_get_static_pad(reference.pointer, pad) else { return false }

@@ -3,6 +3,7 @@ import ChildProcesses
 import Dispatch
 import Foundation
 import GStreamerKit
+import PageCapture
 import ProcessContainment
 import ProgramMixer
 import ProgramRelay
@@ -42,6 +43,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var containment: String?
         /// Scripts that names are written in and no installed font has.
         var scriptsWithoutFont: [String]
+        /// What is missing for web pages, with the cure; `nil` if nothing. They are not needed by anything else.
+        var pages: String?
     }
 
     func run() async throws {
@@ -56,7 +59,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let report = Report(
             healthy: missing.isEmpty, checked: all.count, missing: missing,
             encoders: await encoders(), containment: await containment(),
-            scriptsWithoutFont: FontCoverage.installed.missingScripts)
+            scriptsWithoutFont: FontCoverage.installed.missingScripts, pages: Self.missingForPages)
         if json {
             print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
         } else if report.healthy {
@@ -77,6 +80,7 @@ struct DoctorCommand: AsyncParsableCommand {
                         + "run deploy/setup.sh --fonts")
             }
             print(report.containment ?? "mixers are contained: no files, no network, no programs")
+            print(report.pages ?? "web pages can be shown")
         }
         if !report.healthy { throw ExitCode.failure }
     }
@@ -95,6 +99,15 @@ struct DoctorCommand: AsyncParsableCommand {
             }
         }
         return required
+    }
+
+    private static var missingForPages: String? {
+        let names =
+            PagePrograms.missing.map(\.name)
+            + GStreamerRuntime.missingElements(PageProcess.elements.map(\.name)).map { "element \($0.name)" }
+        guard !names.isEmpty else { return nil }
+        return
+            "web pages cannot be shown: \(names.joined(separator: ", ")) not installed. \(PagePrograms.cure) installs it"
     }
 
     /// Tries what a mixer may not do, in a process that is contained like one.

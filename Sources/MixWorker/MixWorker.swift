@@ -11,6 +11,7 @@ struct MixWorker: AsyncParsableCommand {
             IngestCommandLine.self,
             WhipCommandLine.self,
             WhepCommandLine.self,
+            PageCommandLine.self,
             MixerCommandLine.self,
             PackagerCommand.self,
             RenditionCommand.self,

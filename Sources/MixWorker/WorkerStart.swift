@@ -33,6 +33,8 @@ enum WorkerStart {
         OwnProcess.become(kind, limits: limits)
         switch kind {
         case .relay, .ingest: break
+        // Starts the browser, and so cannot give up files and programs.
+        case .page: keepNiceness()
         case .recorder, .packager: keepNiceness()
         case .thumbnail:
             keepNiceness()

@@ -35,7 +35,7 @@ package struct SocketAddress: Sendable {
 
     package var family: Int32 { Int32(storage.ss_family) }
 
-    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    package func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
         }
@@ -44,7 +44,7 @@ package struct SocketAddress: Sendable {
     /// Returns all addresses of a host, in the order in which the system wants them tried.
     ///
     /// Blocks while it asks the network, unless `isNumeric`, which accepts nothing but an address in digits.
-    static func resolve(host: String, port: UInt16, isNumeric: Bool) throws(Unresolved) -> [SocketAddress] {
+    package static func resolve(host: String, port: UInt16, isNumeric: Bool) throws(Unresolved) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = isNumeric ? AI_NUMERICHOST | AI_NUMERICSERV : AI_NUMERICSERV

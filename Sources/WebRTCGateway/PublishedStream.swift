@@ -5,18 +5,30 @@ import MediaFormats
 ///
 /// A server that has just been connected to gets the configurations and then the frames from the last keyframe on, if these
 /// are few; otherwise it waits for the next one.
-struct PublishedStream: Sendable {
+package struct PublishedStream: Sendable {
     /// One frame as it leaves the pipeline.
-    struct Frame: Hashable, Sendable {
-        var track: Track
+    package struct Frame: Hashable, Sendable {
+        package var track: Track
         /// Times of the pipeline.
-        var pts: MediaTime
+        package var pts: MediaTime
         /// `nil` where the transport does not tell.
-        var dts: MediaTime?
-        var isIDR = false
-        var payload: [UInt8]
+        package var dts: MediaTime?
+        package var isIDR = false
+        package var payload: [UInt8]
         /// AVCDecoderConfigurationRecord or AudioSpecificConfig.
-        var configuration: [UInt8]?
+        package var configuration: [UInt8]?
+
+        package init(
+            track: Track, pts: MediaTime, dts: MediaTime?, isIDR: Bool = false, payload: [UInt8],
+            configuration: [UInt8]? = nil
+        ) {
+            self.track = track
+            self.pts = pts
+            self.dts = dts
+            self.isIDR = isIDR
+            self.payload = payload
+            self.configuration = configuration
+        }
     }
 
     /// Limits of what is kept for a server that is not connected.
@@ -38,13 +50,13 @@ struct PublishedStream: Sendable {
     /// Whether video is left out until the next keyframe.
     private var waitsForKeyframe = true
 
-    init() {}
+    package init() {}
 
     /// Whether a connected server needs a keyframe to go on.
-    var needsKeyframe: Bool { waitsForKeyframe }
+    package var needsKeyframe: Bool { waitsForKeyframe }
 
     /// Begins with a server that has taken the stream. Returns the tags for it.
-    mutating func open() -> [FLVTag] {
+    package mutating func open() -> [FLVTag] {
         isOpen = true
         let tags = headers(at: held.first?.timestamp ?? 0) + held
         dropHeld()
@@ -52,14 +64,14 @@ struct PublishedStream: Sendable {
     }
 
     /// Notes that the server has gone.
-    mutating func close() {
+    package mutating func close() {
         isOpen = false
         waitsForKeyframe = true
         dropHeld()
     }
 
     /// Returns the tags to send; none while no server is connected.
-    mutating func take(_ frame: Frame) -> [FLVTag] {
+    package mutating func take(_ frame: Frame) -> [FLVTag] {
         var pts = frame.pts + Self.shift
         let dts: MediaTime
         switch frame.track {

@@ -4,8 +4,8 @@ import RTMP
 /// The connection by which a publisher's stream goes to the server that takes it; made anew when it breaks.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
-final class StreamUplink: @unchecked Sendable {
-    enum Event: Sendable {
+package final class StreamUplink: @unchecked Sendable {
+    package enum Event: Sendable {
         case began
         /// A player of the stream needs a keyframe.
         case keyframeWanted
@@ -22,15 +22,15 @@ final class StreamUplink: @unchecked Sendable {
     private var uplink: RTMPUplink?
 
     /// - Parameter onEvent: Called on the loop.
-    init(_ address: RTMPAddress, onEvent: @escaping (Event) -> Void) {
+    package init(_ address: RTMPAddress, onEvent: @escaping (Event) -> Void) {
         self.address = address
         self.onEvent = onEvent
     }
 
-    var isOpen: Bool { uplink != nil }
+    package var isOpen: Bool { uplink != nil }
 
     /// Connects. `began` or `ended` follows.
-    func dial() {
+    package func dial() {
         session?.stop()
         uplink = nil
         // The server asks the service before it answers, and waits 8 s for it.
@@ -56,7 +56,7 @@ final class StreamUplink: @unchecked Sendable {
         }
     }
 
-    func send(_ tags: [FLVTag]) {
+    package func send(_ tags: [FLVTag]) {
         guard let uplink else { return }
         for tag in tags { uplink.send(OutputTag(tag)) }
         guard uplink.connection.waiting > Self.longestBacklog else { return }
@@ -67,7 +67,7 @@ final class StreamUplink: @unchecked Sendable {
     }
 
     /// Tells the server that the stream is over, and closes.
-    func close() async {
+    package func close() async {
         let session = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 uplink = nil

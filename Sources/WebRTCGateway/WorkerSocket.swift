@@ -8,9 +8,9 @@ import RTMP
 /// when none has been there for a time, or when there is nothing left to do.
 ///
 /// Both sides send one JSON object per line. `@unchecked Sendable`: all state belongs to the socket loop.
-final class WorkerSocket<Command: Decodable & Sendable, Report: Encodable & Sendable>: @unchecked Sendable {
+package final class WorkerSocket<Command: Decodable & Sendable, Report: Encodable & Sendable>: @unchecked Sendable {
     /// What a command is to the connection that it came by.
-    enum Role {
+    package enum Role {
         /// The service's first line: with it the connection replaces any earlier one.
         ///
         /// - Parameter answers: Sent to the connection if it is taken.
@@ -35,7 +35,7 @@ final class WorkerSocket<Command: Decodable & Sendable, Report: Encodable & Send
     ///   - path: Path of the Unix socket.
     ///   - longestLine: Longest line in bytes.
     ///   - orphanTimeout: Seconds without a service after which the worker ends.
-    init(path: String, longestLine: Int, orphanTimeout: Double, logger: Logger) {
+    package init(path: String, longestLine: Int, orphanTimeout: Double, logger: Logger) {
         self.path = path
         self.longestLine = longestLine
         self.orphanTimeout = Int64(min(max(orphanTimeout, 1), 1e6) * 1e9)
@@ -50,7 +50,7 @@ final class WorkerSocket<Command: Decodable & Sendable, Report: Encodable & Send
     ///   - perform: Performs a command on the loop.
     ///   - onOrphaned: Called on the loop when no service has been there for too long.
     /// - Throws: The reason why the Unix socket cannot be listened on, in words.
-    func run(
+    package func run(
         begin: @escaping @Sendable () -> Void, role: @escaping @Sendable (Command) -> Role,
         perform: @escaping @Sendable (Command) -> Void, onOrphaned: @escaping @Sendable () -> Void,
         close: @Sendable () async -> Void
@@ -84,7 +84,7 @@ final class WorkerSocket<Command: Decodable & Sendable, Report: Encodable & Send
     }
 
     /// Ends `run`. Call on the loop; idempotent.
-    func end() {
+    package func end() {
         isOver = true
         orphan.end()
         ending?.resume()
@@ -92,7 +92,7 @@ final class WorkerSocket<Command: Decodable & Sendable, Report: Encodable & Send
     }
 
     /// Sends a report to the service, if one is connected. Call on the loop.
-    func send(_ report: Report) { send(report, to: nil) }
+    package func send(_ report: Report) { send(report, to: nil) }
 
     private func waitForService() { orphan.set(MonotonicClock.now() + orphanTimeout) }
 

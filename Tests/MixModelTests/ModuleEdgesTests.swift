@@ -42,9 +42,14 @@ struct ModuleEdgesTests {
         ],
         "StreamIngest": ["EncodedMedia", "MediaFormats", "MixModel", "RTMP", "TextFormats"],
         "WebRTCGateway": ["EncodedMedia", "GStreamerKit", "MediaFormats", "MixModel", "RTMP", "TextFormats"],
+        "PageCapture": [
+            "ChildProcesses", "EncodedMedia", "GStreamerKit", "MediaFormats", "MixModel", "RTMP", "TextFormats",
+            "WebRTCGateway",
+        ],
         "MixWorker": [
             "ChildProcesses", "EncodedMedia", "ForkServer", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
-            "ProcessContainment", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "StreamIngest", "TextFormats",
+            "PageCapture", "ProcessContainment", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "StreamIngest",
+            "TextFormats",
             "ViewerProbe", "WebRTCGateway",
         ],
         "RoomService": [

@@ -80,6 +80,11 @@ public struct Publication: Hashable, Codable, Sendable {
     public var role: Role?
     /// Pull URL of the same stream elsewhere, for when the first one fails; `nil` = none.
     public var backup: String?
+    /// The web page that the stream shows, until the service has given the stream a URL. Not part of the document: what is
+    /// stored is the stream.
+    public var page: PageSource?
+
+    private enum CodingKeys: String, CodingKey { case user, stream, url, audio, video, role, backup }
 
     public init(
         user: UserID, stream: StreamKind = .camera, url: String, audio: Bool = true, video: Bool = true,

@@ -38,6 +38,8 @@ package enum WorkerCheck {
         var missing: [Element]
         /// What mixers can do although they should not; `nil` if nothing, or of an older worker.
         var containment: String?
+        /// What is missing for web pages; `nil` if nothing, or of an older worker.
+        var pages: String?
     }
 
     package static func findings(from answer: Data, worker: String) -> [Finding] {
@@ -50,7 +52,8 @@ package enum WorkerCheck {
         if report.missing.isEmpty {
             let worker = Finding(
                 isGood: true, text: "mixworker at \(worker), \(report.checked) GStreamer elements checked")
-            return [worker] + [report.containment].compactMap { $0 }.map { Finding(verdict: .note, text: $0) }
+            return [worker]
+                + [report.containment, report.pages].compactMap { $0 }.map { Finding(verdict: .note, text: $0) }
         }
         return report.missing.map { missing in
             let cure = missing.package.map { "apt-get install \($0)" } ?? "no Debian package is known for it"

@@ -1,0 +1,78 @@
+import TextFormats
+
+/// A web page that is opened in a browser and published as a stream.
+public struct PageSource: Hashable, Codable, Sendable {
+    /// One parameter that is added to the page's query.
+    public struct Parameter: Hashable, Codable, Sendable {
+        public var name: String
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// `http://` or `https://`, possibly with a query and a fragment. May contain a secret.
+    public var url: String
+    /// Added to the query in this order.
+    public var parameters: [Parameter]
+    /// Added to the query as `token` when the page is opened for the first time, and never again. Secret.
+    public var token: String?
+    /// Size in pixels, even; `nil` = that of the room's canvas.
+    public var width: Int?
+    public var height: Int?
+    /// Pictures per second; `nil` = those of the room's canvas.
+    public var frameRate: Int?
+    public var ready: PageReadiness
+
+    public static let sizes = 160...1920
+    public static let frameRates = 1...60
+    /// Most parameters, and longest name, value, token and expression in bytes of UTF-8.
+    public static let mostParameters = 32
+    public static let longestName = 64
+    public static let longestValue = 512
+    public static let longestExpression = 1024
+
+    public init(
+        url: String, parameters: [Parameter] = [], token: String? = nil, width: Int? = nil, height: Int? = nil,
+        frameRate: Int? = nil, ready: PageReadiness = .painted
+    ) {
+        self.url = url
+        self.parameters = parameters
+        self.token = token
+        self.width = width
+        self.height = height
+        self.frameRate = frameRate
+        self.ready = ready
+    }
+
+    /// The URL without its fragment.
+    public var placeURL: String { String(url.prefix { $0 != "#" }) }
+
+    /// Returns the URL to open.
+    ///
+    /// - Parameter hasToken: Whether the token is in it.
+    public func address(hasToken: Bool) -> String {
+        let added =
+            parameters + (hasToken ? [token].compactMap(\.self).map { Parameter(name: "token", value: $0) } : [])
+        guard !added.isEmpty else { return url }
+        let query = added.map { PercentEncoding.encoded($0.name) + "=" + PercentEncoding.encoded($0.value) }
+            .joined(separator: "&")
+        let mark = url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
+        let (base, fragment) = (url[..<mark], url[mark...])
+        guard let question = base.utf8.firstIndex(of: UInt8(ascii: "?")) else { return base + "?" + query + fragment }
+        let isOpen = base.utf8.index(after: question) == base.endIndex || base.utf8.last == UInt8(ascii: "&")
+        return base + (isOpen ? "" : "&") + query + fragment
+    }
+}
+
+/// The moment at which a page goes on air.
+public enum PageReadiness: Hashable, Codable, Sendable {
+    /// Something has been painted, and the network has been idle for half a second.
+    case painted
+    /// The page writes START to its console. END ends the publication.
+    case console
+    /// A JavaScript expression becomes true.
+    case expression(String)
+}

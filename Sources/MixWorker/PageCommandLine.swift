@@ -1,0 +1,24 @@
+import ArgumentParser
+import Foundation
+import PageCapture
+
+/// `mixworker page`: one web page as a stream.
+struct PageCommandLine: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "page",
+        abstract: "Opens one web page in a browser, and publishes its picture and sound to the ingest.",
+        discussion: """
+            Started by mixorchestrator for each page, which sends it over the socket. It starts a display without a screen, a \
+            sound server and Chromium, and ends them with itself. It exits with its page, after --orphan-timeout without an \
+            orchestrator, and on SIGTERM.
+            """)
+
+    @OptionGroup var options: SocketOptions
+
+    func run() async throws {
+        try await SocketWorker.run("page", logLevel: options.logLevel) { logger in
+            let process = PageProcess(socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
+            try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
+        }
+    }
+}

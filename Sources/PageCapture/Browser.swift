@@ -1,0 +1,237 @@
+import EncodedMedia
+import Foundation
+import RTMP
+import Synchronization
+
+/// A browser with one page, over its debugging pipe.
+///
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there, except that reading and
+/// writing, which may block, have a thread and a queue of their own.
+final class Browser: @unchecked Sendable {
+    enum Event: Hashable, Sendable {
+        /// The page can be opened.
+        case ready
+        case loaded
+        case loadFailed(String)
+        case painted
+        case networkIsIdle
+        case wrote(String)
+        case expressionIs(Bool)
+        case answered
+        case crashed
+        /// The pipe is closed, or the browser does not do what it has to.
+        case ended(String)
+    }
+
+    /// Messages that may wait for the loop, and commands that may wait for the browser or its answer.
+    private static let mostWaiting = 512
+    /// Interval at which is looked for the page while the browser starts.
+    private static let lookInterval: Int64 = 50_000_000
+
+    /// Run in each document before its own scripts. What these functions show would lie over the page.
+    private static let quiet = """
+        (() => { const none = () => null; for (const name of ["open", "alert", "confirm", "prompt", "print"]) \
+        { try { Object.defineProperty(window, name, { value: none, writable: false, configurable: false }); } \
+        catch (error) { } } })();
+        """
+
+    private let loop = SocketLoop.shared
+    private let output: FileHandle
+    private let writing = DispatchQueue(label: "browser")
+    private let toWrite = Atomic<Int>(0)
+    private let toRead = Atomic<Int>(0)
+    private let hearsConsole: Bool
+    private let onEvent: (Event) -> Void
+    private var answers: [Int: (BrowserMessage) -> Void] = [:]
+    private var lastID = 0
+    private let lookAt = LoopDeadline()
+    /// The page's target and session.
+    private var target: String?
+    private var session: String?
+    private var isReady = false
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - hearsConsole: Whether the page's console is read.
+    ///   - onEvent: Called on the loop.
+    init(to output: FileHandle, hearsConsole: Bool, onEvent: @escaping @Sendable (Event) -> Void) {
+        self.output = output
+        self.hearsConsole = hearsConsole
+        self.onEvent = onEvent
+    }
+
+    /// Reads until the browser ends, and looks for its page.
+    func begin(reading input: FileHandle) {
+        let thread = Thread { [self] in
+            var messages = BrowserMessages()
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                let count = read(input.fileDescriptor, &buffer, buffer.count)
+                guard count > 0 || (count < 0 && errno == EINTR) else { break }
+                guard count > 0 else { continue }
+                for bytes in messages.take(buffer[..<count]) { take(bytes) }
+            }
+            loop.perform { [self] in end("the browser has closed its debugging pipe") }
+        }
+        thread.name = "browser"
+        thread.start()
+        lookAt.begin { [weak self] in self?.look() }
+        look()
+    }
+
+    /// No event comes afterwards.
+    func close() {
+        isOver = true
+        lookAt.end()
+        answers = [:]
+        writing.async { [output] in try? output.close() }
+    }
+
+    private func end(_ reason: String) {
+        guard !isOver else { return }
+        isOver = true
+        answers = [:]
+        onEvent(.ended(reason))
+    }
+
+    // MARK: - Commands
+
+    func navigate(to address: String) {
+        send("Page.navigate", ["url": .text(address)]) { [weak self] answer in
+            // What the browser says about a failure may be shown; it contains no URL.
+            if let failure = answer.result?.errorText ?? answer.error?.message {
+                self?.onEvent(.loadFailed(failure))
+            } else {
+                self?.onEvent(.loaded)
+            }
+        }
+    }
+
+    func evaluate(_ expression: String) {
+        let parameters: [String: BrowserCommand.Value] = [
+            "expression": .text("!!(\(expression)\n)"), "returnByValue": .flag(true), "silent": .flag(true),
+        ]
+        send("Runtime.evaluate", parameters) { [weak self] answer in
+            self?.onEvent(.expressionIs(answer.result?.result?.isTrue ?? false))
+        }
+    }
+
+    func probe() {
+        send("Runtime.evaluate", ["expression": .text("1"), "returnByValue": .flag(true)]) { [weak self] _ in
+            self?.onEvent(.answered)
+        }
+    }
+
+    func crash() { send("Page.crash") }
+
+    private func send(
+        _ method: String, _ parameters: [String: BrowserCommand.Value] = [:], inPage: Bool = true,
+        then: ((BrowserMessage) -> Void)? = nil
+    ) {
+        guard !isOver, answers.count < Self.mostWaiting, toWrite.load(ordering: .relaxed) < Self.mostWaiting else {
+            return
+        }
+        lastID += 1
+        if let then { answers[lastID] = then }
+        let command = BrowserCommand(
+            id: lastID, method: method, params: parameters, sessionId: inPage ? session : nil)
+        toWrite.add(1, ordering: .relaxed)
+        writing.async { [self, output] in
+            try? output.write(contentsOf: Data(command.bytes))
+            toWrite.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    // MARK: - The page
+
+    private func look() {
+        send("Target.getTargets", inPage: false) { [weak self] answer in
+            guard let self, target == nil else { return }
+            let page = answer.result?.targetInfos?.first { $0.type == "page" && $0.url?.hasPrefix("data:") ?? false }
+            guard let page else {
+                lookAt.set(MonotonicClock.now() + Self.lookInterval)
+                return
+            }
+            target = page.targetId
+            send("Target.attachToTarget", ["targetId": .text(page.targetId), "flatten": .flag(true)], inPage: false) {
+                [weak self] answer in
+                guard let session = answer.result?.sessionId else {
+                    self?.end("the browser does not let its page be ruled: \(answer.error?.message ?? "no session")")
+                    return
+                }
+                self?.session = session
+                self?.prepare()
+            }
+        }
+    }
+
+    private func prepare() {
+        for domain in ["Page", "Inspector", "Network"] + (hearsConsole ? ["Runtime"] : []) { send("\(domain).enable") }
+        send("Page.setLifecycleEventsEnabled", ["enabled": .flag(true)])
+        send("Page.addScriptToEvaluateOnNewDocument", ["source": .text(Self.quiet)])
+        send("Browser.setDownloadBehavior", ["behavior": .text("deny")], inPage: false)
+        send("Target.setDiscoverTargets", ["discover": .flag(true)], inPage: false) { [weak self] _ in
+            self?.isReady = true
+            self?.onEvent(.ready)
+        }
+    }
+
+    // MARK: - What it says
+
+    /// On the reading thread. Waits while the loop has much to do, so that the browser has to wait, too.
+    private func take(_ bytes: [UInt8]) {
+        guard let message = BrowserMessage(bytes), message.id != nil || Self.matters(message) else { return }
+        while toRead.load(ordering: .relaxed) >= Self.mostWaiting { usleep(2000) }
+        toRead.add(1, ordering: .relaxed)
+        loop.perform { [self] in
+            toRead.subtract(1, ordering: .relaxed)
+            take(message)
+        }
+    }
+
+    private static func matters(_ message: BrowserMessage) -> Bool {
+        switch message.method {
+        case "Page.lifecycleEvent", "Page.frameNavigated", "Page.javascriptDialogOpening", "Inspector.targetCrashed",
+            "Target.targetCreated", "Target.targetDestroyed", "Runtime.consoleAPICalled":
+            true
+        case "Network.responseReceived": message.params?.type == "Document"
+        default: false
+        }
+    }
+
+    private func take(_ message: BrowserMessage) {
+        guard !isOver else { return }
+        if let id = message.id {
+            if let then = answers.removeValue(forKey: id) { then(message) }
+            return
+        }
+        let parameters = message.params
+        switch message.method {
+        case "Page.lifecycleEvent" where parameters?.frameId == target:
+            switch parameters?.name {
+            case "firstPaint", "firstContentfulPaint": onEvent(.painted)
+            case "networkIdle": onEvent(.networkIsIdle)
+            default: break
+            }
+        case "Page.frameNavigated":
+            if let frame = parameters?.frame, frame.parentId == nil, frame.unreachableUrl != nil {
+                onEvent(.loadFailed("its server cannot be reached"))
+            }
+        case "Network.responseReceived" where parameters?.frameId == target:
+            if let status = parameters?.response?.status, status >= 400 {
+                onEvent(.loadFailed("its server answers with status \(status)"))
+            }
+        case "Page.javascriptDialogOpening": send("Page.handleJavaScriptDialog", ["accept": .flag(false)])
+        case "Inspector.targetCrashed": onEvent(.crashed)
+        case "Target.targetCreated":
+            // Another window would lie over the page.
+            guard isReady, let other = parameters?.targetInfo, other.type == "page", other.targetId != target else {
+                break
+            }
+            send("Target.closeTarget", ["targetId": .text(other.targetId)], inPage: false)
+        case "Runtime.consoleAPICalled":
+            if parameters?.type == "log", let text = parameters?.args?.first?.text { onEvent(.wrote(text)) }
+        default: break
+        }
+    }
+}

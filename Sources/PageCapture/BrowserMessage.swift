@@ -1,0 +1,90 @@
+import Foundation
+
+/// One message of a browser's debugging protocol: the answer to a command, or an event. Only what is used is read.
+struct BrowserMessage: Decodable, Hashable, Sendable {
+    struct Target: Decodable, Hashable, Sendable {
+        var targetId: String
+        var type: String
+        var url: String?
+    }
+
+    struct Failure: Decodable, Hashable, Sendable { var message: String? }
+
+    /// A value of JavaScript; anything but a text or a truth value is neither.
+    struct Value: Decodable, Hashable, Sendable {
+        var text: String?
+        var isTrue = false
+
+        private enum Key: String, CodingKey { case value }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            text = try? container.decode(String.self, forKey: .value)
+            isTrue = (try? container.decode(Bool.self, forKey: .value)) ?? false
+        }
+    }
+
+    struct Frame: Decodable, Hashable, Sendable {
+        var parentId: String?
+        /// Set if what is shown is the browser's own page about a failure.
+        var unreachableUrl: String?
+    }
+
+    struct Response: Decodable, Hashable, Sendable { var status: Int? }
+
+    struct Result: Decodable, Hashable, Sendable {
+        var targetInfos: [Target]?
+        var sessionId: String?
+        var errorText: String?
+        var result: Value?
+    }
+
+    struct Parameters: Decodable, Hashable, Sendable {
+        var targetInfo: Target?
+        var name: String?
+        var frameId: String?
+        var type: String?
+        var args: [Value]?
+        var frame: Frame?
+        var response: Response?
+    }
+
+    var id: Int?
+    var error: Failure?
+    var result: Result?
+    var method: String?
+    var sessionId: String?
+    var params: Parameters?
+
+    /// Reads a message; `nil` for bytes that are none.
+    init?(_ bytes: [UInt8]) {
+        guard let message = try? JSONDecoder().decode(BrowserMessage.self, from: Data(bytes)) else { return nil }
+        self = message
+    }
+}
+
+/// A command of a browser's debugging protocol.
+struct BrowserCommand: Encodable, Sendable {
+    /// A parameter's value.
+    enum Value: Encodable, Sendable {
+        case text(String)
+        case flag(Bool)
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .text(let text): try container.encode(text)
+            case .flag(let flag): try container.encode(flag)
+            }
+        }
+    }
+
+    var id: Int
+    var method: String
+    var params: [String: Value]
+    /// Session of the target that the command is for; `nil` = the browser.
+    var sessionId: String?
+
+    /// The bytes to write, with the zero byte at the end.
+    var bytes: [UInt8] { ((try? JSONEncoder().encode(self)).map { [UInt8]($0) } ?? []) + [0] }
+}

@@ -1,0 +1,43 @@
+/// Divides what a browser writes to its debugging pipe into messages, which end with a zero byte. Pure.
+///
+/// A message that is too long is left out: none that is waited for is long, and a page may cause any.
+struct BrowserMessages: Sendable {
+    /// Longest message in bytes.
+    static let longest = 1 << 20
+
+    private var bytes: [UInt8] = []
+    private var isSkipping = false
+    /// Number of messages that were left out.
+    private(set) var skipped = 0
+
+    init() {}
+
+    /// Bytes of a message whose end has not come yet.
+    var waiting: Int { bytes.count }
+
+    /// Returns the messages that are complete with these bytes.
+    mutating func take(_ chunk: some Collection<UInt8>) -> [[UInt8]] {
+        var messages: [[UInt8]] = []
+        var rest = chunk[...]
+        while let end = rest.firstIndex(of: 0) {
+            add(rest[..<end])
+            if !isSkipping { messages.append(bytes) }
+            isSkipping = false
+            bytes = []
+            rest = rest[rest.index(after: end)...]
+        }
+        add(rest)
+        return messages
+    }
+
+    private mutating func add(_ part: some Collection<UInt8>) {
+        guard !isSkipping else { return }
+        guard bytes.count + part.count <= Self.longest else {
+            isSkipping = true
+            skipped += 1
+            bytes = []
+            return
+        }
+        bytes += part
+    }
+}

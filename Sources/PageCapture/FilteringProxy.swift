@@ -1,0 +1,185 @@
+import Foundation
+import RTMP
+import Synchronization
+import TextFormats
+
+/// The proxy through which a page's browser connects to everything. It resolves names itself and connects to the address that it
+/// has checked, so that a name which changes its meaning leads nowhere else.
+///
+/// One thread for each connection, which waits for both of its ends; the number is limited. Usable from any thread.
+final class FilteringProxy: Sendable {
+    /// Most connections at a time. A browser opens 32 through a proxy.
+    static let mostConnections = 128
+    /// Time in ms without a byte after which a connection is closed, and for connecting and for a head to come.
+    private static let idle: Int32 = 600_000
+    private static let patience: Int32 = 10_000
+    /// Places whose refusal is told; a page may cause any number.
+    private static let mostTold = 20
+
+    private let rules: ProxyRules
+    private let listener: Int32
+    private let count = Atomic<Int>(0)
+    private let told = Mutex<Set<String>>([])
+    private let isOver = Atomic<Bool>(false)
+    private let onRefusal: @Sendable (String) -> Void
+
+    /// Port on 127.0.0.1.
+    let port: Int
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Listens, and serves until `stop()`.
+    ///
+    /// - Parameter onRefusal: Called once with host and port of each of the first refused places, on any thread.
+    init(_ rules: ProxyRules, onRefusal: @escaping @Sendable (String) -> Void) throws(Failure) {
+        self.rules = rules
+        self.onRefusal = onRefusal
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = listener
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+                bind(descriptor, place, length) == 0 && listen(descriptor, 64) == 0
+                    && getsockname(descriptor, place, &length) == 0
+            }
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        guard isListening else {
+            let words = String(cString: strerror(errno))
+            if descriptor >= 0 { close(descriptor) }
+            throw Failure(description: "the page's proxy cannot listen: \(words)")
+        }
+        let thread = Thread { [self] in accept() }
+        thread.name = "page-proxy"
+        thread.start()
+    }
+
+    /// Stops listening. Open connections end with their browser.
+    func stop() {
+        guard !isOver.exchange(true, ordering: .relaxed) else { return }
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    private func accept() {
+        defer { close(listener) }
+        while !isOver.load(ordering: .relaxed) {
+            let client = Glibc.accept(listener, nil, nil)
+            guard client >= 0 else {
+                guard errno == EINTR || errno == EMFILE || errno == ECONNABORTED else { return }
+                usleep(10_000)
+                continue
+            }
+            guard count.add(1, ordering: .relaxed).newValue <= Self.mostConnections else {
+                count.subtract(1, ordering: .relaxed)
+                close(client)
+                continue
+            }
+            let thread = Thread { [self] in
+                defer { count.subtract(1, ordering: .relaxed) }
+                serve(client)
+                close(client)
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+    }
+
+    private func serve(_ client: Int32) {
+        _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+        var bytes: [UInt8] = []
+        while true {
+            switch ProxyRequest.read(bytes) {
+            case .incomplete:
+                guard wait(client, POLLIN, Self.patience), let more = receive(client), !more.isEmpty else { return }
+                bytes += more
+            case .malformed: return answer(client, 400, "Bad Request")
+            case .request(let request): return serve(client, request, rest: Array(bytes[request.length...]))
+            }
+        }
+    }
+
+    private func serve(_ client: Int32, _ request: ProxyRequest, rest: [UInt8]) {
+        let found =
+            (try? SocketAddress.resolve(host: request.host, port: UInt16(request.port), isNumeric: false)) ?? []
+        guard !found.isEmpty else { return answer(client, 502, "Bad Gateway") }
+        guard let allowed = rules.address(of: request, among: found.compactMap(\.internet)),
+            let address = found.first(where: { $0.internet == allowed })
+        else {
+            tell("\(request.host.shortened(toBytes: 200)):\(request.port)")
+            return answer(client, 403, "Forbidden")
+        }
+        guard let server = connect(to: address) else { return answer(client, 502, "Bad Gateway") }
+        defer { close(server) }
+        if request.isTunnel {
+            guard send(client, Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)) else { return }
+            guard rest.isEmpty || send(server, rest) else { return }
+        } else {
+            guard send(server, request.head + rest) else { return }
+        }
+        pump(client, server)
+    }
+
+    private func tell(_ place: String) {
+        let isNew = told.withLock { $0.count < Self.mostTold && $0.insert(place).inserted }
+        if isNew { onRefusal(place) }
+    }
+
+    private func connect(to address: SocketAddress) -> Int32? {
+        let server = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard server >= 0 else { return nil }
+        var limit = timeval(tv_sec: Int(Self.patience) / 1000, tv_usec: 0)
+        // Holds for connect(2) too.
+        setsockopt(server, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard address.withPointer({ Glibc.connect(server, $0, $1) }) == 0 else {
+            close(server)
+            return nil
+        }
+        return server
+    }
+
+    /// Copies in both directions until one end closes.
+    private func pump(_ one: Int32, _ other: Int32) {
+        var sockets = [one, other].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while poll(&sockets, 2, Self.idle) > 0 {
+            for index in 0..<2 where sockets[index].revents != 0 {
+                guard let bytes = receive(sockets[index].fd), !bytes.isEmpty, send(sockets[1 - index].fd, bytes) else {
+                    return
+                }
+            }
+        }
+    }
+
+    private func wait(_ descriptor: Int32, _ event: Int32, _ limit: Int32) -> Bool {
+        var socket = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        return poll(&socket, 1, limit) > 0
+    }
+
+    private func receive(_ descriptor: Int32) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 16 << 10)
+        let read = recv(descriptor, &bytes, bytes.count, 0)
+        guard read >= 0 else { return nil }
+        return Array(bytes[..<read])
+    }
+
+    private func send(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let part = bytes.withUnsafeBytes { buffer in
+                Glibc.send(
+                    descriptor, buffer.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard part > 0 else { return false }
+            sent += part
+        }
+        return true
+    }
+
+    private func answer(_ client: Int32, _ status: Int, _ reason: String) {
+        _ = send(client, Array("HTTP/1.1 \(status) \(reason)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8))
+    }
+}

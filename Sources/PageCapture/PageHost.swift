@@ -1,0 +1,185 @@
+import ChildProcesses
+import Foundation
+import MixModel
+
+/// The processes that show a page: a display without a screen, a sound server, and the browser. They end with this process,
+/// however it ends.
+final class PageHost: Sendable {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Number of the display.
+    let display: Int
+    /// Path of the sound server's socket.
+    let pulse: String
+    /// Ends of the browser's debugging pipe.
+    let toBrowser: FileHandle
+    let fromBrowser: FileHandle
+    private let browser: LaunchedProcess
+    private let others: [LaunchedProcess]
+
+    private static let patience: Int64 = 5_000_000_000
+    /// Size of a file that the browser may write, in blocks of 512 bytes.
+    private static let longestFile = 1 << 19
+
+    /// Starts all of them. Blocks; call on a lasting thread.
+    ///
+    /// - Parameter proxyPort: Port of the proxy, the only way of the browser to anything.
+    init(_ job: PageJob, in directory: PageDirectory, proxyPort: Int) throws {
+        if let missing = PagePrograms.missing.first {
+            throw Failure(
+                description:
+                    "\(missing.name) is not installed: \(PagePrograms.cure), or apt-get install \(missing.package)")
+        }
+        guard let program = PagePrograms.browser else { throw Failure(description: "no browser is installed") }
+        try directory.renew()
+        var started: [LaunchedProcess] = []
+        do {
+            let server = try Self.startDisplay(job, directory)
+            started.append(server.process)
+            let sound = try Self.launcher(job, directory, signal: "TERM", Self.soundServer(directory)).start()
+            started.append(sound)
+            display = try Self.number(from: server.output, directory)
+            pulse = "\(directory.path)/pulse.sock"
+            try Self.wait(for: pulse, of: sound)
+            let input = ProcessLaunch.pipe()
+            let output = ProcessLaunch.pipe()
+            var launch = Self.launcher(
+                job, directory, signal: "KILL", [program] + Self.arguments(job, directory, proxyPort: proxyPort),
+                isBrowser: true)
+            launch.environment?["DISPLAY"] = ":\(display)"
+            launch.environment?["PULSE_SERVER"] = "unix:\(pulse)"
+            launch.environment?["PULSE_SINK"] = "page"
+            launch.input = .descriptor(input.fileHandleForReading.fileDescriptor)
+            launch.output = .descriptor(output.fileHandleForWriting.fileDescriptor)
+            launch.errors = .file("\(directory.path)/browser.log", truncates: true)
+            browser = try launch.start()
+            try? input.fileHandleForReading.close()
+            try? output.fileHandleForWriting.close()
+            toBrowser = input.fileHandleForWriting
+            fromBrowser = output.fileHandleForReading
+            others = started
+        } catch {
+            Self.end(started)
+            throw error
+        }
+    }
+
+    /// Calls `body` with the name of each process that ends, on a thread that waits for it.
+    func onExit(_ body: @escaping @Sendable (String) -> Void) {
+        for (process, name) in zip([browser] + others, ["browser", "display", "sound server"]) {
+            process.onExit { body("the \(name) ended with \($0)") }
+        }
+    }
+
+    /// Ends all of them. Blocks for two seconds at most.
+    func end() {
+        browser.signal(SIGKILL)
+        Self.end([browser] + others)
+    }
+
+    private static func end(_ processes: [LaunchedProcess]) {
+        // Asked to end, a display removes its lock and its socket.
+        for process in processes { process.signal(SIGTERM) }
+        for _ in 0..<200 where processes.contains(where: \.isRunning) { usleep(10_000) }
+        for process in processes where process.isRunning { process.signal(SIGKILL) }
+        for process in processes { process.waitForExit() }
+    }
+
+    // MARK: - Programs
+
+    private static func startDisplay(
+        _ job: PageJob, _ directory: PageDirectory
+    ) throws -> (process: LaunchedProcess, output: FileHandle) {
+        let pipe = ProcessLaunch.pipe()
+        // A screen of exactly the size of the picture makes a window that is a pixel smaller.
+        var launch = launcher(
+            job, directory, signal: "TERM",
+            [
+                "Xvfb", "-displayfd", "1", "-screen", "0", "\(job.width + 8)x\(job.height + 8)x24", "-nolisten", "tcp",
+                "-auth", "\(directory.path)/xauth",
+            ])
+        launch.output = .descriptor(pipe.fileHandleForWriting.fileDescriptor)
+        let process = try launch.start()
+        try? pipe.fileHandleForWriting.close()
+        return (process, pipe.fileHandleForReading)
+    }
+
+    private static func soundServer(_ directory: PageDirectory) -> [String] {
+        [
+            "pulseaudio", "-n", "--exit-idle-time=-1", "--daemonize=no", "--use-pid-file=no", "--disable-shm=yes",
+            "--log-level=error",
+            "-L", "module-native-protocol-unix auth-anonymous=1 socket=\(directory.path)/pulse.sock",
+            "-L", "module-null-sink sink_name=page rate=48000 channels=2",
+        ]
+    }
+
+    /// Returns how to start a program: as the right user, ending with this thread, with limits, and with an environment in which
+    /// nothing is the service's.
+    private static func launcher(
+        _ job: PageJob, _ directory: PageDirectory, signal: String, _ command: [String], isBrowser: Bool = false
+    ) -> ProcessLaunch {
+        var drop = ["setpriv", "--pdeathsig", signal]
+        if let account = directory.account, geteuid() == 0 {
+            drop += ["--reuid", "\(account.user)", "--regid", "\(account.group)", "--clear-groups"]
+        }
+        // The limit of memory is inherited from this process, and holds for each one.
+        let limits = "echo 500 >/proc/self/oom_score_adj; ulimit -f \(longestFile); "
+        // Descriptors 3 and 4 are the debugging pipe.
+        let script = isBrowser ? limits + #"exec "$@" 3<&0 4>&1 0</dev/null 1>&2"# : limits + #"exec "$@""#
+        var launch = ProcessLaunch("/bin/sh", ["-c", script, "sh"] + drop + command)
+        launch.environment = [
+            "PATH": PagePrograms.path, "LANG": "C.UTF-8", "HOME": "\(directory.path)/home", "TMPDIR": directory.path,
+            "XDG_RUNTIME_DIR": "\(directory.path)/run", "XAUTHORITY": "\(directory.path)/xauth",
+            "DBUS_SESSION_BUS_ADDRESS": "disabled:", "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
+        ]
+        (launch.output, launch.errors) = (.null, .null)
+        return launch
+    }
+
+    private static func arguments(_ job: PageJob, _ directory: PageDirectory, proxyPort: Int) -> [String] {
+        (job.isUnconfined ? ["--no-sandbox"] : []) + [
+            "--remote-debugging-pipe", "--user-data-dir=\(directory.path)/profile", "--kiosk",
+            "--app=data:text/html,<title>page</title>", "--window-size=\(job.width),\(job.height)",
+            "--window-position=0,0", "--force-device-scale-factor=1", "--disable-gpu", "--hide-scrollbars",
+            "--autoplay-policy=no-user-gesture-required", "--no-first-run", "--no-default-browser-check",
+            "--disable-infobars", "--noerrdialogs", "--deny-permission-prompts", "--disable-notifications",
+            "--hide-crash-restore-bubble", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", "--disable-extensions", "--disable-breakpad", "--disable-crash-reporter",
+            "--disable-dev-shm-usage",
+            "--password-store=basic", "--disable-audio-input", "--disable-background-timer-throttling",
+            "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+            "--disk-cache-size=67108864", "--proxy-server=http://127.0.0.1:\(proxyPort)",
+            "--proxy-bypass-list=<-loopback>", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+        ]
+    }
+
+    // MARK: - Waiting
+
+    /// Reads the number of the display, which is written once it can be used.
+    private static func number(from output: FileHandle, _ directory: PageDirectory) throws -> Int {
+        var bytes: [UInt8] = []
+        while !bytes.contains(10), bytes.count < 16 {
+            var descriptor = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&descriptor, 1, Int32(patience / 1_000_000)) > 0 else { break }
+            var byte: UInt8 = 0
+            guard read(output.fileDescriptor, &byte, 1) == 1 else { break }
+            bytes.append(byte)
+        }
+        guard bytes.last == 10, let number = Int(String(decoding: bytes.dropLast(), as: UTF8.self)) else {
+            throw Failure(description: "the display (Xvfb) does not start")
+        }
+        directory.note(display: number)
+        return number
+    }
+
+    private static func wait(for socket: String, of process: LaunchedProcess) throws {
+        for _ in 0..<(patience / 10_000_000) {
+            if access(socket, F_OK) == 0 { return }
+            guard process.isRunning else { break }
+            usleep(10_000)
+        }
+        throw Failure(description: "the sound server (pulseaudio) does not start")
+    }
+}

@@ -1,0 +1,88 @@
+import EncodedMedia
+import Foundation
+import GStreamerKit
+import MediaFormats
+import WebRTCGateway
+
+/// The pipeline that takes pictures of a display and the sound of a sink, as H.264 and AAC.
+struct PagePipeline: Sendable {
+    /// The elements that it needs, with their Debian packages.
+    static let elements: [(name: String, package: String)] = [
+        ("ximagesrc", "gstreamer1.0-plugins-good"), ("pulsesrc", "gstreamer1.0-pulseaudio"),
+        ("videoconvert", "gstreamer1.0-plugins-base"), ("x264enc", "gstreamer1.0-plugins-ugly"),
+        ("h264parse", "gstreamer1.0-plugins-bad"), ("audioconvert", "gstreamer1.0-plugins-base"),
+        ("audioresample", "gstreamer1.0-plugins-base"), ("audiorate", "gstreamer1.0-plugins-base"),
+        ("avenc_aac", "gstreamer1.0-libav"), ("appsink", "gstreamer1.0-plugins-base"),
+    ]
+
+    /// Bits per pixel, and the range of the bit rate in kbit/s. The encoder's fastest preset needs half as much again as others.
+    private static let bitsPerPixel = 0.15
+    private static let bitRates = 800.0...12_000.0
+    private static let audioBitRate = 128_000
+    /// Longest time in s between two keyframes.
+    private static let keyframeInterval = 2
+
+    private static let pictures = "pictures"
+    private static let sound = "sound"
+
+    let pipeline: Pipeline
+    private let pictureSink: Element
+    /// Added to times of the pipeline: that of its start, since the first one of the process.
+    let origin: MediaTime
+
+    /// - Parameters:
+    ///   - display: Number of the display.
+    ///   - pulse: Path of the sound server's socket.
+    ///   - onFrame: Called on threads of the pipeline; must return soon.
+    /// Blocks while plug-ins are loaded.
+    init(
+        width: Int, height: Int, frameRate: Int, display: Int, pulse: String, origin: MediaTime,
+        onFrame: @escaping @Sendable (PublishedStream.Frame) -> Void
+    ) throws(GStreamerError) {
+        self.origin = origin
+        let text = Self.description(
+            width: width, height: height, frameRate: frameRate, display: display, pulse: pulse)
+        pipeline = try Pipeline(text, name: "page")
+        pictureSink = try pipeline.appSink(Self.pictures) { sample in
+            if let frame = Self.frame(sample, .video, origin) { onFrame(frame) }
+        }
+        try pipeline.appSink(Self.sound) { sample in
+            if let frame = Self.frame(sample, .audio, origin) { onFrame(frame) }
+        }
+    }
+
+    func requestKeyframe() { pictureSink.requestKeyframe(from: "sink") }
+
+    /// - Parameter pulse: A path without spaces.
+    static func description(width: Int, height: Int, frameRate: Int, display: Int, pulse: String) -> String {
+        let bits = Double(width * height * frameRate) * bitsPerPixel / 1000
+        let bitRate = Int(min(max(bits, bitRates.lowerBound), bitRates.upperBound))
+        // Damage reports would cost more than copying every picture.
+        return """
+            ximagesrc display-name=:\(display) startx=0 starty=0 endx=\(width - 1) endy=\(height - 1) use-damage=false \
+            show-pointer=false ! video/x-raw,framerate=\(frameRate)/1 ! videoconvert \
+            ! video/x-raw,format=I420,colorimetry=bt709 ! queue max-size-buffers=3 max-size-bytes=0 max-size-time=0 \
+            ! x264enc tune=zerolatency speed-preset=ultrafast bitrate=\(bitRate) \
+            key-int-max=\(frameRate * keyframeInterval) bframes=0 \
+            ! h264parse ! video/x-h264,stream-format=avc,alignment=au \
+            ! appsink name=\(pictures) sync=false async=false max-buffers=64
+            pulsesrc server=unix:\(pulse) device=page.monitor client-name=page provide-clock=false slave-method=skew \
+            buffer-time=60000 latency-time=10000 ! audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=2 \
+            ! audiorate skip-to-first=true ! queue ! avenc_aac bitrate=\(audioBitRate) \
+            ! audio/mpeg,mpegversion=4,stream-format=raw ! appsink name=\(sound) sync=false async=false max-buffers=64
+            """
+    }
+
+    private static func frame(
+        _ sample: borrowing Sample, _ track: Track, _ origin: MediaTime
+    ) -> PublishedStream.Frame? {
+        guard let time = sample.runningTime else { return nil }
+        let payload = sample.bytes
+        guard !payload.isEmpty else { return nil }
+        let decoding = track == .video ? sample.decodingRunningTime : nil
+        return PublishedStream.Frame(
+            track: track, pts: origin + MediaTime(nanoseconds: time),
+            dts: decoding.map { origin + MediaTime(nanoseconds: $0) }, isIDR: track == .video && !sample.isDelta,
+            payload: payload, configuration: sample.codecData)
+    }
+}

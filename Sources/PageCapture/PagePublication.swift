@@ -1,0 +1,246 @@
+import EncodedMedia
+import Foundation
+import GStreamerKit
+import Logging
+import MediaFormats
+import MixModel
+import RTMP
+import TextFormats
+import WebRTCGateway
+
+/// Performs what a `PageMachine` decides: owns the proxy, the browser with what it needs, the capture and the way to the ingest.
+///
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
+final class PagePublication: @unchecked Sendable {
+    private static let interval: Int64 = 50_000_000
+    /// Time between two reports, by which the service knows that the worker does not hang.
+    private static let reportInterval: Int64 = 2_000_000_000
+
+    private let loop = SocketLoop.shared
+    private let thread = LastingThread(name: "page")
+    private let logger: Logger
+    private let report: (PageReport) -> Void
+    private let onEnd: () -> Void
+
+    private var machine = PageMachine()
+    private var stream = PublishedStream()
+    private var uplink: StreamUplink?
+    private var directory: PageDirectory?
+    private var proxy: FilteringProxy?
+    private var stage: PageStage?
+    private var isShown = false
+    private var wantsKeyframe = false
+    /// Start and end of stages, one after another.
+    private var work: Task<Void, Never>?
+    private let ticker = LoopDeadline()
+    /// Time of the first start.
+    private var begin: Int64?
+    private var reportAt: Int64 = 0
+
+    /// - Parameters:
+    ///   - report: Sends a report to the service, if one is connected.
+    ///   - onEnd: Called when nothing is left to do but `close()`.
+    init(logger: Logger, report: @escaping (PageReport) -> Void, onEnd: @escaping () -> Void) {
+        self.logger = logger
+        self.report = report
+        self.onEnd = onEnd
+        ticker.begin { [weak self] in self?.tick() }
+    }
+
+    var hasPage: Bool { machine.hasPage }
+    var state: PageState { machine.state }
+
+    func publish(_ job: PageJob) {
+        guard !machine.hasPage else { return perform(machine.publish(job, now: MonotonicClock.now())) }
+        do throws(RTMPError) {
+            uplink = StreamUplink(try RTMPAddress(job.target)) { [weak self] event in self?.take(event) }
+        } catch {
+            report(.refused(reason: "The stream has no valid target: \(error)"))
+            return onEnd()
+        }
+        perform(machine.publish(job, now: MonotonicClock.now()))
+        ticker.set(MonotonicClock.now() + Self.interval)
+    }
+
+    func end(_ reason: String) { perform(machine.end(reason)) }
+
+    /// Unpublishes the stream and ends everything that was started for it. Call from any thread, once.
+    func close() async {
+        let (uplink, work) = await withCheckedContinuation { continuation in
+            loop.perform { [self] in
+                ticker.end()
+                stop()
+                continuation.resume(returning: (self.uplink, self.work))
+            }
+        }
+        await uplink?.close()
+        await work?.value
+        let (directory, proxy) = await withCheckedContinuation { continuation in
+            loop.perform { [self] in continuation.resume(returning: (self.directory, self.proxy)) }
+        }
+        proxy?.stop()
+        try? await thread.run { directory?.remove() }
+    }
+
+    // MARK: - Actions
+
+    private func perform(_ actions: [PageMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .start(let job): start(job)
+            case .stop: stop()
+            case .navigate(let address): stage?.browser.navigate(to: address)
+            case .evaluate(let expression): stage?.browser.evaluate(expression)
+            case .probe: stage?.browser.probe()
+            case .crash: stage?.browser.crash()
+            case .show: show()
+            case .hide: hide()
+            case .report(let report):
+                switch report {
+                case .ended(let reason): logger.notice("the page has ended: \(reason)")
+                case .state(let state) where state.step == .failing: logger.warning("\(state.reason ?? "")")
+                default: break
+                }
+                self.report(report)
+            case .dial: uplink?.dial()
+            case .finish: onEnd()
+            }
+        }
+    }
+
+    private func show() {
+        isShown = true
+        wantsKeyframe = true
+        stage?.pipeline.requestKeyframe()
+        if uplink?.isOpen ?? false { uplink?.send(stream.open()) }
+    }
+
+    private func hide() {
+        isShown = false
+        stream.close()
+    }
+
+    private func start(_ job: PageJob) {
+        let before = work
+        let begin = begin ?? MonotonicClock.now()
+        self.begin = begin
+        work = Task { [weak self] in
+            await before?.value
+            await self?.makeStage(job, begin)
+        }
+    }
+
+    private func stop() {
+        let before = work
+        work = Task { [weak self] in
+            await before?.value
+            await self?.endStage()
+        }
+    }
+
+    private func makeStage(_ job: PageJob, _ begin: Int64) async {
+        do {
+            let (directory, proxy) = try await surroundings(job)
+            let stage = try await PageStage.start(job, in: directory, proxyPort: proxy.port, begin: begin, on: thread) {
+                [weak self, loop] event in
+                loop.run { [weak self] in self?.take(event) }
+            }
+            loop.perform { [self] in
+                self.stage = stage
+                stage.begin()
+            }
+        } catch {
+            let words = "\(error)"
+            loop.perform { [self] in perform(machine.broke(words, now: MonotonicClock.now())) }
+        }
+    }
+
+    /// Makes what all starts share.
+    private func surroundings(_ job: PageJob) async throws -> (PageDirectory, FilteringProxy) {
+        let known = await withCheckedContinuation { continuation in
+            loop.perform { [self] in continuation.resume(returning: (directory, proxy)) }
+        }
+        if let directory = known.0, let proxy = known.1 { return (directory, proxy) }
+        let logger = logger
+        let made = try await thread.run {
+            let directory = try PageDirectory(user: job.user)
+            // Before any other thread of this process has to do with the display.
+            setenv("XAUTHORITY", "\(directory.path)/xauth", 1)
+            let proxy = try FilteringProxy(ProxyRules(reach: job.reach)) { place in
+                logger.warning(
+                    "a request of the page to \(place) is refused: it is in a local network and not in sources.allow")
+            }
+            return (directory, proxy)
+        }
+        loop.perform { [self] in (directory, proxy) = made }
+        return made
+    }
+
+    private func endStage() async {
+        let stage = await withCheckedContinuation { continuation in
+            loop.perform { [self] in
+                defer { self.stage = nil }
+                self.stage?.close()
+                continuation.resume(returning: self.stage)
+            }
+        }
+        await stage?.end(on: thread)
+    }
+
+    // MARK: - What happens
+
+    private func take(_ event: PageStage.Event) {
+        let now = MonotonicClock.now()
+        switch event {
+        case .frame(let frame): take(frame)
+        case .failed(let reason): perform(machine.broke(reason, now: now))
+        case .browser(let event):
+            switch event {
+            case .ready: perform(machine.started(now: now))
+            case .loaded: perform(machine.loaded(now: now))
+            case .loadFailed(let reason): perform(machine.loadFailed(reason, now: now))
+            case .painted: perform(machine.painted(now: now))
+            case .networkIsIdle: perform(machine.networkIsIdle(now: now))
+            case .wrote(let text): perform(machine.wrote(text, now: now))
+            case .expressionIs(let isTrue): perform(machine.expressionIs(true: isTrue, now: now))
+            case .answered: machine.answered()
+            case .crashed: perform(machine.crashed(now: now))
+            case .ended(let reason): perform(machine.broke(reason, now: now))
+            }
+        }
+    }
+
+    private func take(_ frame: PublishedStream.Frame) {
+        guard isShown, !machine.isOver else { return }
+        if frame.track == .video, frame.isIDR { wantsKeyframe = false }
+        uplink?.send(stream.take(frame))
+    }
+
+    private func take(_ event: StreamUplink.Event) {
+        switch event {
+        case .began:
+            machine.uplinkBegan()
+            guard isShown else { return }
+            uplink?.send(stream.open())
+            if stream.needsKeyframe { stage?.pipeline.requestKeyframe() }
+        case .keyframeWanted: stage?.pipeline.requestKeyframe()
+        case .ended(let fault):
+            stream.close()
+            if isShown { logger.warning("the ingest does not take the stream: \(fault.words)") }
+            perform(machine.uplinkEnded(fault, now: MonotonicClock.now()))
+        }
+    }
+
+    private func tick() {
+        guard !machine.isOver else { return }
+        let now = MonotonicClock.now()
+        ticker.set(now + Self.interval)
+        if let failure = stage?.pipeline.pipeline.firstError {
+            perform(machine.broke("the capture has failed: \(failure.message)", now: now))
+        }
+        perform(machine.tick(now: now))
+        guard now >= reportAt, machine.hasPage, !machine.isOver else { return }
+        reportAt = now + Self.reportInterval
+        report(.state(machine.state))
+    }
+}

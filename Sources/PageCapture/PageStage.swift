@@ -1,0 +1,81 @@
+import EncodedMedia
+import Foundation
+import GStreamerKit
+import MixModel
+import Synchronization
+import WebRTCGateway
+
+/// One start of everything that shows and takes a page: its processes, the browser's debugging pipe, and the capture.
+///
+/// `@unchecked Sendable`: does not change.
+final class PageStage: @unchecked Sendable {
+    enum Event: Sendable {
+        case frame(PublishedStream.Frame)
+        case browser(Browser.Event)
+        case failed(String)
+    }
+
+    let browser: Browser
+    let pipeline: PagePipeline
+    private let host: PageHost
+    /// Whether the stage is being ended, so that the end of its processes is no news.
+    private let isClosed = Atomic<Bool>(false)
+
+    private init(browser: Browser, pipeline: PagePipeline, host: PageHost) {
+        self.browser = browser
+        self.pipeline = pipeline
+        self.host = host
+    }
+
+    /// Starts processes and capture.
+    ///
+    /// - Parameters:
+    ///   - begin: Time of the first start, from which times of frames count.
+    ///   - thread: A lasting thread.
+    ///   - onEvent: Called on any thread; events of the browser on the loop.
+    static func start(
+        _ job: PageJob, in directory: PageDirectory, proxyPort: Int, begin: Int64, on thread: LastingThread,
+        onEvent: @escaping @Sendable (Event) -> Void
+    ) async throws -> PageStage {
+        let host = try await thread.run { try PageHost(job, in: directory, proxyPort: proxyPort) }
+        do {
+            let pipeline = try await thread.run {
+                try PagePipeline(
+                    width: job.width, height: job.height, frameRate: job.frameRate, display: host.display,
+                    pulse: host.pulse, origin: MediaTime(nanoseconds: MonotonicClock.now() - begin)
+                ) { onEvent(.frame($0)) }
+            }
+            let browser = Browser(to: host.toBrowser, hearsConsole: job.ready == .console) { onEvent(.browser($0)) }
+            let stage = PageStage(browser: browser, pipeline: pipeline, host: host)
+            do {
+                try await pipeline.pipeline.play()
+            } catch {
+                await pipeline.pipeline.tearDown()
+                throw error
+            }
+            host.onExit { reason in
+                if !stage.isClosed.load(ordering: .relaxed) { onEvent(.failed(reason)) }
+            }
+            return stage
+        } catch {
+            try? await thread.run { host.end() }
+            throw error
+        }
+    }
+
+    /// Begins to rule the browser. Call on the loop.
+    func begin() { browser.begin(reading: host.fromBrowser) }
+
+    /// No event of the browser comes afterwards. Call on the loop.
+    func close() {
+        isClosed.store(true, ordering: .relaxed)
+        browser.close()
+    }
+
+    /// Ends capture and processes.
+    func end(on thread: LastingThread) async {
+        // Before the display: its end would be the end of this process, which is how Xlib has it.
+        await pipeline.pipeline.tearDown()
+        try? await thread.run { [host] in host.end() }
+    }
+}

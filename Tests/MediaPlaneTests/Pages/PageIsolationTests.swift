@@ -1,0 +1,152 @@
+import ChildProcesses
+import Foundation
+import MixModel
+import TestSupport
+import Testing
+import TextFormats
+
+/// What a page cannot reach, and what it leaves.
+@Suite(.serialized, .timeLimit(.minutes(4)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageIsolationTests {
+    /// A page that tries every way to a port of this machine.
+    private static func prober(_ port: Int) -> String {
+        """
+        <!doctype html><title>prober</title><body>probing<script>
+        const hosts = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "127.1", "2130706433", "[::ffff:127.0.0.1]"];
+        for (const host of hosts) {
+          const url = "http://" + host + ":\(port)/";
+          fetch(url + "fetch", { mode: "no-cors" }).catch(() => {});
+          new Image().src = url + "image";
+          const frame = document.createElement("iframe");
+          frame.src = url + "frame";
+          document.body.append(frame);
+          try { new WebSocket("ws://" + host + ":\(port)/socket"); } catch (error) { }
+          try { navigator.sendBeacon(url + "beacon", "x"); } catch (error) { }
+          for (const relation of ["preconnect", "dns-prefetch", "prefetch", "stylesheet"]) {
+            const link = document.createElement("link");
+            link.rel = relation;
+            link.href = url + relation;
+            document.head.append(link);
+          }
+          try {
+            const peer = new RTCPeerConnection({ iceServers: [
+              { urls: "stun:" + host + ":\(port)" },
+              { urls: "turn:" + host + ":\(port)?transport=tcp", username: "x", credential: "y" },
+              { urls: "turns:" + host + ":\(port)?transport=tcp", username: "x", credential: "y" } ] });
+            peer.createDataChannel("x");
+            peer.createOffer().then((offer) => peer.setLocalDescription(offer));
+          } catch (error) { }
+        }
+        const worker = new Worker(URL.createObjectURL(new Blob([
+          "fetch('http://127.0.0.1:\(port)/worker', { mode: 'no-cors' }).catch(() => {})"])));
+        fetch("/redirect").catch(() => {});
+        </script></body>
+        """
+    }
+
+    @Test func nothingOnThisMachineIsReached() async throws {
+        let trap = try PageServer()
+        let datagrams = try DatagramTrap(port: trap.port)
+        defer {
+            trap.stop()
+            datagrams.stop()
+        }
+        let scene = try await PageScene.start(page: Self.prober(trap.port))
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        try await Task.sleep(for: .seconds(4))
+        #expect(trap.requests.isEmpty, "\(trap.requests)")
+        #expect(datagrams.count == 0)
+        #expect(scene.server.requests.contains("/redirect"), "its own server is reached")
+        #expect(scene.worker.log.contains("is refused: it is in a local network"))
+        // One that is allowed: the trap works.
+        let open = try await PageScene.start(
+            allowed: [Reach.Place(scheme: "http", address: "127.0.0.1", port: trap.port)], page: Self.prober(trap.port))
+        defer { open.stop() }
+        #expect(try await outputEventually(within: .seconds(30)) { !trap.requests.isEmpty })
+    }
+
+    @Test func nothingIsLeftAfterTheEnd() async throws {
+        let scene = try await PageScene.start()
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        let processes = scene.processes
+        let directory = try #require(scene.directory)
+        let displays = scene.displays
+        #expect(processes.count > 4 && displays.count == 1, "\(processes) \(displays)")
+        scene.worker.send(.terminate)
+        #expect(scene.worker.process.waitForExit() == .status(0))
+        try await Self.expectNothing(processes, directory, displays, within: .seconds(3))
+    }
+
+    @Test func nothingIsLeftOfAKilledWorker() async throws {
+        let scene = try await PageScene.start()
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        let processes = scene.processes
+        let directory = try #require(scene.directory)
+        let displays = scene.displays
+        scene.worker.process.signal(SIGKILL)
+        scene.worker.process.waitForExit()
+        try await Self.expectNothing(processes, directory, displays, within: .seconds(8))
+    }
+
+    /// The browser is started again; a display that is killed ends the worker, which the service starts again.
+    @Test func aBrowserThatIsKilledIsStartedAgain() async throws {
+        let scene = try await PageScene.start()
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        let before = scene.processes
+        let browser = try #require(scene.browsers(nil).first)
+        kill(browser, SIGKILL)
+        #expect(try await outputEventually { scene.worker.states.contains(.failing) }, "\(scene.worker.log)")
+        #expect(try await outputEventually(within: .seconds(30)) { scene.worker.isOnAir }, "\(scene.worker.log)")
+        let now = scene.processes
+        #expect(Set(before).intersection(now).count <= 1, "only what keeps the directory")
+        let display = try #require(now.first { PageScene.command(of: $0).first?.hasSuffix("Xvfb") ?? false })
+        let (directory, displays) = (try #require(scene.directory), scene.displays)
+        kill(display, SIGKILL)
+        scene.worker.process.waitForExit()
+        try await Self.expectNothing(now, directory, displays, within: .seconds(8))
+    }
+
+    private static func expectNothing(
+        _ processes: [Int32], _ directory: String, _ displays: Set<String>, within limit: Duration
+    ) async throws {
+        let isGone = try await outputEventually(within: limit) {
+            processes.allSatisfy { PageScene.command(of: $0).isEmpty }
+                && !PageScene.directories.contains(directory)
+                && displays.allSatisfy { !FileManager.default.fileExists(atPath: "/tmp/.X11-unix/\($0)") }
+        }
+        #expect(
+            isGone,
+            "\(processes.map { PageScene.command(of: $0) }.filter { !$0.isEmpty }) \(directory) \(displays)")
+    }
+}
+
+/// A socket that counts datagrams.
+private final class DatagramTrap: Sendable {
+    private let descriptor: Int32
+
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = UInt16(port).bigEndian
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { [descriptor] in
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        try #require(isBound)
+    }
+
+    var count: Int {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        var count = 0
+        while recv(descriptor, &buffer, buffer.count, 0) >= 0 { count += 1 }
+        return count
+    }
+
+    func stop() { close(descriptor) }
+}

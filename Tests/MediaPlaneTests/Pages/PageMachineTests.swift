@@ -1,0 +1,188 @@
+import MixModel
+import RTMP
+import Testing
+import TextFormats
+
+@testable import PageCapture
+
+/// What becomes of a page, without a browser.
+struct PageMachineTests {
+    private static let second: Int64 = 1_000_000_000
+    private static let job = PageJob(
+        address: "https://a.example/", firstAddress: "https://a.example/?token=t", target: "rtmp://127.0.0.1/publish/k",
+        width: 1280, height: 720, frameRate: 30, readyLimit: 30)
+
+    private static func job(_ ready: PageReadiness) -> PageJob {
+        var job = job
+        job.ready = ready
+        return job
+    }
+
+    /// A page that is being loaded since 0.
+    private static func loading(_ ready: PageReadiness = .painted) -> PageMachine {
+        var machine = PageMachine()
+        let job = job(ready)
+        #expect(machine.publish(job, now: 0) == [.start(job), .report(.state(PageState(.starting)))])
+        #expect(
+            machine.started(now: 0) == [.report(.state(PageState(.loading))), .navigate("https://a.example/?token=t")])
+        return machine
+    }
+
+    /// A page that is on air since 0, whose stream is taken.
+    private static func onAir() -> PageMachine {
+        var machine = loading()
+        #expect(machine.loaded(now: 0) == [] && machine.painted(now: 0) == [] && !machine.isOnAir)
+        #expect(machine.networkIsIdle(now: 0) == [.show, .report(.state(PageState(.onAir))), .dial])
+        machine.uplinkBegan()
+        return machine
+    }
+
+    @Test func aPageIsShownOnceItIsPaintedAndItsNetworkIsIdle() {
+        var machine = Self.loading()
+        #expect(machine.painted(now: 0) + machine.networkIsIdle(now: 0) == [], "those of the page before it")
+        #expect(machine.loaded(now: 1) + machine.networkIsIdle(now: 1) == [])
+        #expect(machine.painted(now: 2).first == .show)
+    }
+
+    @Test func aPageWhoseNetworkIsNeverIdleIsShownAfterTheLimit() {
+        var machine = Self.loading()
+        _ = machine.loaded(now: 0)
+        _ = machine.painted(now: 0)
+        #expect(machine.tick(now: 30 * Self.second - 1) == [])
+        #expect(machine.tick(now: 30 * Self.second).first == .show)
+    }
+
+    @Test func aPageThatPaintsNothingIsOpenedAgain() {
+        var machine = Self.loading()
+        _ = machine.loaded(now: 0)
+        let actions = machine.tick(now: 30 * Self.second)
+        #expect(actions.first == .hide && actions.last == .navigate("https://a.example/"), "without the token")
+    }
+
+    @Test func theConsoleBeginsAndEnds() {
+        var machine = Self.loading(.console)
+        _ = machine.loaded(now: 0)
+        _ = machine.painted(now: 0)
+        #expect(machine.networkIsIdle(now: 0) == [] && machine.wrote("START please", now: 0) == [])
+        #expect(machine.wrote("START", now: 0).first == .show)
+        #expect(machine.wrote("START", now: 0) == [])
+        #expect(
+            machine.wrote("END", now: 1) == [.hide, .report(.ended(reason: "the page has ended it")), .finish])
+        var other = Self.onAir()
+        #expect(other.wrote("END", now: 1) == [], "it was not asked for")
+    }
+
+    @Test func aPageThatGivesNoSignalEnds() {
+        for ready in [PageReadiness.console, .expression("window.ready")] {
+            var machine = Self.loading(ready)
+            _ = machine.loaded(now: 0)
+            #expect(machine.tick(now: 30 * Self.second).last == .finish)
+        }
+    }
+
+    @Test func anExpressionIsEvaluatedUntilItIsTrue() {
+        var machine = Self.loading(.expression("window.ready"))
+        #expect(machine.tick(now: 0) == [], "there is no page yet")
+        _ = machine.loaded(now: 0)
+        #expect(machine.tick(now: 1) == [.evaluate("window.ready")])
+        #expect(machine.tick(now: Self.second / 10) == [])
+        #expect(machine.expressionIs(true: false, now: 2) == [])
+        #expect(machine.tick(now: Self.second / 2) == [.evaluate("window.ready")])
+        #expect(machine.expressionIs(true: true, now: 3).first == .show)
+    }
+
+    @Test func aCrashHidesThePageAndOpensItAgain() {
+        var machine = Self.onAir()
+        #expect(
+            machine.crashed(now: 5) == [
+                .hide, .report(.state(PageState(.failing, reason: "the page has crashed"))),
+                .report(.state(PageState(.loading, reason: "the page has crashed"))), .navigate("https://a.example/"),
+            ])
+        #expect(machine.crashed(now: 6).contains(.hide) && machine.tick(now: 6) == [], "the next time after a pause")
+        #expect(machine.tick(now: 6 + Self.second).contains(.navigate("https://a.example/")))
+        _ = machine.loaded(now: 7)
+        _ = machine.painted(now: 7)
+        #expect(machine.networkIsIdle(now: 7) == [.show, .report(.state(PageState(.onAir)))], "its stream goes on")
+    }
+
+    @Test func aPageThatHangsIsEndedAndOpenedAgain() {
+        var machine = Self.onAir()
+        #expect(machine.tick(now: Self.second - 1) == [])
+        #expect(machine.tick(now: Self.second) == [.probe])
+        machine.answered()
+        #expect(machine.tick(now: 2 * Self.second) == [.probe])
+        #expect(machine.tick(now: 4 * Self.second - 1) == [])
+        #expect(machine.tick(now: 4 * Self.second) == [.hide, .crash])
+        var deaf = machine
+        #expect(machine.crashed(now: 4 * Self.second).last == .navigate("https://a.example/"))
+        #expect(deaf.tick(now: 5 * Self.second).contains(.stop), "one that cannot be ended")
+    }
+
+    @Test func whatCannotBeLoadedIsTriedMoreAndMoreSeldom() {
+        var machine = Self.loading()
+        var now: Int64 = 0
+        var pauses: [Int64] = []
+        for _ in 0..<8 {
+            let actions = machine.loadFailed("net::ERR_CONNECTION_REFUSED", now: now)
+            #expect(actions.first == .hide)
+            let failedAt = now
+            if !actions.contains(where: { if case .navigate = $0 { true } else { false } }) {
+                while machine.tick(now: now).isEmpty { now += Self.second / 2 }
+            }
+            pauses.append((now - failedAt) / Self.second)
+        }
+        #expect(pauses == [0, 1, 2, 5, 10, 30, 30, 30])
+        #expect(machine.state.reason == "the page cannot be loaded: net::ERR_CONNECTION_REFUSED")
+    }
+
+    @Test func aBrowserThatEndsIsStartedAgainAndNotForEver() {
+        var machine = Self.onAir()
+        var now: Int64 = 0
+        var starts = 0
+        while !machine.isOver {
+            let actions = machine.broke("the browser ended", now: now)
+            #expect(actions.first == .hide)
+            guard !machine.isOver else { break }
+            #expect(actions.contains(.stop) && machine.broke("the display ended", now: now) == [], "once")
+            while machine.tick(now: now).isEmpty { now += Self.second / 4 }
+            starts += 1
+        }
+        #expect(starts == 5)
+    }
+
+    @Test func failuresAreForgottenAfterSomeTimeOnAir() {
+        var machine = Self.onAir()
+        for round in 1...20 {
+            let now = Int64(round) * 40 * Self.second
+            #expect(machine.crashed(now: now).last == .navigate("https://a.example/"), "at once, in round \(round)")
+            _ = machine.loaded(now: now)
+            _ = machine.painted(now: now)
+            _ = machine.networkIsIdle(now: now)
+        }
+    }
+
+    @Test func aServerThatEndsASilentPublisherIsConnectedToOnAir() {
+        var machine = Self.onAir()
+        _ = machine.crashed(now: 0)
+        #expect(machine.uplinkEnded(ConnectionFault(.lost, "x"), now: 1) == [] && machine.tick(now: Self.second) == [])
+        _ = machine.loaded(now: 2)
+        _ = machine.painted(now: 2)
+        #expect(machine.networkIsIdle(now: 2).last == .dial)
+    }
+
+    @Test func aServerThatIsAwayIsWaitedFor() {
+        var machine = Self.onAir()
+        #expect(machine.uplinkEnded(ConnectionFault(.lost, "x"), now: 0) == [])
+        #expect(machine.tick(now: Self.second / 10).contains(.dial))
+        #expect(machine.uplinkEnded(ConnectionFault(.unreachable, "x"), now: 31 * Self.second).last == .finish)
+    }
+
+    @Test func anEndIsAnEnd() {
+        var machine = Self.onAir()
+        #expect(machine.end("told to").last == .finish && machine.isOver)
+        #expect(machine.end("again") == [] && machine.crashed(now: 0) == [] && machine.tick(now: .max) == [])
+        #expect(machine.broke("x", now: 0) == [] && machine.started(now: 0) == [])
+        var idle = PageMachine()
+        #expect(idle.end("nobody came") == [.finish])
+    }
+}

@@ -1,0 +1,152 @@
+import ChildProcesses
+import Foundation
+import MixModel
+import TestSupport
+import Testing
+import TextFormats
+
+@testable import ViewerProbe
+
+/// A real `mixworker page`, and the service that rules it.
+typealias PageRig = WorkerRig<PageCommand, PageReport>
+
+extension WorkerRig where Command == PageCommand, Report == PageReport {
+    static func start() async throws -> PageRig {
+        let rig = try await PageRig(.page)
+        rig.send(.hello(version: PageCommand.version))
+        #expect(
+            try await outputEventually { rig.reports.contains { if case .hello = $0 { true } else { false } } },
+            "\(rig.log)")
+        return rig
+    }
+
+    var states: [PageState.Step] {
+        reports.compactMap { if case .state(let state) = $0 { state.step } else { nil } }
+    }
+    var isOnAir: Bool { states.last == .onAir }
+    var end: String? { first { if case .ended(let reason) = $0 { reason } else { nil } } }
+}
+
+/// A page on loopback, the worker that shows it, and the ingest that gets its stream.
+final class PageScene: Sendable {
+    static let size = (width: 640, height: 360)
+    static let publisher = SyntheticPublisher(id: 3, width: 640, height: 360, fps: TestPage.rate)
+
+    let ingest: IngestRig
+    let worker: PageRig
+    let server: PageServer
+
+    /// - Parameter query: Of the page's URL, with `?`.
+    static func start(
+        _ query: String = "", ready: PageReadiness = .painted, allowed: [Reach.Place] = [],
+        page: String = TestPage.html(source: 3)
+    ) async throws -> PageScene {
+        let scene = try await PageScene(page)
+        scene.publish(query, ready, allowed)
+        return scene
+    }
+
+    private init(_ page: String) async throws {
+        server = try PageServer(["/": page])
+        ingest = try await IngestRig.start()
+        worker = try await PageRig.start()
+    }
+
+    private func publish(_ query: String, _ ready: PageReadiness, _ allowed: [Reach.Place]) {
+        let own = Reach.Place(scheme: "http", address: "127.0.0.1", port: server.port)
+        worker.send(
+            .publish(
+                PageJob(
+                    address: "http://127.0.0.1:\(server.port)/\(query)", target: ingest.publishURL("alice"),
+                    width: Self.size.width, height: Self.size.height, frameRate: TestPage.rate, ready: ready,
+                    readyLimit: 20, reach: Reach(places: allowed + [own]), user: geteuid() == 0 ? "nobody" : nil)))
+    }
+
+    /// Suspends until the page is on air, and its stream has come to the ingest.
+    func waitForAir() async throws {
+        let isThere = try await outputEventually(within: .seconds(40)) { self.worker.isOnAir || self.worker.end != nil }
+        try #require(isThere && worker.end == nil, "\(worker.reports)\n\(worker.log)")
+    }
+
+    /// Records what the ingest plays.
+    func record(_ name: String, seconds: Double) async throws -> FLVRecording {
+        let recorder = ProbeRecorder(
+            url: ingest.pullURL("alice"), path: worker.directory.appending(path: "\(name).flv").path)
+        try recorder.start()
+        try await Task.sleep(for: .seconds(seconds))
+        recorder.stop()
+        return await recorder.recording()
+    }
+
+    /// What the worker has started, by the worker's process.
+    var processes: [Int32] { Self.descendants(of: worker.process.processID) }
+
+    static func descendants(of parent: Int32) -> [Int32] {
+        var children: [Int32: [Int32]] = [:]
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let id = Int32(name), let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
+                let close = text.lastIndex(of: ")")
+            else { continue }
+            let fields = text[close...].split(separator: " ")
+            // Zombies are gone.
+            if fields.count > 2, fields[1] != "Z", let parent = Int32(fields[2]) {
+                children[parent, default: []].append(id)
+            }
+        }
+        var found: [Int32] = []
+        var open = [parent]
+        while let next = open.popLast() {
+            let below = children[next] ?? []
+            found += below
+            open += below
+        }
+        return found
+    }
+
+    static func command(of process: Int32) -> [String] {
+        let bytes = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+        return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The processes of one kind: `renderer`, or the browser itself for `nil`.
+    func browsers(_ type: String?) -> [Int32] {
+        processes.filter { process in
+            let words = Self.command(of: process).joined(separator: " ")
+            guard words.contains("chrom"), words.contains("--user-data-dir") || type != nil else { return false }
+            return type.map { words.contains("--type=\($0)") } ?? !words.contains("--type=")
+        }
+    }
+
+    /// The directories of pages on this machine.
+    static var directories: Set<String> {
+        Set(((try? FileManager.default.contentsOfDirectory(atPath: "/tmp")) ?? []).filter { $0.hasPrefix("mixpage-") })
+    }
+
+    /// The directory of the worker's page.
+    var directory: String? {
+        for process in processes {
+            for word in Self.command(of: process) {
+                if let range = word.range(of: "mixpage-") {
+                    return String(word[range.lowerBound...].prefix { $0 != "/" })
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Names of the sockets of the worker's displays.
+    var displays: Set<String> {
+        Set(
+            processes.compactMap { process in
+                let bytes = FileManager.default.contents(atPath: "/proc/\(process)/environ") ?? Data()
+                let variables = bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+                return variables.first { $0.hasPrefix("DISPLAY=:") }.map { "X" + $0.dropFirst(9) }
+            })
+    }
+
+    func stop() {
+        worker.stop()
+        ingest.stop()
+        server.stop()
+    }
+}

@@ -1,0 +1,144 @@
+import ChildProcesses
+import EncodedMedia
+import Foundation
+import MediaFormats
+import MixModel
+import TestSupport
+import Testing
+import TextFormats
+
+@testable import ViewerProbe
+
+/// Pages in a real Chromium, with a real worker and a real ingest.
+@Suite(.serialized, .timeLimit(.minutes(4)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageTests {
+    @Test func aPageIsAStreamOfItsSize() async throws {
+        let scene = try await PageScene.start()
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        try await Task.sleep(for: .seconds(2))
+        let recording = try await scene.record("page", seconds: 10)
+        let report = try await Probe.judge(recording, ProbeConfiguration(publishers: [PageScene.publisher]))
+        print(report.table)
+        let player = try WholePlayer(scene.ingest.pullURL("alice"))
+        defer { player.stop() }
+        #expect(try await outputEventually { player.tags.contains(where: \.isVideoHeader) })
+        let found = player.tags.first(where: \.isVideoHeader)
+        let header = try #require(found)
+        let size = VideoConfiguration(CodecConfiguration(track: .video, bytes: header.payload))?.sequenceParameters
+        #expect(size?.width == PageScene.size.width && size?.height == PageScene.size.height)
+        let source = try #require(report.sources.first { $0.id == 3 })
+        let rate = Double(report.videoFrames - 1) / report.seconds
+        print("\(rate) pictures/s, \(source.repeated) of \(source.pictures) repeated, \(source.lost) lost")
+        #expect(rate > 28.5, "\(rate)")
+        #expect(report.decodeErrors.isEmpty && report.unreadable * 100 <= report.videoFrames && source.torn == 0)
+        #expect(source.repeated * 100 <= 8 * source.pictures, "\(source.repeated) of \(source.pictures)")
+        #expect(abs(report.audioDeviationMs) <= 1.5, "AAC without gaps")
+        // What the sandbox is for.
+        let renderers = scene.browsers("renderer")
+        #expect(!renderers.isEmpty)
+        for renderer in renderers {
+            let status = (try? String(contentsOfFile: "/proc/\(renderer)/status", encoding: .utf8)) ?? ""
+            #expect(status.contains("Seccomp:\t2"), "\(renderer)")
+        }
+    }
+
+    @Test func aPlayerThatNeedsAKeyframeGetsOne() async throws {
+        let scene = try await PageScene.start()
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        let player = try WholePlayer(scene.ingest.pullURL("alice"))
+        defer { player.stop() }
+        #expect(try await outputEventually { player.pictures.contains(where: \.isIDR) })
+        for _ in 0..<3 {
+            try await Task.sleep(for: .milliseconds(300))
+            let before = player.pictures.count(where: \.isIDR)
+            let asked = MonotonicClock.now()
+            player.requestKeyframe()
+            #expect(try await outputEventually { player.pictures.count(where: \.isIDR) > before })
+            #expect((player.pictures.last(where: \.isIDR)?.arrival ?? .max) - asked < 500_000_000)
+        }
+    }
+
+    /// While a page is not there, no picture of the screen leaves: it would show the browser's own words.
+    @Test func aCrashTakesThePageOffTheAirAndBack() async throws {
+        let scene = try await PageScene.start()
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        let player = try WholePlayer(scene.ingest.pullURL("alice"))
+        defer { player.stop() }
+        #expect(try await outputEventually { player.pictures.count > 60 })
+        let renderer = try #require(scene.browsers("renderer").first)
+        let killed = MonotonicClock.now()
+        kill(renderer, SIGKILL)
+        #expect(try await outputEventually { scene.worker.states.contains(.failing) }, "\(scene.worker.log)")
+        #expect(try await outputEventually(within: .seconds(20)) { scene.worker.isOnAir }, "\(scene.worker.log)")
+        let count = player.pictures.count
+        #expect(try await outputEventually { player.pictures.count > count + 30 })
+        let arrivals = player.pictures.map(\.arrival).filter { $0 >= killed }
+        let gaps = zip(arrivals, arrivals.dropFirst()).map { ($1 - $0) / 1_000_000 }
+        let pause = gaps.max() ?? 0
+        let place = gaps.firstIndex(of: pause) ?? 0
+        print("pictures for \((arrivals[place] - killed) / 1_000_000) ms after the kill, then none for \(pause) ms")
+        #expect(arrivals[place] - killed < 500_000_000)
+        let back = player.pictures.first { $0.arrival == arrivals[place + 1] }
+        #expect(back?.isIDR ?? false && player.end == nil, "on the same connection")
+    }
+
+    @Test func aPageThatHangsIsOpenedAgain() async throws {
+        let scene = try await PageScene.start("?at=4000&run=" + PercentEncoding.encoded("for (;;) {}"))
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        #expect(
+            try await outputEventually(within: .seconds(20)) {
+                scene.worker.reports.contains {
+                    if case .state(let state) = $0 { state.reason?.contains("did not answer") ?? false } else { false }
+                }
+            }, "\(scene.worker.log)")
+        #expect(try await outputEventually(within: .seconds(20)) { scene.worker.isOnAir }, "\(scene.worker.log)")
+        #expect(scene.server.requests.count { $0.hasPrefix("/?") } >= 2)
+    }
+
+    @Test func thePageBeginsAndEndsByItsConsole() async throws {
+        let scene = try await PageScene.start("?console=1&end=5000", ready: .console)
+        defer { scene.stop() }
+        #expect(try await outputEventually(within: .seconds(30)) { scene.worker.isOnAir }, "\(scene.worker.log)")
+        #expect(try await outputEventually(within: .seconds(20)) { scene.worker.end == "the page has ended it" })
+        #expect(scene.worker.process.waitForExit() == .status(0))
+        #expect(try await outputEventually { scene.ingest.ended("alice") == 1 }, "unpublished cleanly")
+    }
+
+    @Test func anExpressionSaysWhenItIsReady() async throws {
+        let scene = try await PageScene.start("?ready=3000", ready: .expression("window.isReady === true"))
+        defer { scene.stop() }
+        let begin = ContinuousClock.now
+        try await scene.waitForAir()
+        #expect(ContinuousClock.now - begin > .seconds(3))
+    }
+
+    @Test func aPageThatIsNotThereIsNotOnAir() async throws {
+        let scene = try await PageScene.start("missing")
+        defer { scene.stop() }
+        #expect(try await outputEventually(within: .seconds(30)) { scene.worker.states.contains(.failing) })
+        scene.server.set("/missing", TestPage.html(source: 3))
+        try await scene.waitForAir()
+    }
+
+    /// What would lie over the page, or leave it, is nothing.
+    @Test func dialogsAndWindowsAreNotInThePicture() async throws {
+        let script = """
+            setInterval(() => { alert("x"); confirm("y"); prompt("z"); window.open("about:blank"); \
+            Notification.requestPermission(); navigator.geolocation.getCurrentPosition(() => {}); \
+            const link = document.createElement("a"); link.href = "data:application/zip,x"; link.download = "x.zip"; \
+            link.target = "_blank"; document.body.append(link); link.click(); }, 300);
+            """
+        let scene = try await PageScene.start("?at=500&run=" + PercentEncoding.encoded(script))
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        try await Task.sleep(for: .seconds(2))
+        let recording = try await scene.record("dialogs", seconds: 4)
+        let report = try await Probe.judge(recording, ProbeConfiguration(publishers: [PageScene.publisher]))
+        print(report.table)
+        #expect(report.unreadable == 0 && report.decodeErrors.isEmpty && report.frozenMs < 500)
+        #expect(report.sources.first { $0.id == 3 }?.pictures ?? 0 > 90)
+    }
+}

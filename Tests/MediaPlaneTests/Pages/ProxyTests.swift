@@ -1,0 +1,99 @@
+import Testing
+import TextFormats
+
+@testable import PageCapture
+
+/// Requests of pages that come to the proxy, without a network.
+struct ProxyTests {
+    private static func read(_ text: String) -> ProxyRequest.Reading { ProxyRequest.read(Array(text.utf8)) }
+
+    private static func request(_ text: String) -> ProxyRequest? {
+        if case .request(let request) = read(text) { request } else { nil }
+    }
+
+    @Test func tunnelsAreRead() throws {
+        let request = try #require(Self.request("CONNECT A.example:443 HTTP/1.1\r\nHost: x\r\n\r\nrest"))
+        #expect(request.isTunnel && request.host == "a.example" && request.port == 443)
+        #expect(request.length == "CONNECT A.example:443 HTTP/1.1\r\nHost: x\r\n\r\n".utf8.count)
+        #expect(Self.request("CONNECT [::1]:8443 HTTP/1.1\r\n\r\n")?.host == "::1")
+    }
+
+    @Test func plainRequestsBecomeThoseOfAServer() throws {
+        let request = try #require(
+            Self.request(
+                "GET http://a.example/b?c=1 HTTP/1.1\r\nHost: a.example\r\nProxy-Connection: keep-alive\r\nX: y\r\n\r\n"
+            ))
+        #expect(request.host == "a.example" && request.port == 80 && !request.isTunnel)
+        #expect(
+            String(decoding: request.head, as: UTF8.self)
+                == "GET /b?c=1 HTTP/1.1\r\nHost: a.example\r\nX: y\r\nConnection: close\r\n\r\n")
+        #expect(Self.request("GET http://a.example:81 HTTP/1.1\r\n\r\n")?.port == 81)
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n\r\n", "GET https://a/ HTTP/1.1\r\n\r\n", "CONNECT a.example HTTP/1.1\r\n\r\n",
+        "CONNECT :443 HTTP/1.1\r\n\r\n", "CONNECT a:0 HTTP/1.1\r\n\r\n", "CONNECT a:65536 HTTP/1.1\r\n\r\n",
+        "CONNECT a:44x HTTP/1.1\r\n\r\n", "CONNECT a@b:443 HTTP/1.1\r\n\r\n", "CONNECT [::1:443 HTTP/1.1\r\n\r\n",
+        "connect a:443 HTTP/1.1\r\n\r\n", "GET file:///etc/passwd HTTP/1.1\r\n\r\n", "\r\n\r\n", "A B\r\n\r\n",
+        "GET http://a/ HTTP/2\r\n\r\n", "GET http://a /x HTTP/1.1\r\n\r\n", "GET http://\u{E9}/ HTTP/1.1\r\n\r\n",
+    ]) func otherRequestsAreNone(_ text: String) { #expect(Self.read(text) == .malformed) }
+
+    @Test func headsAreBounded() {
+        #expect(Self.read("GET http://a/ HTTP/1.1\r\nX: ") == .incomplete)
+        #expect(
+            Self.read("GET http://a/ HTTP/1.1\r\nX: " + String(repeating: "y", count: ProxyRequest.longest))
+                == .malformed)
+        #expect(ProxyRequest.read([0xFF, 0xFE, 13, 10, 13, 10]) == .malformed)
+    }
+
+    /// Bytes of any kind, with a seed.
+    @Test func anyBytesAreSurvived() {
+        var random = SystemRandomNumberGenerator()
+        let words = [
+            "GET ", "CONNECT ", "http://", "[", "]", ":", "/", " ", "HTTP/1.1", "\r\n", "\r\n\r\n", "a", "é", "\0",
+        ]
+        for _ in 0..<5000 {
+            let text = (0..<Int.random(in: 0...12, using: &random)).map { _ in words.randomElement(using: &random) ?? ""
+            }
+            _ = Self.read(text.joined())
+        }
+    }
+
+    // MARK: - Rules
+
+    private static func address(_ text: String) throws -> InternetAddress { try #require(InternetAddress(text: text)) }
+
+    private static func verdict(
+        _ host: String, _ port: Int, _ addresses: [String], _ places: [Reach.Place] = [], isTunnel: Bool = true
+    ) throws -> String? {
+        let request = ProxyRequest(isTunnel: isTunnel, host: host, port: port, head: [], length: 0)
+        return try ProxyRules(reach: Reach(places: places)).address(
+            of: request, among: addresses.map { try address($0) }
+        ).map { "\($0)" }
+    }
+
+    @Test(arguments: [
+        "127.0.0.1", "127.8.8.8", "::1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "fe80::1",
+        "fd00::1",
+        "0.0.0.0", "100.64.0.1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "224.0.0.1", "255.255.255.255",
+    ]) func addressesOfLocalNetworksAreRefused(_ address: String) throws {
+        #expect(try Self.verdict("name.example", 443, [address]) == nil)
+    }
+
+    @Test func theAddressThatWasCheckedIsTheOneThatIsConnectedTo() throws {
+        #expect(try Self.verdict("a.example", 443, ["93.184.216.34"]) == "93.184.216.34")
+        #expect(try Self.verdict("rebinding.example", 443, ["127.0.0.1", "93.184.216.34"]) == "93.184.216.34")
+        #expect(try Self.verdict("a.example", 443, []) == nil)
+    }
+
+    @Test func listedPlacesAreAllowed() throws {
+        let places = [Reach.Place(scheme: "http", address: "127.0.0.1", port: 8000)]
+        #expect(try Self.verdict("127.0.0.1", 8000, ["127.0.0.1"], places) != nil)
+        #expect(try Self.verdict("127.0.0.1", 8000, ["127.0.0.1"], places, isTunnel: false) != nil)
+        #expect(try Self.verdict("127.0.0.1", 8001, ["127.0.0.1"], places) == nil)
+        let secure = [Reach.Place(scheme: "https", address: "10.0.*")]
+        #expect(try Self.verdict("a", 443, ["10.0.0.9"], secure) != nil)
+        #expect(try Self.verdict("a", 80, ["10.0.0.9"], secure, isTunnel: false) == nil, "not without TLS")
+        #expect(try Self.verdict("a", 443, ["10.1.0.9"], secure) == nil)
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@testable import MixModel
+
+/// Addresses of pages, and what is stored of them.
+struct PageSourceTests {
+    private static func address(_ url: String, _ parameters: [(String, String)] = [], token: String? = nil) -> String {
+        PageSource(
+            url: url, parameters: parameters.map { PageSource.Parameter(name: $0.0, value: $0.1) }, token: token
+        ).address(hasToken: true)
+    }
+
+    @Test func parametersAreAddedToTheQuery() {
+        #expect(Self.address("https://a/b") == "https://a/b")
+        #expect(Self.address("https://a/b", [("c", "d e&f")]) == "https://a/b?c=d%20e%26f")
+        #expect(Self.address("https://a/b?x=1", [("c", "d")]) == "https://a/b?x=1&c=d")
+        #expect(Self.address("https://a/b?", [("c", "d")]) == "https://a/b?c=d")
+        #expect(Self.address("https://a/b?x&", [("c", "d")]) == "https://a/b?x&c=d")
+        #expect(Self.address("https://a/b?x=1#/route?y", [("c", "d")]) == "https://a/b?x=1&c=d#/route?y")
+        #expect(Self.address("https://a#r", [("é", "ü")], token: "t") == "https://a?%C3%A9=%C3%BC&token=t#r")
+    }
+
+    @Test func aTokenIsInTheFirstAddressOnly() {
+        let page = PageSource(url: "https://a/", token: "t/1")
+        #expect(
+            page.address(hasToken: true) == "https://a/?token=t%2F1" && page.address(hasToken: false) == "https://a/")
+        #expect(PageSource(url: "https://a/#b").placeURL == "https://a/")
+    }
+
+    /// A stream's page is the service's to remember: documents of rooms and events have none.
+    @Test func publicationsAreStoredWithoutTheirPage() throws {
+        var publication = Publication(user: "a", url: "https://a/?secret")
+        publication.page = PageSource(url: "https://a/?secret", token: "t")
+        let text = String(decoding: try JSONEncoder().encode(publication), as: UTF8.self)
+        #expect(!text.contains("page") && !text.contains("token"))
+        publication.page = nil
+        #expect(try JSONDecoder().decode(Publication.self, from: Data(text.utf8)) == publication)
+    }
+
+    @Test func jobsAreReadAsTheyWereWritten() throws {
+        let job = PageJob(
+            address: "https://a/", firstAddress: "https://a/?token=t", target: "rtmp://127.0.0.1/x", width: 2,
+            height: 4,
+            frameRate: 30, ready: .expression("a"), user: "nobody")
+        let line = try DocumentEncoder.json(PageCommand.publish(job))
+        #expect(try JSONDecoder().decode(PageCommand.self, from: Data(line.utf8)) == .publish(job))
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Synchronization
+
+/// A small HTTP server on loopback that serves texts by their path, and counts what is asked for.
+public final class PageServer: Sendable {
+    public let port: Int
+    private let listener: Int32
+    private let pages: Mutex<[String: String]>
+    private let asked = Mutex<[String]>([])
+
+    /// - Parameter pages: Texts of HTML by their paths. Other paths answer with 404.
+    public init(_ pages: [String: String] = [:]) throws {
+        self.pages = Mutex(pages)
+        let listener = try LoopbackListener(queue: 64)
+        self.listener = listener.descriptor
+        port = listener.port
+        let descriptor = listener.descriptor
+        let thread = Thread { [weak self] in
+            while true {
+                let client = accept(descriptor, nil, nil)
+                guard client >= 0 else { return }
+                guard let self else { return }
+                Thread.detachNewThread { self.serve(client) }
+            }
+        }
+        thread.start()
+    }
+
+    /// The targets of all requests so far, in order; connections without a request are `""`.
+    public var requests: [String] { asked.withLock { $0 } }
+
+    public func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    public func set(_ path: String, _ text: String?) { pages.withLock { $0[path] = text } }
+
+    private func serve(_ client: Int32) {
+        defer { close(client) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while !String(decoding: bytes, as: UTF8.self).contains("\r\n\r\n"), bytes.count < 64 << 10 {
+            let count = recv(client, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        let target =
+            String(decoding: bytes, as: UTF8.self).split(separator: " ").dropFirst().first.map(String.init) ?? ""
+        asked.withLock { $0.append(target) }
+        let text = pages.withLock { $0[String(target.prefix { $0 != "?" })] }
+        let body = Array((text ?? "not here").utf8)
+        let head =
+            "HTTP/1.1 \(text == nil ? "404 Not Found" : "200 OK")\r\nContent-Type: text/html; charset=utf-8\r\n"
+            + "Cache-Control: no-store\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        for part in [Array(head.utf8), body] {
+            var sent = 0
+            while sent < part.count {
+                let count = part[sent...].withUnsafeBytes {
+                    send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { return }
+                sent += count
+            }
+        }
+    }
+}
