@@ -5,6 +5,7 @@
 #   deploy/setup.sh            install what is missing
 #   deploy/setup.sh --tests    and the browser that tests play in (290 MB), and an RTSP server; without them these tests are skipped
 #   deploy/setup.sh --fonts    and fonts for names in other scripts, Chinese, Japanese and Korean among them, and for emoji (145 MB)
+#   deploy/setup.sh --pages    and what web pages as sources need: Chromium, a display without a screen and a sound server (400 MB)
 #   deploy/setup.sh --check    only say what is missing; exit 1 if something is
 set -euo pipefail
 
@@ -28,8 +29,10 @@ packages=(
     # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
     python3 python3-venv
 )
-# The browser, and an RTSP server for the pulls.
-test_packages=(chromium gir1.2-gst-rtsp-server-1.0 python3-gi)
+# Web pages as sources: the browser, its display, its sound, and who starts it as another user.
+page_packages=(chromium xvfb pulseaudio gstreamer1.0-pulseaudio util-linux)
+# The browser and what pages need, and an RTSP server for the pulls.
+test_packages=("${page_packages[@]}" gir1.2-gst-rtsp-server-1.0 python3-gi)
 # A service without such names can do without them.
 font_packages=(fonts-noto-cjk fonts-noto-color-emoji fonts-noto-core)
 oldest_swift=6.2
@@ -169,6 +172,13 @@ main() {
     fi
     if [ "${1:-}" = --tests ]; then install_test_packages; fi
     if [ "${1:-}" = --fonts ]; then install_fonts; fi
+    if [ "${1:-}" = --pages ]; then
+        local pages=() package
+        for package in "${page_packages[@]}"; do is_installed "$package" || pages+=("$package"); done
+        [ ${#pages[@]} -eq 0 ] || install_packages "${pages[@]}"
+        say "web pages can be shown: set pages.enabled in the configuration (docs/pages.md)"
+        exit 0
+    fi
     check_swift
 }
 

@@ -172,15 +172,19 @@ public struct EventParser: Sendable {
         let audio = try data.boolean("audio") ?? true
         let video = try data.boolean("video") ?? true
         let role = try data.choice("role", of: Role.self)
-        let url = try url(&data, room: room, user: user, stream: stream)
+        let page = try page(&data)
+        let url = if let page { page.url } else { try url(&data, room: room, user: user, stream: stream) }
         let backup = try data.string("backup", expected: "a second URL to pull the stream from").map {
             text throws(InputError) in
             try allowList.check(
                 text, schemes: Self.pullSchemes, field: data.path(of: "backup"), setting: "sources.allow"
             ).text
         }
-        return Publication(
+        if page != nil, backup != nil { throw data.invalid("backup", nil, "none for a page, which is opened again") }
+        var publication = Publication(
             user: user, stream: stream, url: url, audio: audio, video: video, role: role, backup: backup)
+        publication.page = page
+        return publication
     }
 
     /// Returns the URL that `urlTemplate` gives a stream; `nil` without a template.

@@ -87,8 +87,9 @@ func buildOrchestrator(
     router.add(middleware: ProblemMiddleware(methods: methods))
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
+    let pages = try pages(configuration, registry, logger)
     EventController(
-        registry: registry,
+        pages: pages,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
         metrics: metrics, limits: limits,
         apps: configuration.apps.tokens.isEmpty ? configuration.apps.ids : nil
@@ -99,7 +100,7 @@ func buildOrchestrator(
         intake: intake, rules: configuration.hooks, parser: hookParser, metrics: metrics, limits: limits, hooks: hooks
     ).addRoutes(to: router)
     SnapshotController(
-        registry: registry,
+        pages: pages,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
         metrics: metrics, limits: limits
     ).addRoutes(to: router)
@@ -109,7 +110,8 @@ func buildOrchestrator(
     let params = LayoutParamsReader(
         layouts: layouts, defaultLayout: configuration.roomLayout, images: configuration.sources, directory: directory)
     let history = TaskHistory(registry: registry, store: store)
-    RoomController(registry: registry, history: history, settings: settings, params: params).addRoutes(to: router)
+    RoomController(registry: registry, history: history, settings: settings, params: params, pages: pages)
+        .addRoutes(to: router)
     ParticipantController(registry: registry).addRoutes(to: router)
     let thumbnails = configuration.thumbnails.map { settings in
         let process =
@@ -231,7 +233,7 @@ func buildOrchestrator(
             availableConnectionsDelegate: .maximum(configuration.http.maxConnections, logger: logger)),
         services: [
             // The store and the deliveries end after the rooms, whose last messages can therefore still be delivered.
-            store, deliveries, registry, readiness, directory, downloads,
+            store, deliveries, registry, readiness, directory, downloads, pages,
             InventoryPoller(
                 rules: configuration.hooks, parser: hookParser, intake: intake, registry: registry, metrics: metrics,
                 logger: logger),
@@ -289,6 +291,21 @@ private func webrtc(
             rules: settings.rules, ingest: ingest.rules, data: configuration.data, starter: starter,
             isKept: configuration.keepsRelays),
         metrics: metrics, logger: logger)
+}
+
+/// Returns the supervisor of web pages, which refuses them unless they are in the configuration, and ends those of an earlier run.
+private func pages(
+    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ logger: Logger
+) throws -> PageSupervisor {
+    guard let ingest = configuration.ingest,
+        configuration.pages != nil || PageSupervisor.hasLeftovers(in: configuration.data)
+    else { return PageSupervisor(nil, registry: registry, logger: logger) }
+    return PageSupervisor(
+        try PageSupervisor.Configuration(
+            rules: configuration.pages, ingest: ingest.rules, data: configuration.data,
+            starter: starter(of: .page, configuration), isKept: configuration.keepsRelays,
+            allowed: configuration.sources),
+        registry: registry, logger: logger)
 }
 
 /// Returns what plays over WebRTC; without it in the configuration, what ends the workers of an earlier run.

@@ -9,7 +9,7 @@ import RoomService
 
 /// `POST /v1/events` and `POST /v1/rooms/{room}/events`, answered once all events in the body are stored.
 package struct EventController: Sendable {
-    let registry: RoomRegistry
+    let pages: PageSupervisor
     let parser: EventParser
     let metrics: Metrics
     let limits: RateLimits
@@ -22,9 +22,9 @@ package struct EventController: Sendable {
     private static let roomsAtOnce = 32
 
     package init(
-        registry: RoomRegistry, parser: EventParser, metrics: Metrics, limits: RateLimits, apps: Set<AppID>?
+        pages: PageSupervisor, parser: EventParser, metrics: Metrics, limits: RateLimits, apps: Set<AppID>?
     ) {
-        self.registry = registry
+        self.pages = pages
         self.parser = parser
         self.metrics = metrics
         self.limits = limits
@@ -176,7 +176,7 @@ package struct EventController: Sendable {
     private func takeInOrder(_ events: ArraySlice<RoomEvent>, _ receivedAt: Int64) async throws -> Counts {
         var counts = Counts()
         for event in events {
-            let receipt = try await registry.owner(event.room).take(event, at: receivedAt)
+            let receipt = try await pages.take(event, at: receivedAt)
             metrics.count(.events, receipt.outcome.rawValue)
             counts.note(receipt.note)
             counts.note(templateNote(event))

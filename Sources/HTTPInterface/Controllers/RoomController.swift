@@ -11,14 +11,17 @@ package struct RoomController: Sendable {
     let history: TaskHistory
     let settings: RoomSettingsReader
     let params: LayoutParamsReader
+    let pages: PageSupervisor
 
     package init(
-        registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader, params: LayoutParamsReader
+        registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader, params: LayoutParamsReader,
+        pages: PageSupervisor
     ) {
         self.params = params
         self.registry = registry
         self.history = history
         self.settings = settings
+        self.pages = pages
     }
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -76,6 +79,7 @@ package struct RoomController: Sendable {
             throw OrchestratorError.noRoom(room)
         }
         try await owner.delete(at: receivedAt)
+        pages.close(room)
         return Response(status: .noContent)
     }
 
@@ -86,6 +90,8 @@ package struct RoomController: Sendable {
         }
         var view = shown.view
         view.task?.switches = switches
+        let pages = pages.views(of: room)
+        view.pages = pages.isEmpty ? nil : pages
         var response = jsonResponse(view, status: status)
         response.headers[.eTag] = shown.tag.text
         return response

@@ -7,13 +7,13 @@ import RoomService
 
 /// `PUT /v1/rooms/{room}/streams`: takes a complete list of the published streams and answers as for an event.
 package struct SnapshotController: Sendable {
-    let registry: RoomRegistry
+    let pages: PageSupervisor
     let parser: EventParser
     let metrics: Metrics
     let limits: RateLimits
 
-    package init(registry: RoomRegistry, parser: EventParser, metrics: Metrics, limits: RateLimits) {
-        self.registry = registry
+    package init(pages: PageSupervisor, parser: EventParser, metrics: Metrics, limits: RateLimits) {
+        self.pages = pages
         self.parser = parser
         self.metrics = metrics
         self.limits = limits
@@ -35,7 +35,7 @@ package struct SnapshotController: Sendable {
         let id = try request.idempotencyKey() ?? UUID.quick().uuidString
         let event = try parser.snapshot(try await request.json(), room: room, id: id)
         try limits.take(events: 1, context)
-        let outcome = try await registry.owner(room).receive(event, at: receivedAt)
+        let outcome = try await pages.take(event, at: receivedAt).outcome
         metrics.count(.events, outcome.rawValue)
         return jsonResponse(
             Counts(

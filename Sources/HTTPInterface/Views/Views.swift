@@ -214,6 +214,8 @@ struct RoomView: Encodable {
     var participants: [Person]
     /// Users for whom an operator has set something, whether or not they are there. Absent if there are none.
     var controls: [Control]?
+    /// The web pages that the service shows in the room. Absent if there are none, or if they were not asked for.
+    var pages: [PageSupervisor.View]?
     /// Where the program of the automatic task can be watched.
     var playback: Playback
     /// The room's automatic task.

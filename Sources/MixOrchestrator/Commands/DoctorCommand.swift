@@ -38,6 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 findings.append(await Self.port(address, setting: "ingest.rtmp.listen"))
             }
             findings += (configuration.webrtc?.notes ?? []).map { Finding(verdict: .note, text: $0) }
+            if let pages = configuration.pages { findings.append(pages.finding) }
             findings += Self.directory(configuration.data)
             findings += await WorkerCheck.findings(worker: configuration.worker)
         } catch let error as StartupError {

@@ -41,6 +41,8 @@ struct OrchestratorConfiguration: Sendable {
     var webrtc: WebRTCConfiguration?
     /// Pictures of participants and programs for operators; `nil` = off.
     var thumbnails: Previews.Settings?
+    /// The rules of web pages as sources; `nil` = they are refused.
+    var pages: PageRules?
     /// The rooms' channels; `nil` = off.
     var channel: ChannelConfiguration?
     var outputs: AllowList
@@ -115,6 +117,7 @@ struct OrchestratorConfiguration: Sendable {
         wcs = try WCSSettings(values, callbacks: callbacks, file: file)
         webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
         thumbnails = try Previews.Settings(values)
+        pages = try PageRules(values, ingest: ingest)
         channel = try ChannelConfiguration(values, playback: playback, file: file)
         socketIO = try SocketIOSettings(values, channel: channel)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)

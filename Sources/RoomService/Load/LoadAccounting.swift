@@ -74,7 +74,13 @@ struct LoadAccounting: Sendable {
 
     /// Cores that are free; `nil` = no limit. Other processes count only against the machine's own cores: an operator
     /// who sets the number of cores has allowed for them.
-    var free: Double? { capacity.map { $0 - (settings.cores == nil ? others : 0) - committed } }
+    var free: Double? {
+        // What is reserved runs in other processes.
+        capacity.map { $0 - (settings.cores == nil ? max(others, reserved) : reserved) - committed }
+    }
+
+    /// Cores that are reserved for what is no task.
+    var reserved = 0.0
 
     /// Returns the capacity for a task of this priority; `nil` = whatever it needs. Tasks that have waited longer, and
     /// tasks of higher priority, are served first, even if a smaller task would fit.

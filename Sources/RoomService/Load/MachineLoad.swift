@@ -60,6 +60,19 @@ package final class MachineLoad: Sendable {
         accounting.withLock { $0.settle(machine, priority: priority) }
     }
 
+    /// Reserves cores for what is no task, in place of what was reserved before.
+    package func reserve(cores: Double) { accounting.withLock { $0.reserved = cores } }
+
+    /// Whether something that is no task and needs so many cores fits. An idle machine takes it in any case.
+    package func hasRoom(cores: Double) -> Bool {
+        accounting.withLock { accounting in
+            guard let free = accounting.free, !accounting.entries.isEmpty || accounting.reserved > 0 else {
+                return true
+            }
+            return free >= cores
+        }
+    }
+
     /// Counts a refused task that is not kept.
     func noteRefusal() { accounting.withLock { $0.noteRefusal() } }
 

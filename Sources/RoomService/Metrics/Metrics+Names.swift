@@ -187,6 +187,7 @@ extension Metrics {
         case webhooksWaiting = "webhook_messages_waiting"
         case webrtcPublishers = "webrtc_publishers"
         case webrtcViewers = "webrtc_viewers"
+        case pages
 
         var help: String {
             switch self {
@@ -205,6 +206,7 @@ extension Metrics {
             case .layoutsBroken: "Layouts whose file is currently invalid."
             case .mixersFailing: "Programs that should be mixed but have no working mixer."
             case .outputs: "Program outputs, by state."
+            case .pages: "Web pages shown as sources, those included that are not on air."
             case .processCPU: "User and system CPU time of this process, in seconds."
             case .processDescriptors: "Open file descriptors."
             case .processDescriptorLimit: "Maximum number of open file descriptors."

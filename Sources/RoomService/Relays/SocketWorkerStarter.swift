@@ -5,7 +5,7 @@ import Foundation
 package struct SocketWorkerStarter: Sendable {
     /// A command of `mixworker`.
     package enum Command: String, Sendable {
-        case ingest, whip, whep
+        case ingest, whip, whep, page
     }
 
     let command: Command

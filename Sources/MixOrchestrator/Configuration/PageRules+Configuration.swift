@@ -1,0 +1,26 @@
+import RoomService
+
+extension PageRules {
+    private enum Sandbox: String, CaseIterable { case on, off }
+
+    /// Reads the settings under `pages`.
+    ///
+    /// - Returns: `nil` if pages are off.
+    init?(_ values: ConfigurationValues, ingest: IngestConfiguration?) throws(StartupError) {
+        let isEnabled = try values.flag("pages.enabled")
+        self.init()
+        limit = try values.integer("pages.max", in: Self.limits) ?? limit
+        user = values.text("pages.user")
+        let sandbox: Sandbox? = try values.choice("pages.sandbox")
+        allowsNoSandbox = sandbox == .off
+        readyTimeout = try values.number("pages.readyTimeout", in: Self.timeouts) ?? readyTimeout
+        cores = try values.number("pages.cores", in: 0...64) ?? cores
+        memory = try values.integer("pages.freeMemory", in: 0...1_048_576) ?? memory
+        guard isEnabled != true || ingest != nil else {
+            throw StartupError(
+                "configuration: pages.enabled: found true without ingest.rtmp.listen; expected both, because pages are "
+                    + "published to the ingest; ingest.rtmp.listen: 127.0.0.1:1935 is for them alone")
+        }
+        guard isEnabled == true else { return nil }
+    }
+}

@@ -1,0 +1,165 @@
+import EncodedMedia
+import EventSubscription
+import Foundation
+import Logging
+import MixModel
+import Synchronization
+
+/// One page: performs what `PageSessionMachine` decides, and starts one worker after another.
+actor PageSession {
+    struct Surroundings: Sendable {
+        let files: PageFiles
+        let starter: SocketWorkerStarter
+        let logger: Logger
+    }
+
+    nonisolated let id: String
+    nonisolated let names: StreamNames
+    /// The job as it was asked for. A page that is asked for again with the same one goes on.
+    nonisolated let wish: PageJob
+
+    private let surroundings: Surroundings
+    private var isAdopted: Bool
+    private var machine: PageSessionMachine
+    private nonisolated let link = Mutex<WorkerLink<PageCommand, PageReport>?>(nil)
+    /// Whether the service is being shut down and leaves the worker running.
+    private nonisolated let isLeft = Atomic(false)
+    private nonisolated let shown = Mutex(PageState(.starting))
+    private let inputs: AsyncStream<PageSessionMachine.Input>
+    private let input: AsyncStream<PageSessionMachine.Input>.Continuation
+    private var reason: String?
+
+    /// Inputs that may wait.
+    private static let mostInputs = 256
+    /// Time for which a worker may take to end.
+    private static let endLimit: Duration = .seconds(5)
+
+    /// - Parameter isAdopted: Whether an earlier run of the service has started the worker.
+    init(id: String, names: StreamNames, job: PageJob, isAdopted: Bool, in surroundings: Surroundings) {
+        self.id = id
+        self.names = names
+        wish = job
+        self.surroundings = surroundings
+        self.isAdopted = isAdopted
+        machine = PageSessionMachine(job)
+        (inputs, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostInputs))
+    }
+
+    nonisolated var state: PageState { shown.withLock { $0 } }
+
+    /// Runs the page to its end, or until it is left.
+    ///
+    /// - Returns: The reason why it has ended by itself; `nil` if it was closed or left.
+    func run() async -> String? {
+        await withDiscardingTaskGroup { group in
+            startWorker(after: .zero, in: &group)
+            for await input in inputs {
+                for action in machine.take(input, now: MonotonicClock.now()) {
+                    switch action {
+                    case .restart(let pause): startWorker(after: pause, in: &group)
+                    default: perform(action)
+                    }
+                }
+                // Whatever happens to the service now, the page is not opened again.
+                if machine.isEnded, !isLeft.load(ordering: .relaxed) { surroundings.files.forget(id) }
+                if machine.isOver { break }
+                // A worker that does not end is killed with its link.
+                if machine.isEnded, input.isLast { limitEnd(in: &group) }
+            }
+            group.cancelAll()
+        }
+        link.withLock { $0 }?.finish()
+        if !isLeft.load(ordering: .relaxed) { surroundings.files.remove(id) }
+        return reason
+    }
+
+    private func limitEnd(in group: inout DiscardingTaskGroup) {
+        group.addTask {
+            if (try? await Task.sleep(for: Self.endLimit)) != nil { self.input.yield(.lost(reason: "")) }
+        }
+    }
+
+    private func startWorker(after pause: Duration, in group: inout DiscardingTaskGroup) {
+        let new = WorkerLink<PageCommand, PageReport>(
+            surroundings.starter, socket: surroundings.files.socket(id), log: surroundings.files.log,
+            isAdopted: isAdopted, longestLine: PageCommand.longestLine, logger: surroundings.logger)
+        isAdopted = false
+        group.addTask {
+            if pause > .zero, (try? await Task.sleep(for: pause)) == nil { return }
+            self.link.withLock { $0 = new }
+            await new.run { self.input.take($0) }
+            new.finish()
+        }
+    }
+
+    /// Ends the page.
+    nonisolated func close() { input.yield(.close) }
+
+    /// Leaves the page to the next run of the service.
+    ///
+    /// - Parameter isKept: Whether the worker goes on until then.
+    nonisolated func leave(isKept: Bool) {
+        isLeft.store(true, ordering: .relaxed)
+        guard isKept else { return close() }
+        link.withLock { $0 }?.leave()
+        input.finish()
+    }
+
+    /// Whether the page is shown as this job says, but for a token that was used.
+    nonisolated func isSame(as job: PageJob) -> Bool {
+        var job = job
+        if wish.firstAddress == nil { job.firstAddress = nil }
+        return job == wish
+    }
+
+    private func perform(_ action: PageSessionMachine.Action) {
+        switch action {
+        case .send(let command): link.withLock { $0 }?.send(command)
+        case .forgetToken:
+            // A worker that is started later opens the page without it.
+            try? surroundings.files.write(
+                PageRecord(stream: IngestStreamKey(names).text, job: machine.job), of: id)
+        case .state(let state):
+            let before = shown.withLock { shown in
+                defer { shown = state }
+                return shown
+            }
+            guard state != before else { return }
+            surroundings.logger.info(
+                "a page is \(state.step.rawValue)\(state.reason.map { ": \($0)" } ?? "")", metadata: metadata)
+        case .end(let reason):
+            self.reason = reason
+            surroundings.logger.info("a page has ended: \(reason)", metadata: metadata)
+        case .restart: break
+        }
+    }
+
+    private var metadata: Logger.Metadata {
+        ["room": "\(names.room)", "user": "\(names.user)", "stream": "\(names.stream.rawValue)"]
+    }
+}
+
+extension PageSessionMachine.Input {
+    /// Whether it ends the page, so that only the worker's end follows.
+    fileprivate var isLast: Bool {
+        switch self {
+        case .close, .report(.ended): true
+        default: false
+        }
+    }
+}
+
+extension AsyncStream<PageSessionMachine.Input>.Continuation {
+    /// Returns whether there was room.
+    fileprivate func take(_ event: WorkerLink<PageCommand, PageReport>.Event) -> Bool {
+        let result =
+            switch event {
+            case .attached: yield(.attached)
+            case .report(let report): yield(.report(report))
+            case .detached: yield(.detached)
+            case .lost(let reason): yield(.lost(reason: reason))
+            }
+        if case .dropped = result { return false }
+        return true
+    }
+}

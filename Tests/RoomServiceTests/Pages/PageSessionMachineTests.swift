@@ -1,0 +1,106 @@
+import MixModel
+import Testing
+import TextFormats
+
+@testable import EventSubscription
+@testable import RoomService
+
+/// What the service decides about a page, without processes.
+struct PageSessionMachineTests {
+    private static let second: Int64 = 1_000_000_000
+    private static let job = PageJob(
+        address: "https://a.example/", firstAddress: "https://a.example/?token=t", target: "rtmp://127.0.0.1/publish/k",
+        width: 1280, height: 720, frameRate: 30)
+
+    private static func onAir() -> PageSessionMachine {
+        var machine = PageSessionMachine(job)
+        #expect(machine.take(.attached, now: 0) == [.send(.hello(version: 1))])
+        #expect(machine.take(.report(.hello(version: 1, process: 7)), now: 0) == [.send(.publish(job))])
+        #expect(
+            machine.take(.report(.state(PageState(.onAir))), now: 0) == [.state(PageState(.onAir)), .forgetToken])
+        return machine
+    }
+
+    @Test func aTokenIsForgottenOnAir() {
+        var machine = Self.onAir()
+        #expect(machine.job.firstAddress == nil)
+        #expect(machine.take(.report(.state(PageState(.onAir))), now: 1) == [.state(PageState(.onAir))])
+    }
+
+    @Test func aWorkerThatIsLostIsReplacedMoreAndMoreSeldom() {
+        var machine = Self.onAir()
+        var pauses: [Duration] = []
+        for _ in 0..<8 {
+            for action in machine.take(.lost(reason: "killed"), now: 0) {
+                if case .restart(let pause) = action { pauses.append(pause) }
+            }
+        }
+        #expect(
+            pauses == [.zero, .seconds(1), .seconds(2), .seconds(5), .seconds(10)]
+                + [Duration](repeating: .seconds(30), count: 3))
+        #expect(machine.state == PageState(.failing, reason: "killed"))
+        _ = machine.take(.report(.state(PageState(.onAir))), now: 0)
+        let later = machine.take(.lost(reason: "killed"), now: 31 * Self.second)
+        #expect(later.last == .restart(after: .zero), "after some time on air")
+    }
+
+    @Test func aPageThatEndsIsNotOpenedAgain() {
+        var machine = Self.onAir()
+        #expect(
+            machine.take(.report(.ended(reason: "the page has ended it")), now: 1) == [
+                .end(reason: "the page has ended it")
+            ])
+        #expect(machine.isEnded && !machine.isOver)
+        #expect(machine.take(.lost(reason: "gone"), now: 2) == [] && machine.isOver)
+    }
+
+    @Test func aClosedPageIsTerminated() {
+        var machine = Self.onAir()
+        #expect(machine.take(.close, now: 1) == [.send(.terminate)] && machine.take(.close, now: 1) == [])
+        #expect(machine.take(.attached, now: 1) == [.send(.hello(version: 1)), .send(.terminate)])
+        #expect(machine.take(.report(.state(PageState(.onAir))), now: 1) == [])
+    }
+
+    @Test func wordsOfAWorkerAreNotBelieved() {
+        var machine = Self.onAir()
+        let reason = String(repeating: "x\n", count: 5000) + "rtmp://u:secret@host/a"
+        _ = machine.take(.report(.state(PageState(.failing, reason: reason))), now: 0)
+        #expect(machine.state.reason.map { $0.utf8.count <= 403 && !$0.contains("\n") } ?? false)
+        #expect(machine.take(.report(.hello(version: 9, process: 1)), now: 0) == [.send(.terminate)])
+    }
+
+    // MARK: - Rules
+
+    private static func obstacle(
+        _ rules: PageRules = PageRules(), missing: [String] = [], isRoot: Bool = false, free: Int? = nil
+    ) -> String? {
+        rules.obstacle(missing: missing, cure: "deploy/setup.sh --pages", isRoot: isRoot, freeMemory: free).map {
+            "\($0.code) \($0.detail) \($0.expected ?? "")"
+        }
+    }
+
+    @Test func whatPreventsPagesIsSaidWithItsCure() {
+        #expect(Self.obstacle(free: 4000) == nil)
+        #expect(Self.obstacle(missing: ["Xvfb"])?.contains("Xvfb not installed deploy/setup.sh --pages") ?? false)
+        #expect(Self.obstacle(isRoot: true)?.contains("pages.user") ?? false)
+        var rules = PageRules()
+        rules.user = "nobody"
+        #expect(Self.obstacle(rules, isRoot: true) == nil)
+        rules.user = nil
+        rules.allowsNoSandbox = true
+        #expect(Self.obstacle(rules, isRoot: true) == nil)
+        #expect(Self.obstacle(free: 511)?.hasPrefix("pages-full 511 MiB") ?? false)
+    }
+
+    /// The reach of a page's requests: its own server and listed places, never all of loopback.
+    @Test func aPageReachesWhatIsListed() throws {
+        let own = try StreamURL("http://127.0.0.1:8000/x")
+        let open = PageRules.reach(of: own, allowed: .loopbackOnly)
+        #expect(open.places == [Reach.Place(scheme: "http", address: "127.0.0.1", port: 8000)])
+        let away = PageRules.reach(of: try StreamURL("https://a.example/"), allowed: .loopbackOnly)
+        #expect(away.places.isEmpty)
+        let list = try AllowList(["https://a.example", "http://10.0.0.7:80"])
+        let listed = PageRules.reach(of: try StreamURL("https://a.example/"), allowed: list)
+        #expect(listed.places == [Reach.Place(scheme: "http", address: "10.0.0.7", port: 80)])
+    }
+}
