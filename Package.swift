@@ -163,6 +163,9 @@ if wantsControl {
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "PostgreSQLStore", dependencies: ["CLibPQ", "MixModel", "TaskStore"], swiftSettings: strict),
         .target(
             name: "RoomService",
             dependencies: [
@@ -200,7 +203,7 @@ if wantsControl {
         .executableTarget(
             name: "MixOrchestrator",
             dependencies: [
-                "CEmbeddedFiles", "HTTPInterface",
+                "CEmbeddedFiles", "HTTPInterface", "PostgreSQLStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -211,11 +214,15 @@ if wantsControl {
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "StoreSupport", dependencies: ["TestSupport"], path: "Tests/StoreSupport", swiftSettings: strict),
         .testTarget(
             name: "EventSubscriptionTests", dependencies: ["EventSubscription", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "TaskStoreTests",
-            dependencies: ["TaskStore", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "PostgreSQLStore", "StoreSupport", "TaskStore", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(name: "RoomServiceTests", dependencies: ["RoomService", "TestSupport"], swiftSettings: strict),
         .testTarget(
@@ -288,7 +295,7 @@ if only == "all" {
             name: "EndToEndTests",
             dependencies: [
                 "ChildProcesses", "GStreamerKit", "MixModel", "ProgramMixer", "ProgramRelay", "ProgramSplicer",
-                "TaskStore", "TestSupport", "ViewerProbe",
+                "StoreSupport", "TaskStore", "TestSupport", "ViewerProbe",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

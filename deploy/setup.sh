@@ -3,7 +3,8 @@
 # of it is there. Needs root or sudo only when something is missing.
 #
 #   deploy/setup.sh            install what is missing
-#   deploy/setup.sh --tests    and the browser that tests play in (290 MB), and an RTSP server; without them these tests are skipped
+#   deploy/setup.sh --tests    and the browser that tests play in (290 MB), an RTSP server, and PostgreSQL's server; without
+#                              them these tests are skipped
 #   deploy/setup.sh --fonts    and fonts for names in other scripts, Chinese, Japanese and Korean among them, and for emoji (145 MB)
 #   deploy/setup.sh --pages    and what web pages as sources need: Chromium, a display without a screen and a sound server (400 MB)
 #   deploy/setup.sh --check    only say what is missing; exit 1 if something is
@@ -13,10 +14,11 @@ set -euo pipefail
 packages=(
     # The start files and libraries of C and C++ that Swift's linker asks for.
     g++
-    # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite), and OpenSSL's for RTMPS.
-    libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev libssl-dev pkg-config make git
-    # Running: TLS and whom it believes.
-    libssl3 ca-certificates
+    # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite), OpenSSL's for RTMPS, and those of
+    # PostgreSQL's client.
+    libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev libssl-dev libpq-dev pkg-config make git
+    # Running: TLS and whom it believes, and PostgreSQL's client, which is loaded even where the store is a file.
+    libssl3 ca-certificates libpq5
     # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly
     gstreamer1.0-libav gstreamer1.0-nice
@@ -31,8 +33,8 @@ packages=(
 )
 # Web pages as sources: the browser, its display, its sound, and who starts it as another user.
 page_packages=(chromium xvfb pulseaudio gstreamer1.0-pulseaudio util-linux)
-# The browser and what pages need, and an RTSP server for the pulls.
-test_packages=("${page_packages[@]}" gir1.2-gst-rtsp-server-1.0 python3-gi)
+# The browser and what pages need, an RTSP server for the pulls, and a database server, which tests start for themselves.
+test_packages=("${page_packages[@]}" gir1.2-gst-rtsp-server-1.0 python3-gi postgresql)
 # A service without such names can do without them.
 font_packages=(fonts-noto-cjk fonts-noto-color-emoji fonts-noto-core)
 oldest_swift=6.2
@@ -125,8 +127,9 @@ install_packages() {
                     "apt-get install --no-install-recommends $*"
         fi
     fi
-    local had_nginx=yes
+    local had_nginx=yes had_postgresql=yes
     is_installed nginx || had_nginx=no
+    is_installed postgresql || had_postgresql=no
 
     say "installing $# Debian packages: $*"
     local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120
@@ -139,6 +142,9 @@ install_packages() {
     if [ "$had_nginx" = no ] && [ -d /run/systemd/system ]; then
         # Nor shall it start with the machine.
         "${as_root[@]}" systemctl disable --quiet nginx.service || true
+    fi
+    if [ "$had_postgresql" = no ] && is_installed postgresql && [ -d /run/systemd/system ]; then
+        "${as_root[@]}" systemctl disable --quiet postgresql.service || true
     fi
 }
 

@@ -66,9 +66,9 @@ check_link() {
         echo "$binary loads GStreamer"
         return 1
     fi
-    # The control plane's TLS comes with its packages; OpenSSL is the media plane's.
-    if printf '%s\n' "$needed" | grep -E 'libssl|libcrypto'; then
-        echo "$binary loads OpenSSL"
+    # The control plane's TLS comes with its packages; OpenSSL is the media plane's. libpq, which is not ours, uses it, too.
+    if readelf --dynamic "$binary" | grep NEEDED | grep -E 'libssl|libcrypto'; then
+        echo "$binary links OpenSSL"
         return 1
     fi
 }

@@ -30,7 +30,8 @@ func buildOrchestrator(
     playDoor: (any WebRTCPlayDoor)? = nil, previews: (any PreviewMaking)? = nil, socketIO: (any SocketIOHandler)? = nil
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
-    let store = try await NodeStore.join(store, name: "local", logger: logger)
+    let store = try await NodeStore.join(
+        store, name: configuration.store.nodeName(data: configuration.data), logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let layouts = Layouts()
     let index = SubscriptionIndex()

@@ -7,5 +7,7 @@ struct MixOrchestrator: AsyncParsableCommand {
         commandName: "mixorchestrator",
         abstract: "Turns the events of live rooms into one continuous program per room: bypass, mix, and back.",
         version: ServiceVersion.text,
-        subcommands: [ServeCommand.self, LayoutCommand.self, SignURLCommand.self, DoctorCommand.self])
+        subcommands: [
+            ServeCommand.self, LayoutCommand.self, SignURLCommand.self, StoreCommand.self, DoctorCommand.self,
+        ])
 }

@@ -9,6 +9,12 @@ public struct GroupCommit: Hashable, Sendable {
     public var waiting: Int
     /// Time from the beginning of the transaction to the end of its sync.
     public var duration: Duration
+
+    package init(changes: Int, waiting: Int, duration: Duration) {
+        self.changes = changes
+        self.waiting = waiting
+        self.duration = duration
+    }
 }
 
 /// The store's only writer. It takes all waiting changes, writes them in one transaction with one sync to disk, then

@@ -46,7 +46,7 @@ public struct OutboxTake: Hashable, Sendable {
     public var next: Duration?
 
     /// The longest wait, in seconds. The store is asked again then, even if a change of the clock spoiled a due time.
-    static let longestWait = 3600.0
+    package static let longestWait = 3600.0
 
     public init(items: [OutboxItem], next: Duration?) {
         self.items = items

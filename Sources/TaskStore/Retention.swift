@@ -30,5 +30,5 @@ public struct Retention: Hashable, Sendable {
     public init() {}
 
     /// The most rows of each kind removed in one step.
-    static let step = 512
+    package static let step = 512
 }

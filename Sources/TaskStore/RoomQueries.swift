@@ -37,7 +37,7 @@ public enum RoomLife: Int, Sendable, CaseIterable {
 }
 
 extension Room {
-    var life: RoomLife {
+    package var life: RoomLife {
         let settings = settings
         let isBound = OutputPlanner.isRequested(by: settings)
         if !hasStreams { return isBound || settings.program != nil ? .settled : .dormant }

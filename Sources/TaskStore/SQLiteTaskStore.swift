@@ -236,7 +236,7 @@ extension SQLiteTaskStore {
 }
 
 extension StoreError {
-    static let closed = StoreError.engine("the store is closed")
+    package static let closed = StoreError.engine("the store is closed")
 
     /// Converts an error of the engine into one for operators.
     init(_ error: any Error, path: String) {

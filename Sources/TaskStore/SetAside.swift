@@ -12,12 +12,21 @@ public struct UnreadableRow: Hashable, Sendable {
     /// Whether the row was moved to the table `set_aside`. If false, it stayed where it is and is skipped.
     public var isSetAside: Bool
 
+    package init(table: String, id: String, reason: String, isSetAside: Bool) {
+        self.table = table
+        self.id = id
+        self.reason = reason
+        self.isSetAside = isSetAside
+    }
+
     /// Describes what happened and what the operator can do.
-    public func advice(_ path: String) -> String {
+    ///
+    /// - Parameter inspection: Where the engine tells more about a damaged log.
+    public func advice(_ path: String, inspection: String = "PRAGMA integrity_check") -> String {
         isSetAside
             ? "its stored data cannot be read and starts empty: \(reason). \(path) keeps the original in the table "
                 + "set_aside; restore a backup if other data is damaged, too"
-            : "rows of a log cannot be read and are skipped: \(reason). Look at \(path) with PRAGMA integrity_check"
+            : "rows of a log cannot be read and are skipped: \(reason). Look at \(path) with \(inspection)"
     }
 }
 
@@ -54,16 +63,18 @@ final class SetAside: Sendable {
         }
     }
 
+    /// The table, made when it is first needed.
+    static let table = """
+        CREATE TABLE IF NOT EXISTS set_aside (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id, document, content, at REAL NOT NULL
+        )
+        """
+
     /// Moves the rows that still cannot be read to `set_aside`.
     func move(
         _ candidates: [Candidate], _ db: Database, at time: Double, unless isReadable: (Row) -> Bool
     ) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE IF NOT EXISTS set_aside (
-                    number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id, document, content, at REAL NOT NULL
-                )
-                """)
+        try db.execute(sql: Self.table)
         for candidate in candidates {
             let table = candidate.table
             let key = Self.key(of: table)

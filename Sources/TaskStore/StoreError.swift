@@ -20,6 +20,14 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case tooNew(path: String)
     /// No space is left for writing.
     case full(path: String)
+    /// The database server cannot be reached.
+    case unavailable(place: String, reason: String)
+    /// The connection was lost while the server stored the change, and it did not come back in time to ask.
+    case outcomeUnknown(place: String)
+    /// The database's schema was written by a newer version of this program.
+    case schemaTooNew(place: String, found: Int, known: Int)
+    /// The database's schema belongs to another cluster than the data directory.
+    case otherCluster(place: String, found: String, expected: String)
     /// Any other error of the database engine.
     case engine(String)
 
@@ -47,6 +55,16 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(path) was written by a newer version of this program: install that version, or name another --data"
         case .full(let path):
             "no space is left for \(path): free some; nothing new is accepted until then"
+        case .unavailable(let place, let reason):
+            "cannot use \(place): \(reason). Nothing new is accepted until it can be used; programs on air go on"
+        case .outcomeUnknown(let place):
+            "\(place) was lost while it stored a change: whether the change is stored is unknown. Read before you repeat it"
+        case .schemaTooNew(let place, let found, let known):
+            "\(place) has version \(found) of the schema, this program knows \(known): install the version that wrote "
+                + "it, or name another store.url"
+        case .otherCluster(let place, let found, let expected):
+            "\(place) belongs to another cluster than the data directory (\(found), not \(expected)): name the "
+                + "cluster's own database in store.url, or remove the file store-cluster from the data directory to join"
         case .engine(let message):
             "the store reports: \(message)"
         }

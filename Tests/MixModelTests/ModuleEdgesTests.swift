@@ -12,6 +12,7 @@ struct ModuleEdgesTests {
         "CFontconfig": [],
         "CForkServer": [],
         "CGStreamer": [],
+        "CLibPQ": [],
         "COpenSSL": [],
         "TextFormats": [],
         "ChildProcesses": [],
@@ -26,6 +27,7 @@ struct ModuleEdgesTests {
         "EventSubscription": ["LayoutEngine", "MixModel", "TextFormats"],
         "RoomChannel": ["EncodedMedia", "MixModel", "TextFormats"],
         "TaskStore": ["EncodedMedia", "LayoutEngine", "MixModel", "TextFormats"],
+        "PostgreSQLStore": ["CLibPQ", "EncodedMedia", "LayoutEngine", "MixModel", "TaskStore", "TextFormats"],
         "GStreamerKit": ["CGStreamer", "EncodedMedia", "MediaFormats"],
         "RTMP": ["CEpoll", "COpenSSL", "EncodedMedia", "MediaFormats", "TextFormats"],
         "ProgramMixer": [
@@ -62,7 +64,7 @@ struct ModuleEdgesTests {
         ],
         "MixOrchestrator": [
             "CEmbeddedFiles", "ChildProcesses", "EncodedMedia", "EventSubscription", "HTTPInterface", "LayoutEngine",
-            "MediaFormats", "MixModel", "RoomChannel", "RoomService", "TaskStore", "TextFormats",
+            "MediaFormats", "MixModel", "PostgreSQLStore", "RoomChannel", "RoomService", "TaskStore", "TextFormats",
         ],
     ]
 
@@ -77,7 +79,8 @@ struct ModuleEdgesTests {
 
     /// Modules of C inside another module's folder: the files that alone may import them, by the beginning of their names.
     static let doors = [
-        "CEpoll": "RTMP/SocketPoller", "CFontconfig": "ProgramMixer/FontCoverage", "COpenSSL": "RTMP/TLS",
+        "CEpoll": "RTMP/SocketPoller", "CFontconfig": "ProgramMixer/FontCoverage", "CLibPQ": "PostgreSQLStore/",
+        "COpenSSL": "RTMP/TLS",
     ]
 
     /// Modules without C or network: what they may import beside the project's own.

@@ -1,6 +1,9 @@
 import Foundation
 import MixModel
+import PostgreSQLStore
+import StoreSupport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TaskStore
@@ -9,22 +12,37 @@ import Testing
 struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     var testDescription: String
     /// The directory is the test's own.
-    private var make: @Sendable (_ directory: String, StoreClock, Retention) throws -> any TaskStore
+    private var make: @Sendable (_ directory: String, StoreClock?, Retention) throws -> any TaskStore
 
+    /// - Parameter clock: `nil` = the store's own.
     func open(
-        _ directory: String, clock: StoreClock = .system, retention: Retention = Retention()
+        _ directory: String, clock: StoreClock? = nil, retention: Retention = Retention()
     ) throws -> any TaskStore {
         try make(directory, clock, retention)
     }
 
-    static let all = [
+    /// PostgreSQL is one of them where its server is installed.
+    static let all = embedded + (PostgreSQLServer.isInstalled ? [postgreSQL] : [])
+
+    private static let embedded = [
         StoreUnderTest(testDescription: "memory") { _, clock, retention in
-            MemoryTaskStore(clock: clock, retention: retention)
+            MemoryTaskStore(clock: clock ?? .system, retention: retention)
         },
         StoreUnderTest(testDescription: "SQLite") { directory, clock, retention in
-            try SQLiteTaskStore(path: directory + "/store.sqlite", clock: clock, retention: retention)
+            try SQLiteTaskStore(path: directory + "/store.sqlite", clock: clock ?? .system, retention: retention)
         },
     ]
+
+    /// Each directory has a schema of its own, so that a store can be opened again.
+    private static let postgreSQL = StoreUnderTest(testDescription: "PostgreSQL") { directory, clock, retention in
+        let server = try PostgreSQLServer.shared.get()
+        let schema = "s" + directory.suffix(36).filter { $0 != "-" }.lowercased()
+        try server.sql(
+            "CREATE SCHEMA IF NOT EXISTS \(schema) AUTHORIZATION \(PostgreSQLServer.user)",
+            database: PostgreSQLServer.user)
+        return try PostgreSQLTaskStore(
+            PostgreSQLTarget(url: server.url(schema: schema)), clock: clock, retention: retention)
+    }
 }
 
 /// A clock that stands still until it is told to go on.

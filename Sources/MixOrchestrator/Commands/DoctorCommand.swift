@@ -3,7 +3,9 @@ import Foundation
 import HTTPInterface
 import NIOCore
 import NIOPosix
+import PostgreSQLStore
 import RoomService
+import TaskStore
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,7 +27,8 @@ struct DoctorCommand: AsyncParsableCommand {
             findings +=
                 (configuration.apps.warnings + configuration.hooks.warnings
                 + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
-                + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])).map {
+                + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
+                + configuration.store.warnings).map {
                     Finding(isGood: false, text: $0)
                 }
             findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
@@ -40,6 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += (configuration.webrtc?.notes ?? []).map { Finding(verdict: .note, text: $0) }
             if let pages = configuration.pages { findings.append(pages.finding) }
             findings += Self.directory(configuration.data)
+            if let target = configuration.store.target { findings.append(Self.database(target, configuration.data)) }
             findings += await WorkerCheck.findings(worker: configuration.worker)
         } catch let error as StartupError {
             findings.append(Finding(isGood: false, text: "\(error)"))
@@ -70,6 +74,23 @@ struct DoctorCommand: AsyncParsableCommand {
                 verdict: problem.isFatal ? .bad : .note, text: "http.tls: \(files.certificate): \(problem.words)")
         } catch {
             return Finding(isGood: false, text: "http.tls: \(error)")
+        }
+    }
+
+    private static func database(_ target: PostgreSQLTarget, _ data: String) -> Finding {
+        do throws(StoreError) {
+            let report = try PostgreSQLAdministration.inspect(
+                target, cluster: ClusterMembership(data: data).cluster, counting: false)
+            let place = "store: \(target.place) (PostgreSQL \(report.server))"
+            guard report.version > 0 else {
+                return Finding(verdict: .note, text: "\(place) is empty: the service creates its tables when it starts")
+            }
+            guard report.services.isEmpty else {
+                return Finding(verdict: .note, text: "\(place) is in use by \(report.services.joined(separator: ", "))")
+            }
+            return Finding(isGood: true, text: "\(place) can be used")
+        } catch {
+            return Finding(isGood: false, text: "store: \(error)")
         }
     }
 

@@ -69,7 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
             configuration.apps.warnings + configuration.playback.warnings + configuration.hooks.warnings
             + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
             + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
-            + configuration.exposures
+            + configuration.store.warnings + configuration.exposures
             + lowered
         for warning in warnings { logger.warning("\(warning)") }
         for note in configuration.closedLists { logger.notice("\(note)") }
@@ -78,7 +78,7 @@ struct ServeCommand: AsyncParsableCommand {
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
         let metrics = Metrics()
-        let store = try Self.openStore(configuration.data, metrics, logger)
+        let store = try await StoreOpening.open(configuration, metrics, logger)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             keepsMixersReady: configuration.keepsMixersReady,
@@ -117,25 +117,6 @@ struct ServeCommand: AsyncParsableCommand {
         MixerForkServer(
             worker: configuration.worker, socket: MixerForkServer.socket(data: configuration.data),
             limits: configuration.limits, logger: logger)
-    }
-
-    private static func openStore(_ data: String, _ metrics: Metrics, _ logger: Logger) throws -> any TaskStore {
-        let path = data + "/orchestrator.sqlite"
-        let store = try SQLiteTaskStore(
-            path: path,
-            onCommit: { group in
-                metrics.observe(.storeGroup, group.changes)
-                metrics.set(.storeQueue, Double(group.waiting))
-            },
-            onUnreadable: { row in
-                metrics.count(.storeUnreadable, row.table)
-                logger.error("\(row.advice(path))", metadata: ["table": "\(row.table)", "id": "\(row.id)"])
-            })
-        #if DEBUG
-            return try CrashingTaskStore.wrapping(store)
-        #else
-            return store
-        #endif
     }
 
     private func fail(_ message: String) throws -> Never {

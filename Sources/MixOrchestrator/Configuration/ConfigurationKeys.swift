@@ -15,7 +15,7 @@ enum ConfigurationKeys {
         "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar,
         "http.rate.failures": .scalar, "http.tls.certificateFile": .scalar, "http.tls.keyFile": .scalar,
         "data": .scalar,
-        "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
+        "layouts": .scalar, "worker": .scalar, "store.url": .scalar, "store.passwordFile": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
         "rooms.outputs": .list, "media.directory": .scalar,
         "hls.directory": .scalar, "hls.retentionHours": .scalar,

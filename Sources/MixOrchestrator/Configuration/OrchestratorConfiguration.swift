@@ -21,6 +21,7 @@ struct OrchestratorConfiguration: Sendable {
     var apps: AppSettings
     /// Directory of the store and the relays' sockets, absolute.
     var data: String
+    var store: StoreConfiguration
     /// Directory of layouts, absolute.
     var layouts: String
     /// Path of `mixworker`.
@@ -103,9 +104,7 @@ struct OrchestratorConfiguration: Sendable {
         hlsDirectory = values.text("hls.directory").map(Self.absolute) ?? data + "/hls"
         hlsRetentionHours = try values.integer("hls.retentionHours", in: 0...87_600) ?? 168
         worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker
-        if let store = values.text("store.url"), store != "sqlite:" {
-            throw StartupError("store.url: found \"\(store)\"; expected \"sqlite:\", the store of this version")
-        }
+        store = try StoreConfiguration(values, file: file)
         // With tokens, loopback belongs to the operator: a tenant must not reach other services of this machine.
         let whenEmpty: AllowList.WhenEmpty = apps.tokens.isEmpty ? .loopback : .nothing
         sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)

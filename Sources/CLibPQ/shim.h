@@ -1,0 +1,7 @@
+// PostgreSQL's client library.
+#ifndef CLIBPQ_SHIM_H
+#define CLIBPQ_SHIM_H
+
+#include <libpq-fe.h>
+
+#endif

@@ -1,0 +1,92 @@
+import Foundation
+import Logging
+import PostgreSQLStore
+import RoomService
+import TaskStore
+
+/// Opens the configured store.
+enum StoreOpening {
+    static func path(data: String) -> String { data + "/orchestrator.sqlite" }
+
+    /// - Throws: `StoreError` or `StartupError`, with the remedy.
+    static func open(
+        _ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger
+    ) async throws -> any TaskStore {
+        let store: any TaskStore
+        if let target = configuration.store.target {
+            store = try await open(target, configuration, metrics, logger)
+        } else {
+            let path = path(data: configuration.data)
+            store = try SQLiteTaskStore(
+                path: path, onCommit: observer(metrics), onUnreadable: reporter(metrics, logger) { $0.advice(path) })
+        }
+        #if DEBUG
+            return try CrashingTaskStore.wrapping(store)
+        #else
+            return store
+        #endif
+    }
+
+    private static func open(
+        _ target: PostgreSQLTarget, _ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger
+    ) async throws -> PostgreSQLTaskStore {
+        let membership = ClusterMembership(data: configuration.data)
+        let store = try PostgreSQLTaskStore(
+            target, cluster: membership.cluster, onCommit: observer(metrics),
+            onUnreadable: reporter(metrics, logger) { $0.advice(target.place, inspection: "the extension amcheck") })
+        do {
+            // This version keeps all rooms in one process, which must be the only one.
+            let name = configuration.store.nodeName(data: configuration.data)
+            if let other = try await store.nodesAtWork().first(where: { $0.name != name }) {
+                throw StartupError(
+                    "\(target.place) is used by another service (\(other.name)): stop it. If it is dead, its lease "
+                        + "ends within 30 s")
+            }
+            try membership.join(store.cluster)
+        } catch {
+            await store.close()
+            throw error
+        }
+        logger.info("the store is \(target.place)", metadata: ["cluster": "\(store.cluster)"])
+        return store
+    }
+
+    private static func observer(_ metrics: Metrics) -> @Sendable (GroupCommit) -> Void {
+        { group in
+            metrics.observe(.storeGroup, group.changes)
+            metrics.set(.storeQueue, Double(group.waiting))
+        }
+    }
+
+    private static func reporter(
+        _ metrics: Metrics, _ logger: Logger, _ advice: @escaping @Sendable (UnreadableRow) -> String
+    ) -> @Sendable (UnreadableRow) -> Void {
+        { row in
+            metrics.count(.storeUnreadable, row.table)
+            logger.error("\(advice(row))", metadata: ["table": "\(row.table)", "id": "\(row.id)"])
+        }
+    }
+}
+
+/// The cluster to which a data directory belongs: the first database that was used with it.
+struct ClusterMembership {
+    private let path: String
+
+    init(data: String) { path = data + "/store-cluster" }
+
+    /// Identity of the cluster; `nil` if no database has been used yet.
+    var cluster: String? {
+        guard let data = FileManager.default.contents(atPath: path) else { return nil }
+        return String(decoding: data.prefix(128), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Notes the identity, if none is noted.
+    func join(_ cluster: String) throws(StartupError) {
+        guard self.cluster == nil else { return }
+        do {
+            try Data("\(cluster)\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw StartupError("cannot write \(path): \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import PostgreSQLStore
+import RoomService
+import TaskStore
+import TextFormats
+
+/// Where rooms, tasks and events are kept.
+struct StoreConfiguration: Sendable {
+    /// The PostgreSQL database; `nil` = the SQLite file in the data directory.
+    var target: PostgreSQLTarget?
+    var warnings: [String] = []
+
+    /// Text of `store.url` that selects the file in the data directory.
+    private static let embedded = "sqlite:"
+
+    /// - Parameter file: The configuration file.
+    /// - Throws: `StartupError` that names the key. It quotes neither the URL nor the password.
+    init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
+        let passwordFile = values.text("store.passwordFile")
+        guard let url = values.secret("store.url"), url != Self.embedded else {
+            guard passwordFile == nil else {
+                throw StartupError(
+                    "configuration: store.passwordFile: found without a database; expected store.url "
+                        + "postgresql://user@host/database as well")
+            }
+            return
+        }
+        guard PostgreSQLTarget.schemes.contains(where: { url.hasPrefix($0) }) else {
+            throw StartupError(
+                "configuration: store.url: found another text; expected \"\(Self.embedded)\", the file in the data "
+                    + "directory, or postgresql://user@host/database")
+        }
+        var password: String?
+        if let passwordFile { password = try self.password(passwordFile) }
+        do {
+            target = try PostgreSQLTarget(url: url, password: password)
+        } catch {
+            throw StartupError("configuration: \(error)")
+        }
+        if password == nil, url.contains("@"), let file { warn(ofReaders: file) }
+    }
+
+    private mutating func password(_ path: String) throws(StartupError) -> String {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw StartupError("configuration: store.passwordFile: found \"\(path)\"; expected a readable file")
+        }
+        let text = String(decoding: data.prefix(1 << 10), as: UTF8.self).trimmingCharacters(
+            in: .whitespacesAndNewlines)
+        guard 1...512 ~= text.utf8.count, !text.utf8.contains(0) else {
+            throw StartupError(
+                "configuration: store.passwordFile: found \(text.utf8.count) bytes in \"\(path)\"; expected 1 to 512")
+        }
+        warn(ofReaders: path)
+        return text
+    }
+
+    private mutating func warn(ofReaders file: String) {
+        guard let mode = try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int,
+            mode & 0o007 != 0
+        else { return }
+        warnings.append("\(file) holds secrets and is open to every user of this machine: run chmod o= \(file)")
+    }
+
+    /// The name under which a service with this data directory takes tasks, the same at every start.
+    func nodeName(data: String) -> String {
+        target == nil ? "local" : "\(ProcessInfo.processInfo.hostName) \(data)".shortened(toBytes: 200)
+    }
+}

@@ -1,0 +1,28 @@
+/// Adds the remedy to libpq's messages about failed connections.
+enum ConnectionAdvice {
+    private static let remedies: [(words: [String], remedy: String)] = [
+        (
+            ["password authentication failed", "no password supplied", "no pg_hba.conf entry", "SCRAM"],
+            "check the user in store.url, the password in store.passwordFile and the server's pg_hba.conf"
+        ),
+        (["database \"", "does not exist"], "create the database, or name another in store.url"),
+        (
+            ["session is read-only", "hot standby", "in recovery"],
+            "name the primary, or all servers of the cluster, in store.url: the one that writes is used"
+        ),
+        (["SSL", "certificate"], "check sslmode and sslrootcert in store.url"),
+        (
+            ["Connection refused", "could not translate", "timeout expired", "No such file", "No route", "timed out"],
+            "check that the server runs, and host and port in store.url"
+        ),
+    ]
+
+    /// Returns the message with the remedy of the first line of the table that fits.
+    static func message(_ text: String) -> String {
+        let found = remedies.first { entry in
+            entry.words[0].hasSuffix("\"")
+                ? entry.words.allSatisfy { text.contains($0) } : entry.words.contains { text.contains($0) }
+        }
+        return found.map { "\(text): \($0.remedy)" } ?? text
+    }
+}

@@ -1,0 +1,64 @@
+import TaskStore
+
+/// What operators do with a store's database. Calls block.
+public enum PostgreSQLAdministration {
+    /// What is in a database.
+    public struct Report: Sendable {
+        /// Version of the server, such as `15.20`.
+        public var server: String
+        /// Version of the schema; 0 = there are no tables yet.
+        public var version: Int
+        /// Version of the schema that this program writes.
+        public var knownVersion: Int
+        /// Identity of the cluster; `nil` without tables.
+        public var cluster: String?
+        /// Names of the services whose leases have not run out.
+        public var services: [String]
+        /// Number of rows of each table, ordered by table; empty unless asked for.
+        public var counts: [(table: String, rows: Int)]
+    }
+
+    /// Looks at the database and writes nothing.
+    ///
+    /// - Parameter expected: Identity that the schema must have; `nil` = any.
+    /// - Throws: `StoreError` if a service could not use it.
+    public static func inspect(
+        _ target: PostgreSQLTarget, cluster expected: String?, counting: Bool
+    ) throws(StoreError) -> Report {
+        do {
+            let connection = try PGConnection(target)
+            let state = try PostgreSQLSchema.state(connection, target.place)
+            try PostgreSQLSchema.check(state, expected, target.place)
+            let server = try connection.execute("SELECT current_setting('server_version') AS version")
+            var report = Report(
+                server: (try server.rows.first?.text("version")) ?? "unknown", version: Int(state.version),
+                knownVersion: Int(PostgreSQLSchema.version), cluster: state.cluster, services: [], counts: [])
+            guard state.version > 0 else { return report }
+            report.services = try PostgreSQLContents.users(connection)
+            guard counting else { return report }
+            for table in StoredTable.all {
+                let found = try connection.execute("SELECT count(*) AS count FROM \(table.name)")
+                report.counts.append((table.name, Int(clamping: try found.rows.first?.integer("count") ?? 0)))
+            }
+            return report
+        } catch {
+            throw StoreError(error, place: target.place)
+        }
+    }
+
+    /// Creates the tables, or brings them up to date.
+    ///
+    /// - Returns: The versions of the schema before and after, and the identity of the cluster.
+    public static func migrate(
+        _ target: PostgreSQLTarget, cluster expected: String?
+    ) throws(StoreError) -> (before: Int, after: Int, cluster: String) {
+        do {
+            let connection = try PGConnection(target)
+            try PostgreSQLSchema.check(PostgreSQLSchema.state(connection, target.place), expected, target.place)
+            let (before, after) = try PostgreSQLSchema.migrate(connection, target.place)
+            return (Int(before), Int(after.version), after.cluster ?? "")
+        } catch {
+            throw StoreError(error, place: target.place)
+        }
+    }
+}

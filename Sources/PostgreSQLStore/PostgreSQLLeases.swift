@@ -1,0 +1,166 @@
+import MixModel
+import TaskStore
+
+/// The SQL statements of `LeaseStore`. A node's leases hold while `nodes.until` is in the future; expelling a node
+/// deletes its row.
+enum PostgreSQLLeases {
+    static func register(_ name: String, until: Double, _ connection: PGConnection) throws -> NodeID {
+        let made = try connection.execute(
+            "INSERT INTO nodes (name, until) VALUES ($1, $2) RETURNING number", [.text(name), .real(until)])
+        guard let row = made.rows.first else { throw StoreError.engine("no number for the node \(name)") }
+        return id(name, try row.integer("number"))
+    }
+
+    static func nodes(_ connection: PGConnection) throws -> [Node] {
+        try connection.execute("SELECT number, name FROM nodes ORDER BY number").rows.map { row in
+            let name = try row.text("name")
+            return Node(id: id(name, try row.integer("number")), name: name)
+        }
+    }
+
+    /// Renews the leases of a node.
+    ///
+    /// - Returns: `kept` if none had run out.
+    static func renew(_ node: NodeID, at time: Double, until: Double, _ connection: PGConnection) throws -> Renewal {
+        guard let number = number(of: node) else { throw StoreError.expelled(node) }
+        let renewed = try connection.execute(
+            """
+            UPDATE nodes SET until = $2
+            FROM (SELECT number, until FROM nodes WHERE number = $1 FOR UPDATE) AS earlier
+            WHERE nodes.number = earlier.number RETURNING earlier.until AS before
+            """, [.integer(number), .real(until)])
+        guard let row = renewed.rows.first else { throw StoreError.expelled(node) }
+        return try row.real("before") > time ? .kept : .lapsed
+    }
+
+    static func claim(
+        _ tasks: [TaskID], by node: NodeID, at time: Double, _ connection: PGConnection
+    ) throws -> [Lease] {
+        guard let number = number(of: node) else { throw StoreError.expelled(node) }
+        let names = SQLValue.texts(tasks.map(\.rawValue))
+        // In one order, so that two nodes never wait for each other.
+        try connection.execute(
+            """
+            INSERT INTO leases (task, owner, epoch)
+            SELECT task, $2::bigint, 1 FROM (SELECT DISTINCT unnest($1::text[]) COLLATE "C" AS task) AS wanted ORDER BY task
+            ON CONFLICT (task) DO UPDATE SET owner = $2, epoch = leases.epoch + 1
+            WHERE leases.owner IS NULL
+                OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.number = leases.owner AND nodes.until > $3)
+            """, [names, .integer(number), .real(time)])
+        let held = try connection.execute(
+            "SELECT task, epoch FROM leases WHERE task = ANY($1::text[]) AND owner = $2", [names, .integer(number)])
+        let epochs = Dictionary(
+            try held.rows.map { (TaskID(try $0.text("task")), try $0.integer("epoch")) }
+        ) { first, _ in first }
+        return tasks.compactMap { task in
+            epochs[task].map { Lease(task: task, fence: Fence(owner: node, epoch: $0)) }
+        }
+    }
+
+    /// Returns the stored tasks that `claim` would take.
+    static func available(limit: Int, at time: Double, _ connection: PGConnection) throws -> [TaskID] {
+        try connection.execute(
+            """
+            SELECT id FROM tasks LEFT JOIN leases ON task = id
+            WHERE owner IS NULL OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.number = owner AND until > $2)
+            ORDER BY id LIMIT $1
+            """, [.integer(Int64(limit)), .real(time)]
+        ).rows.map { TaskID(try $0.text("id")) }
+    }
+
+    static func release(_ lease: Lease, _ connection: PGConnection) throws {
+        guard let number = number(of: lease.fence.owner) else { return }
+        try connection.execute(
+            "UPDATE leases SET owner = NULL WHERE task = $1 AND owner = $2 AND epoch = $3",
+            [.text(lease.task.rawValue), .integer(number), .integer(lease.fence.epoch)])
+    }
+
+    static func leases(of node: NodeID, _ connection: PGConnection) throws -> [Lease] {
+        guard let number = number(of: node) else { return [] }
+        return try connection.execute(
+            "SELECT task, epoch FROM leases WHERE owner = $1 ORDER BY task", [.integer(number)]
+        ).rows.map { row in
+            Lease(task: TaskID(try row.text("task")), fence: Fence(owner: node, epoch: try row.integer("epoch")))
+        }
+    }
+
+    /// Removes a node. Its row goes first: a claim of the node that is under way ends before, or finds no row.
+    static func expel(_ node: NodeID, _ connection: PGConnection) throws {
+        guard let number = number(of: node) else { return }
+        try connection.execute("DELETE FROM nodes WHERE number = $1", [.integer(number)])
+        try connection.execute("UPDATE leases SET owner = NULL WHERE owner = $1", [.integer(number)])
+    }
+
+    private static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }
+
+    static func number(of node: NodeID) -> Int64? {
+        node.rawValue.lastIndex(of: "#").flatMap { Int64(node.rawValue[node.rawValue.index(after: $0)...]) }
+    }
+}
+
+extension PostgreSQLTaskStore {
+    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
+        try await write { connection, time in
+            try PostgreSQLLeases.register(name, until: time + duration.seconds, connection)
+        }
+    }
+
+    public func nodes() async throws(StoreError) -> [Node] { try await read(PostgreSQLLeases.nodes) }
+
+    public func claim(
+        _ tasks: [TaskID], by node: NodeID, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try await write { connection, time in
+            _ = try PostgreSQLLeases.renew(node, at: time, until: time + duration.seconds, connection)
+            return try PostgreSQLLeases.claim(tasks, by: node, at: time, connection)
+        }
+    }
+
+    public func claimAvailable(
+        by node: NodeID, limit: Int, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try await write { connection, time in
+            _ = try PostgreSQLLeases.renew(node, at: time, until: time + duration.seconds, connection)
+            let tasks = try PostgreSQLLeases.available(limit: limit, at: time, connection)
+            return try PostgreSQLLeases.claim(tasks, by: node, at: time, connection)
+        }
+    }
+
+    public func renew(_ node: NodeID, for duration: Duration) async throws(StoreError) -> Renewal {
+        try await write { connection, time in
+            try PostgreSQLLeases.renew(node, at: time, until: time + duration.seconds, connection)
+        }
+    }
+
+    public func release(_ lease: Lease) async throws(StoreError) {
+        try await write { connection, _ in try PostgreSQLLeases.release(lease, connection) }
+    }
+
+    public func leases(of node: NodeID) async throws(StoreError) -> [Lease] {
+        try await read { try PostgreSQLLeases.leases(of: node, $0) }
+    }
+
+    public func owned(by node: NodeID) async throws(StoreError) -> [Versioned<TaskMachine>] {
+        guard let number = PostgreSQLLeases.number(of: node) else { return [] }
+        return try await documents(
+            "tasks WHERE id IN (SELECT task FROM leases WHERE owner = $1) ORDER BY id", [.integer(number)])
+    }
+
+    public func expel(_ node: NodeID) async throws(StoreError) {
+        try await write { connection, _ in try PostgreSQLLeases.expel(node, connection) }
+    }
+}
+
+extension PostgreSQLTaskStore {
+    /// Returns the nodes whose leases have not run out, in the order of registration.
+    package func nodesAtWork() async throws(StoreError) -> [Node] {
+        try await write { connection, time in
+            try connection.execute(
+                "SELECT number, name FROM nodes WHERE until > $1 ORDER BY number", [.real(time)]
+            ).rows.map { row in
+                let name = try row.text("name")
+                return Node(id: NodeID("\(name)#\(try row.integer("number"))"), name: name)
+            }
+        }
+    }
+}

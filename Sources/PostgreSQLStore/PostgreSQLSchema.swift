@@ -1,0 +1,99 @@
+import Foundation
+import TaskStore
+
+/// The tables and their migrations. Migrations are only ever appended; functions carry a number in their names, so that
+/// binaries of two versions can use one schema.
+enum PostgreSQLSchema {
+    /// The migrations, oldest first. The schema's version is the number of those that it has.
+    static let migrations = [first]
+
+    static var version: Int64 { Int64(migrations.count) }
+
+    /// Oldest server that is accepted, as `server_version_num`.
+    private static let oldestServer: Int64 = 130_000
+
+    /// The state of the schema that a connection uses.
+    struct State: Sendable {
+        /// 0 = the schema is empty.
+        var version: Int64
+        /// Identity of the cluster; `nil` in an empty schema.
+        var cluster: String?
+    }
+
+    /// Returns what is in the schema, and writes nothing.
+    ///
+    /// - Throws: `StoreError` if the server cannot be used, or the schema is newer than this program.
+    static func state(_ connection: PGConnection, _ place: String) throws -> State {
+        let server = try connection.execute(
+            """
+            SELECT current_setting('server_version_num')::bigint AS version, pg_is_in_recovery()::int AS standby,
+                current_setting('server_encoding') AS encoding, current_schema() AS schema,
+                to_regclass('schema_version') IS NOT NULL AS present
+            """)
+        guard let row = server.rows.first else { throw StoreError.engine("no answer from \(place)") }
+        guard try row.integer("version") >= oldestServer else {
+            throw StoreError.engine("\(place): the server is older than PostgreSQL 13: upgrade it")
+        }
+        guard try row.integer("standby") == 0 else {
+            throw StoreError.engine("\(place) is a standby, which cannot be written: name the primary in store.url")
+        }
+        guard try row.text("encoding") == "UTF8" else {
+            throw StoreError.engine("\(place) has the encoding \(try row.text("encoding")): create it with UTF8")
+        }
+        guard try row.optionalText("schema") != nil else {
+            throw StoreError.engine("\(place): no schema of its search_path exists: create one with CREATE SCHEMA")
+        }
+        guard try row.text("present") == "t" else { return State(version: 0) }
+        let found = try connection.execute(
+            """
+            SELECT coalesce(max(number), 0) AS version, (SELECT id FROM cluster) AS cluster FROM schema_version
+            """)
+        guard let row = found.rows.first else { return State(version: 0) }
+        let state = State(version: try row.integer("version"), cluster: try row.optionalText("cluster"))
+        guard state.version <= version else {
+            throw StoreError.schemaTooNew(place: place, found: Int(state.version), known: Int(version))
+        }
+        return state
+    }
+
+    /// Brings the schema up to date, in one transaction. Of several programs that start at once, one does it.
+    ///
+    /// - Returns: The versions before and after.
+    @discardableResult
+    static func migrate(_ connection: PGConnection, _ place: String) throws -> (before: Int64, after: State) {
+        try connection.run("BEGIN")
+        do {
+            try connection.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended('mixorchestrator ' || current_schema(), 0))")
+            let before = try state(connection, place)
+            for number in before.version..<version {
+                try connection.run(migrations[Int(number)])
+                if number == 0 {
+                    try connection.execute(
+                        "INSERT INTO cluster (id, created) VALUES ($1, extract(epoch FROM clock_timestamp()))",
+                        [.text(UUID().uuidString.lowercased())])
+                }
+                try connection.execute(
+                    "INSERT INTO schema_version (number, at) VALUES ($1, clock_timestamp())", [.integer(number + 1)])
+            }
+            let after = try state(connection, place)
+            try connection.run("COMMIT")
+            return (before.version, after)
+        } catch {
+            if connection.isUsable { try? connection.run("ROLLBACK") }
+            throw error
+        }
+    }
+}
+
+extension PostgreSQLSchema {
+    /// Checks that the schema belongs to the cluster whose identity is known already.
+    ///
+    /// - Throws: `StoreError.otherCluster`.
+    static func check(_ state: State, _ expected: String?, _ place: String) throws(StoreError) {
+        guard let expected, let found = state.cluster ?? (state.version == 0 ? "none: it is empty" : nil),
+            found != expected
+        else { return }
+        throw .otherCluster(place: place, found: found, expected: expected)
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import StoreSupport
+import Testing
+
+/// The service with its store in a PostgreSQL database. Real processes, no media.
+@Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
+struct DatabaseTests {
+    /// Runs `body` with a service whose store is an empty schema, and the password in a file.
+    private func run(
+        _ server: PostgreSQLServer, _ body: (ControlStage, [String: String]) async throws -> Void
+    ) async throws {
+        let file = "\(server.directory)-password-\(UInt32.random(in: 0 ... .max))"
+        try Data("\(PostgreSQLServer.password)\n".utf8).write(to: URL(fileURLWithPath: file))
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let environment = [
+            "MIXORCHESTRATOR_STORE_URL": server.url(password: nil, schema: try server.makeSchema()),
+            "MIXORCHESTRATOR_STORE_PASSWORD_FILE": file,
+        ]
+        try await ControlStage.run(environment: environment) { stage in
+            try await body(stage, environment)
+            #expect(!stage.service.messages().contains(PostgreSQLServer.password))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aServiceThatWasKilledGoesOn() async throws {
+        try await run(PostgreSQLServer.shared.get()) { stage, environment in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let relays = stage.relays
+            try await stage.kill()
+            #expect(try await stage.start(environment: environment))
+            try await stage.settled("auto-a")
+            #expect(stage.relays == relays, "the relay was started again")
+            let room = try await stage.client.request("GET", "/v1/rooms/a")
+            #expect(room.text.contains("alice"))
+            let file = stage.data.appendingPathComponent("orchestrator.sqlite").path
+            #expect(!FileManager.default.fileExists(atPath: file))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aDatabaseThatIsAwayIsNamedAndUsedAgain() async throws {
+        let server = try PostgreSQLServer()
+        defer { server.remove() }
+        try await run(server) { stage, _ in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let relays = stage.relays
+            server.crash()
+            let event = #"{"type": "stream.published", "user": "bob", "url": "\#(ControlStage.nowhere)/live/bob"}"#
+            let refused = try await stage.client.request("POST", "/v1/rooms/a/events", json: event)
+            #expect(refused.status == 503)
+            #expect(refused.text.contains("store-unavailable"), "\(refused.text)")
+            let ready = try await stage.client.request("GET", "/readyz")
+            #expect(ready.status == 503)
+            #expect(!(refused.text + ready.text).contains(PostgreSQLServer.password))
+            #expect(stage.relays == relays, "programs on air go on")
+            try server.start()
+            try await waitUntil("the event is stored", within: 30) {
+                try await stage.client.request("POST", "/v1/rooms/a/events", json: event).status < 300
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// A TCP proxy that cuts connections at a chosen message of the client.
+public final class CuttingProxy: Sendable {
+    /// What happens when the client sends the words.
+    public enum Cut: Sendable {
+        case none
+        /// The words never arrive.
+        case request
+        /// They arrive, but the answer to them does not.
+        case answer
+    }
+
+    private struct State {
+        var cut = Cut.none
+        /// Number of times that the words still pass.
+        var passing = 0
+        var isDown = false
+        var cuts = 0
+        var open: Set<Int32> = []
+    }
+    private let state = Mutex(State())
+    private let listener: LoopbackListener
+    private let target: Int
+    private let words: [UInt8]
+
+    public var port: Int { listener.port }
+    /// Number of connections that were cut at the words.
+    public var cuts: Int { state.withLock { $0.cuts } }
+
+    public init(to target: Int, cuttingAt words: String) throws {
+        listener = try LoopbackListener(queue: 64)
+        self.target = target
+        self.words = Array(words.utf8)
+        let descriptor = listener.descriptor
+        Thread { [self] in
+            while case let client = accept(descriptor, nil, nil), client >= 0 { serve(client) }
+        }.start()
+    }
+
+    /// Cuts at the next words, once.
+    ///
+    /// - Parameters:
+    ///   - staysDown: Whether no connection is taken after that until `comeUp`.
+    ///   - passing: Number of times that the words pass before.
+    public func cut(_ cut: Cut, staysDown: Bool = false, passing: Int = 0) {
+        state.withLock {
+            $0.cut = cut
+            $0.passing = passing
+            $0.cuts = 0
+            $0.isDown = staysDown
+        }
+    }
+
+    /// Takes connections again.
+    public func comeUp() { state.withLock { $0.isDown = false } }
+
+    /// Ends all connections, and takes new ones.
+    public func reset() {
+        for descriptor in state.withLock({ $0.open }) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+
+    public func close() {
+        shutdown(listener.descriptor, Int32(SHUT_RDWR))
+        reset()
+    }
+
+    private func serve(_ client: Int32) {
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard !state.withLock({ $0.isDown && $0.cuts > 0 }), LoopbackListener.connect(server, to: target) else {
+            Foundation.close(client)
+            Foundation.close(server)
+            return
+        }
+        var on: Int32 = 1
+        for descriptor in [client, server] {
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        }
+        state.withLock { $0.open.formUnion([client, server]) }
+        let (muted, left) = (Box(false), Box(2))
+        for (from, to, isRequest) in [(client, server, true), (server, client, false)] {
+            Thread { [self] in
+                copy(from, to, isRequest: isRequest, muted)
+                shutdown(from, Int32(SHUT_RDWR))
+                shutdown(to, Int32(SHUT_RDWR))
+                let isLast = left.value.withLock { count in
+                    count -= 1
+                    return count == 0
+                }
+                guard isLast else { return }
+                state.withLock { $0.open.subtract([client, server]) }
+                Foundation.close(client)
+                Foundation.close(server)
+            }.start()
+        }
+    }
+
+    private func copy(_ from: Int32, _ to: Int32, isRequest: Bool, _ muted: Box<Bool>) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = read(from, &buffer, buffer.count), count > 0 {
+            if isRequest, contains(buffer[..<count]) {
+                switch take() {
+                case .none: break
+                case .request: return
+                case .answer: muted.value.withLock { $0 = true }
+                }
+            } else if !isRequest, muted.value.withLock({ $0 }) {
+                // The server has answered.
+                return
+            }
+            guard write(to, buffer, count) == count else { return }
+        }
+    }
+
+    private func take() -> Cut {
+        state.withLock { state in
+            if state.passing > 0 {
+                state.passing -= 1
+                return .none
+            }
+            defer { state.cut = .none }
+            if state.cut != .none { state.cuts += 1 }
+            return state.cut
+        }
+    }
+
+    private func contains(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard bytes.count >= words.count else { return false }
+        return (bytes.startIndex...bytes.endIndex - words.count).contains { place in
+            bytes[place] == words[0] && bytes[place..<place + words.count].elementsEqual(words)
+        }
+    }
+
+    private final class Box<Value: Sendable>: Sendable {
+        let value: Mutex<Value>
+        init(_ value: Value) { self.value = Mutex(value) }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import MixModel
+import StoreSupport
+import TestSupport
+import Testing
+
+@testable import PostgreSQLStore
+@testable import TaskStore
+
+/// What cannot be used is named in one line with its cure, and nothing is written.
+@Suite(needsPostgreSQL) struct PostgreSQLOpeningTests {
+    private func failure(_ url: String, password: String? = nil, cluster: String? = nil) -> String {
+        do throws(StoreError) {
+            _ = try PostgreSQLTaskStore(PostgreSQLTarget(url: url, password: password), cluster: cluster)
+            return "opened"
+        } catch {
+            let text = error.description
+            #expect(!text.contains("\n"))
+            #expect(!text.contains(PostgreSQLServer.password) && !text.contains("wr0ng"), "\(text)")
+            return text
+        }
+    }
+
+    private func tables(_ server: PostgreSQLServer, _ schema: String) throws -> String {
+        try server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = '\(schema)'", database: "mix")
+    }
+
+    @Test func aWrongPasswordIsNamed() async throws {
+        try await withSchema { server, schema in
+            for text in [
+                failure(server.url(password: "wr0ng", schema: schema)),
+                failure(server.url(schema: schema), password: "wr0ng"),
+                failure(server.url(password: nil, schema: schema)),
+            ] {
+                #expect(text.contains("store.passwordFile"), "\(text)")
+                #expect(text.contains("the database mix on 127.0.0.1:\(server.port)"))
+            }
+            let made = try tables(server, schema)
+            #expect(made == "0")
+        }
+    }
+
+    @Test func theFilesPasswordReplacesThatOfTheURL() async throws {
+        try await withSchema { server, schema in
+            let target = try PostgreSQLTarget(
+                url: server.url(password: "wr0ng", schema: schema), password: PostgreSQLServer.password)
+            let store = try PostgreSQLTaskStore(target)
+            await store.close()
+        }
+    }
+
+    @Test func whatIsMissingIsNamed() async throws {
+        try await withSchema { server, schema in
+            let text = failure(server.url(database: "nowhere"))
+            #expect(text.contains("nowhere") && text.contains("create the database"), "\(text)")
+            let none = failure(server.url(schema: "no_such_schema"))
+            #expect(none.contains("CREATE SCHEMA"), "\(none)")
+            let listener = try LoopbackListener()
+            close(listener.descriptor)
+            let down = failure(server.url(port: listener.port))
+            #expect(down.contains("check that the server runs"), "\(down)")
+        }
+    }
+
+    @Test(arguments: [
+        "postgresql://mix:wr0ng@127.0.0.1:port/x", "postgresql://mix:wr0ng@[::1/x",
+        "postgresql://mix:wr0ng@h/x?wr0ng=1",
+        "mysql://mix:wr0ng@h/x", "postgresql://mix:wr0ng@h/%zz",
+    ])
+    func aURLThatIsNoneIsNotQuoted(_ url: String) {
+        let text = failure(url)
+        #expect(text.contains("store.url"), "\(text)")
+    }
+
+    @Test func aNewerSchemaIsRefused() async throws {
+        try await withSchema { server, schema in
+            await (try PostgreSQLTaskStore(target(server, schema))).close()
+            try server.sql("INSERT INTO \(schema).schema_version VALUES (99, now())", database: "mix")
+            let before = try server.sql("SELECT pg_current_wal_lsn()", database: "mix")
+            let text = failure(server.url(schema: schema))
+            #expect(text.contains("version 99") && text.contains("knows 1"), "\(text)")
+            #expect(!before.isEmpty)
+            #expect(try server.sql("SELECT count(*) FROM \(schema).commits", database: "mix") == "0")
+        }
+    }
+
+    @Test func anotherClusterIsRefused() async throws {
+        try await withSchema { server, schema in
+            let empty = failure(server.url(schema: schema), cluster: "mine")
+            #expect(empty.contains("another cluster"), "\(empty)")
+            #expect(try tables(server, schema) == "0", "nothing was made")
+            let store = try PostgreSQLTaskStore(target(server, schema))
+            let text = failure(server.url(schema: schema), cluster: "mine")
+            #expect(text.contains(store.cluster) && text.contains("mine"), "\(text)")
+            await store.close()
+            let again = try PostgreSQLTaskStore(target(server, schema), cluster: store.cluster)
+            await again.close()
+        }
+    }
+
+    @Test func tablesOfAnotherProgramAreLeftAlone() async throws {
+        try await withSchema { server, schema in
+            try server.sql("CREATE TABLE \(schema).rooms (a int)", database: "mix")
+            let text = failure(server.url(schema: schema))
+            #expect(text.contains("\"rooms\" already exists"), "\(text)")
+            #expect(try tables(server, schema) == "1")
+        }
+    }
+
+    @Test func aStandbyIsNamed() async throws {
+        let primary = try PostgreSQLServer()
+        let standby = try PostgreSQLServer(copying: primary)
+        defer {
+            standby.remove()
+            primary.remove()
+        }
+        let text = failure(standby.url())
+        #expect(text.contains("name the primary"), "\(text)")
+        let any = failure(standby.url() + "?target_session_attrs=any")
+        #expect(any.contains("standby"), "\(any)")
+        // Of several servers, the one that writes is used.
+        let servers = "127.0.0.1:\(standby.port),127.0.0.1:\(primary.port)"
+        let both = "postgresql://mix:\(PostgreSQLServer.password)@\(servers)/mix"
+        let store = try PostgreSQLTaskStore(PostgreSQLTarget(url: both))
+        #expect(try await store.commit(StoreChange(event: event("1"))) == .committed)
+        await store.close()
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import MixModel
+import StoreSupport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PostgreSQLStore
+@testable import TaskStore
+
+/// A trait for tests that need the server.
+let needsPostgreSQL = ConditionTrait.enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)")
+
+/// Runs with a schema of its own on the shared server, given as URL.
+func withSchema(_ body: (PostgreSQLServer, _ schema: String) async throws -> Void) async throws {
+    let server = try PostgreSQLServer.shared.get()
+    try await body(server, server.makeSchema())
+}
+
+func target(_ server: PostgreSQLServer, _ schema: String, port: Int? = nil) throws(StoreError) -> PostgreSQLTarget {
+    try PostgreSQLTarget(url: server.url(port: port, schema: schema))
+}
+
+/// Keeps a store's writer busy until it is let go, so that everything else gathers behind it.
+struct HeldPostgreSQLWriter {
+    private let gate = DispatchSemaphore(value: 0)
+
+    init(of store: PostgreSQLTaskStore) async throws {
+        let isHeld = Tally()
+        let gate = gate
+        Task {
+            try await store.write { _, _ in
+                isHeld.increase()
+                gate.wait()
+            }
+        }
+        while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    func release() { gate.signal() }
+}
+
+/// Names that many tasks collect.
+final class Names: Sendable {
+    private let names = Mutex<Set<String>>([])
+    var all: Set<String> { names.withLock { $0 } }
+    func insert(_ name: String) { names.withLock { _ = $0.insert(name) } }
+}
+
+final class Tally: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+    func increase() { count.withLock { $0 += 1 } }
+}
