@@ -10,6 +10,7 @@ enum ConnectionAdvice {
             ["session is read-only", "hot standby", "in recovery"],
             "name the primary, or all servers of the cluster, in store.url: the one that writes is used"
         ),
+        (["invalid "], "check store.url"),
         (["SSL", "certificate"], "check sslmode and sslrootcert in store.url"),
         (
             ["Connection refused", "could not translate", "timeout expired", "No such file", "No route", "timed out"],

@@ -63,8 +63,8 @@ package final class SQLiteContents: StoreContents {
     }
 
     package func rows(_ table: StoredTable, after key: [StoredValue]?, limit: Int) throws -> [[StoredValue]] {
-        // Blobs of damaged rows are texts of other programs: all are read as bytes.
-        let columns = table.columns.map { $0.kind == .blob ? "CAST(\($0.name) AS BLOB)" : $0.name }
+        // As bytes: a text that is read as text ends at its first NUL, and blobs of damaged rows may be texts.
+        let columns = table.columns.map { [.blob, .text].contains($0.kind) ? "CAST(\($0.name) AS BLOB)" : $0.name }
         let order = table.key.joined(separator: ", ")
         let marks = table.key.map { _ in "?" }.joined(separator: ", ")
         let condition = key == nil ? "" : "WHERE (\(order)) > (\(marks))"
@@ -89,14 +89,15 @@ package final class SQLiteContents: StoreContents {
         case (.int64(let number), .integer): return .integer(number)
         case (.int64(let number), .real): return .real(Double(number))
         case (.double(let number), .real): return .real(number)
-        case (.string(let text), .text): return .text(text)
         case (.blob(let data), .blob): return .blob([UInt8](data))
-        default:
-            throw StoreError.corrupt(
-                path: place,
-                reason: "a value of \(table.name).\(column.name) has another type. Start the service once: it sets "
-                    + "damaged documents aside")
+        case (.blob(let data), .text):
+            if let text = String(validating: data, as: UTF8.self) { return .text(text) }
+        default: break
         }
+        throw StoreError.corrupt(
+            path: place,
+            reason: "a value of \(table.name).\(column.name) has another type. Start the service once: it sets damaged "
+                + "documents aside")
     }
 
     package func insert(_ rows: [[StoredValue]], into table: StoredTable) throws {

@@ -110,7 +110,7 @@ public final class CuttingProxy: Sendable {
                 // The server has answered.
                 return
             }
-            guard write(to, buffer, count) == count else { return }
+            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { return }
         }
     }
 
