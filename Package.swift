@@ -221,7 +221,8 @@ if wantsControl {
         .testTarget(
             name: "TaskStoreTests",
             dependencies: [
-                "PostgreSQLStore", "StoreSupport", "TaskStore", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "PostgreSQLStore", "StoreSupport", "TaskStore", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(name: "RoomServiceTests", dependencies: ["RoomService", "TestSupport"], swiftSettings: strict),

@@ -7,7 +7,7 @@ public enum PagePrograms {
 
     /// Paths of the browser, best first. Debian's wrapper script is not among them: it sets what the service sets itself.
     private static let browsers = [
-        "/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser", "/opt/google/chrome/chrome",
+        "/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser",
     ]
 
     /// Path of the browser; `nil` if none is installed.

@@ -63,8 +63,9 @@ final class GraphicArtist: Sendable {
         let missing = await FontCoverage.load().missing(in: text)
         guard !missing.isEmpty else { return nil }
         let codes = missing.map { "U+" + String($0.value, radix: 16, uppercase: true) }.joined(separator: ", ")
-        return "“\(String(text.unicodeScalars.prefix(40)))” has characters that no installed font has (\(codes)), boxes "
-            + "are shown for them: run deploy/setup.sh --fonts, or install a font that has them"
+        let start = String(text.unicodeScalars.prefix(40))
+        return "“\(start)” has characters that no installed font has (\(codes)), boxes are shown for them: run "
+            + "deploy/setup.sh --fonts, or install a font that has them"
     }
 
     private static func note(_ graphic: Graphic, _ error: GStreamerError) -> (code: String, message: String) {

@@ -25,6 +25,13 @@ import Testing
         return Double(best) * step
     }
 
+    /// Amplitudes around that of a publisher's tone times `gain`. The decoder makes one channel of two that are the same, which is
+    /// 3 dB louder.
+    private static func around(_ gain: Double) -> ClosedRange<Double> {
+        let amplitude = SyntheticPublisher.toneAmplitude * 2.squareRoot() * gain
+        return amplitude * 0.85...amplitude * 1.15
+    }
+
     /// Amplitudes of a tone every 50 ms.
     private static func amplitudes(_ runs: [SoundRun], of frequency: Int) -> [Double] {
         runs.flatMap { run in
@@ -78,9 +85,9 @@ import Testing
             let step = 0.05
             let found = (
                 silence: Self.longest(own, within: 0...0.002, step: step),
-                sound: Self.longest(own, within: 0.08...0.12, step: step),
-                half: Self.longest(guest, within: 0.04...0.06, step: step),
-                whole: Self.longest(guest, within: 0.08...0.12, step: step)
+                sound: Self.longest(own, within: Self.around(1), step: step),
+                half: Self.longest(guest, within: Self.around(0.5), step: step),
+                whole: Self.longest(guest, within: Self.around(1), step: step)
             )
             print("alice silent for \(found.silence) s; bob at half for \(found.half) s")
             #expect(found.silence >= 2.5 && found.silence < 3.6 && found.sound >= 2, "\(found)")
@@ -107,7 +114,7 @@ import Testing
             let recording = await viewer.recording()
             let runs = try SoundDecoder.decode(try recording.trace()).runs
             let own = Self.amplitudes(runs, of: alice.toneFrequency)
-            let loud = Self.longest(own, within: 0.17...0.23, step: 0.05)
+            let loud = Self.longest(own, within: Self.around(2), step: 0.05)
             print("alice at twice her level for \(loud) s")
             #expect(loud >= 1.8 && loud < 4)
             #expect(recording.connections == 1)

@@ -137,11 +137,12 @@ struct PublishedStreamTests {
         -> PublishedStream.Frame
     {
         .init(
-            track: .video, pts: .milliseconds(milliseconds), isIDR: isIDR, payload: [UInt8](repeating: 7, count: bytes),
-            configuration: configuration)
+            track: .video, pts: .milliseconds(milliseconds), dts: nil, isIDR: isIDR,
+            payload: [UInt8](repeating: 7, count: bytes), configuration: configuration)
     }
     private static func sound(_ milliseconds: Int64) -> PublishedStream.Frame {
-        .init(track: .audio, pts: .milliseconds(milliseconds), payload: [1, 2], configuration: [0x11, 0x90])
+        .init(
+            track: .audio, pts: .milliseconds(milliseconds), dts: nil, payload: [1, 2], configuration: [0x11, 0x90])
     }
 
     @Test func aServerBeginsWithTheLastKeyframe() {

@@ -100,7 +100,8 @@ import Testing
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
                 try await bench.publish("bob", room: "guests")
-                let program = #"{"program": {"source": {"user": "bob", "room": "guests"}}}"#
+                let program =
+                    #"{"program": {"composition": {"mode": "single", "source": {"user": "bob", "room": "guests"}}}}"#
                 #expect(try await bench.call(.put, "/v1/rooms/main", program).status == 201)
                 let relay = try await eventually {
                     bench.relays.running.last { $0.task == "auto-main" && $0.plan?.sources.isEmpty == false }

@@ -10,27 +10,12 @@ import Testing
 
 /// `GET /v1/tasks/{task}/thumbnail.jpg`, `…/participants/{user}.jpg` and `…/levels`, with a process that does as told.
 @Suite(.timeLimit(.minutes(5))) struct PreviewRouteTests {
-    /// Answers with a picture that names what it was made of.
-    private final class Maker: PreviewMaking {
-        let requests = Mutex<[PreviewRequest]>([])
-        let failure = LockedBox<String?>(nil)
-
-        func answer(_ request: PreviewRequest) async throws(OrchestratorError) -> PreviewAnswer {
-            requests.withLock { $0.append(request) }
-            if let failure = failure.value { return PreviewAnswer(failure: failure) }
-            let level = SoundLevel(peak: -Double(request.flv.count), rms: -20)
-            return PreviewAnswer(jpeg: request.side > 0 ? [0xFF, 0xD8] + request.flv : [], level: level)
-        }
-
-        var count: Int { requests.withLock { $0.count } }
-    }
-
     private static func problem(_ answer: Answer) throws -> String? {
         try answer.value("type")?.split(separator: ":").last.map(String.init)
     }
 
     @Test func picturesAreMadeWhenAskedForAndKept() async throws {
-        let maker = Maker()
+        let maker = ScriptedPreviewMaker()
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, previews: maker) { bench in
                 try await bench.publish("alice")
@@ -62,7 +47,7 @@ import Testing
     }
 
     @Test func aKeyframeIsNotDecodedTwice() async throws {
-        let maker = Maker()
+        let maker = ScriptedPreviewMaker()
         try await withDirectory { directory in
             let settings = ["thumbnails.interval": ["1"], "thumbnails.size": ["64"]]
             try await withOrchestrator(directory: directory, settings: settings, previews: maker) { bench in
@@ -89,7 +74,7 @@ import Testing
     }
 
     @Test func theReasonIsSaidWhenThereIsNone() async throws {
-        let maker = Maker()
+        let maker = ScriptedPreviewMaker()
         try await withDirectory { directory in
             let settings = ["thumbnails.interval": ["1"]]
             try await withOrchestrator(directory: directory, settings: settings, previews: maker) { bench in
@@ -131,7 +116,7 @@ import Testing
     }
 
     @Test func levelsOfTheProgramAndOfEachSource() async throws {
-        let maker = Maker()
+        let maker = ScriptedPreviewMaker()
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, previews: maker) { bench in
                 try await bench.publish("alice")

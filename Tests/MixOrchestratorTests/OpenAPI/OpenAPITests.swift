@@ -241,9 +241,13 @@ import Yams
                 store: OpenAPIRequest.filledStore(),
                 settings: operation.path.contains("whip") || operation.path.contains("whep")
                     ? OpenAPIRequest.settings.merging(ScriptedWHIPWorker.settings(in: directory)) { $1 }
-                    : OpenAPIRequest.settings
+                    : OpenAPIRequest.settings,
+                previews: ScriptedPreviewMaker()
             ) { bench in
                 try await OpenAPIRequest.prepare(bench)
+                for relay in bench.relays.started {
+                    for source in [nil, "alice/camera"] as [SourceID?] { relay.setPreview([1], of: source) }
+                }
                 let request = try await request.signed(for: operation).inSession(of: bench, operation)
                 async let watching: Void = OpenAPIRequest.end(operation.id, of: bench)
                 let answer = try await bench.call(
