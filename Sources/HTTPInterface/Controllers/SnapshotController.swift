@@ -48,8 +48,9 @@ extension Request {
     /// Returns the key that identifies the request, so that repeating it has no further effect.
     func idempotencyKey() throws(InputError) -> String? {
         guard let key = HTTPField.Name("Idempotency-Key").flatMap({ headers[$0] }) else { return nil }
-        guard 1...256 ~= key.utf8.count else {
-            throw InputError(.invalidField, field: "Idempotency-Key", expected: "1 to 256 bytes")
+        // Visible ASCII only: what a header's value may be beyond that, proxies read and trim in ways of their own.
+        guard 1...256 ~= key.utf8.count, key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw InputError(.invalidField, field: "Idempotency-Key", expected: "1 to 256 characters from ! to ~")
         }
         return key
     }
