@@ -67,7 +67,7 @@ start() {
     # Addresses where nobody listens: what schemathesis makes up goes nowhere. What else the machine does decides nothing.
     printf '%s\n' 'sources: { allow: ["rtmp://127.0.0.1:1935"] }' 'outputs: { allow: ["rtmp://127.0.0.1:1935"] }' \
         'callbacks: { allow: ["http://127.0.0.1:1935"] }' 'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
-        'http: { rate: { failures: 0 } }' \
+        'http: { rate: { failures: 0 } }' 'thumbnails: { interval: 0 }' \
         'hooks: { nginx-rtmp: { secret: hook-secret-0123456789, url: "rtmp://127.0.0.1:1935/{app}/{name}" } }' >>"$directory/service.yaml"
     # With tokens there is no request without one, also where visitors may read otherwise.
     [ "$mode" = open ] || printf 'channel: { anonymousReading: false }\n' >>"$directory/service.yaml"
