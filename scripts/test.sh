@@ -5,7 +5,7 @@
 #   scripts/test.sh SCRATCH_PATH fast       pure targets and the store
 #   scripts/test.sh SCRATCH_PATH OPTION …   one run with these options of `swift test`, one test after another
 #
-# Four stages run several processes at once: `fast`; `service`, the orchestrator without media; `network`, which waits for
+# Four stages run several processes at once: `fast`; `service`, the orchestrator without media, and the probe; `network`, which waits for
 # servers that are slow, restart or hang, and needs little of the machine; and `patient`, whole services with real streams of which
 # something must come true, whenever that is. `alone` is what streams, decodes or measures time,
 # one test after another: others that compete for the cores would be measured too. No test gets a second attempt.
@@ -19,8 +19,10 @@ trap 'rm -rf "$results"' EXIT
 # Two processes use one scratch directory, which SwiftPM would otherwise lock; nothing is built.
 swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-build)
 
-fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|EventSubscription|TaskStore)Tests[.]'
-service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
+fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|SocketIO|EventSubscription|TaskStore)Tests[.]'
+# Suites of the store that restart a database server for half a minute.
+database='TaskStoreTests[.]PostgreSQLLossTests'
+service="((RoomService|HTTPInterface|MixOrchestrator|ViewerProbe)Tests[.]|$database)"
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests|EngineIOSuiteTests|SocketIO(Suite|Server)Tests)/'
 network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS))Tests(/|$)'
@@ -83,7 +85,7 @@ for part in parts:
 
 case ${1:-all} in
 all)
-    side_by_side fast 2 "$fast"
+    side_by_side fast 2 "$fast" "$database"
     side_by_side service 2 "$service" "$timed"
     side_by_side network 3 "$network"
     side_by_side patient 2 "$patient"
@@ -91,7 +93,7 @@ all)
     # Everything else, so that no target is forgotten.
     run alone --filter "$timed" --filter "^(?!$fast|$service|$network|$patient)" || status=1
     ;;
-fast) side_by_side fast 2 "$fast" ;;
+fast) side_by_side fast 2 "$fast" "$database" ;;
 *) run chosen "$@" || status=1 ;;
 esac
 
