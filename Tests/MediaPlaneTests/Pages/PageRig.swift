@@ -134,14 +134,9 @@ final class PageScene: Sendable {
         return nil
     }
 
-    /// Names of the sockets of the worker's displays.
-    var displays: Set<String> {
-        Set(
-            processes.compactMap { process in
-                let bytes = FileManager.default.contents(atPath: "/proc/\(process)/environ") ?? Data()
-                let variables = bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-                return variables.first { $0.hasPrefix("DISPLAY=:") }.map { "X" + $0.dropFirst(9) }
-            })
+    /// Names of the sockets of all displays of this machine. A browser overwrites the environment in which its own is named.
+    static var displays: Set<String> {
+        Set((try? FileManager.default.contentsOfDirectory(atPath: "/tmp/.X11-unix")) ?? [])
     }
 
     func stop() {
