@@ -9,7 +9,7 @@
 #            schemathesis also looks whether it is asked for
 #
 # Environment: ONLY, a regular expression of paths; SEED (1), EXAMPLES for each operation (15), PHASES (examples,coverage,fuzzing,stateful), TIME_LIMIT in
-# seconds (400), BUILD_DIR (.build).
+# seconds (700), BUILD_DIR (.build).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 mode=${1:-open}
@@ -64,9 +64,11 @@ start() {
     : >"$directory/default.header"
     : >"$directory/shop.header"
     configure_apps >>"$directory/service.yaml"
-    # Addresses where nobody listens: what schemathesis makes up goes nowhere. What else the machine does decides nothing.
+    # Addresses where nobody listens: what schemathesis makes up goes nowhere. What else the machine does decides nothing. The rooms
+    # that it makes up are mixed, and have little to do.
     printf '%s\n' 'sources: { allow: ["rtmp://127.0.0.1:1935"] }' 'outputs: { allow: ["rtmp://127.0.0.1:1935"] }' \
-        'callbacks: { allow: ["http://127.0.0.1:1935"] }' 'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
+        'callbacks: { allow: ["http://127.0.0.1:1935"] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
+        'rooms: { outputs: [], canvas: { width: 160, height: 90, fps: 5, follows: none } }' \
         'http: { rate: { failures: 0 } }' 'thumbnails: { interval: 0 }' \
         'hooks: { nginx-rtmp: { secret: hook-secret-0123456789, url: "rtmp://127.0.0.1:1935/{app}/{name}" } }' >>"$directory/service.yaml"
     # With tokens there is no request without one, also where visitors may read otherwise.
@@ -146,7 +148,7 @@ printf 'schemathesis: %s, seed %s\n' "$mode" "$seed"
 (
     cd "$directory"
     export PYTHONPATH=$root/deploy SCHEMATHESIS_HOOKS=schemathesis_hooks
-    COLUMNS=140 NO_COLOR=1 timeout --kill-after=5 "${TIME_LIMIT:-400}" "$venv/bin/python" -m schemathesis.cli \
+    COLUMNS=140 NO_COLOR=1 timeout --kill-after=5 "${TIME_LIMIT:-700}" "$venv/bin/python" -m schemathesis.cli \
         --config-file "$directory/schemathesis.toml" run "$directory/openapi.yaml" --url "http://127.0.0.1:$port" \
         "${checks[@]}" --phases "$phases" --max-examples "$examples" --seed "$seed"
 ) || status=$?

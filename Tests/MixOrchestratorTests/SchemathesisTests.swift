@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// schemathesis (schemathesis.io) makes requests of all kinds up from openapi.yaml and judges the answers.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct SchemathesisTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct SchemathesisTests {
     /// The real service, on a port of its own; scripts/schemathesis.sh can be run by hand, too.
     ///
     /// - Parameter phases: Most requests are those of `coverage`, which do the same with tokens.
