@@ -26,6 +26,8 @@ struct PageSourceTests {
         #expect(
             page.address(hasToken: true) == "https://a/?token=t%2F1" && page.address(hasToken: false) == "https://a/")
         #expect(PageSource(url: "https://a/#b").placeURL == "https://a/")
+        // A sign and the accent behind it are one character, but the address ends before both.
+        #expect(PageSource(url: "https://a/#\u{301}b").placeURL == "https://a/")
     }
 
     /// A stream's page is the service's to remember: documents of rooms and events have none.

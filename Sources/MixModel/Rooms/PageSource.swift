@@ -48,7 +48,7 @@ public struct PageSource: Hashable, Codable, Sendable {
     }
 
     /// The URL without its fragment.
-    public var placeURL: String { String(url.prefix { $0 != "#" }) }
+    public var placeURL: String { String(decoding: url.utf8.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self) }
 
     /// Returns the URL to open.
     ///
