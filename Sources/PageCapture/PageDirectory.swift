@@ -43,9 +43,10 @@ final class PageDirectory: @unchecked Sendable {
     /// Makes the directory. Call on a lasting thread; blocks.
     ///
     /// - Parameter user: Name of the user whom it shall belong to; `nil` = the one of this process.
+    /// - Throws: If there is no such user, or none of the places for temporary files that this user can enter.
     init(user: String?) throws(Failure) {
         account = try user.map { name throws(Failure) in try Self.account(name) }
-        let place = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        let place = try PagePlace.first(for: account, among: PagePlace.all)
         let number = String(UInt64.random(in: .min ... .max), radix: 36)
         path = "\(place)/mixpage-\(number)"
         guard mkdir(path, 0o700) == 0 else {

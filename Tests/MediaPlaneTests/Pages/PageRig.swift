@@ -119,7 +119,9 @@ final class PageScene: Sendable {
 
     /// The directories of pages on this machine.
     static var directories: Set<String> {
-        Set(((try? FileManager.default.contentsOfDirectory(atPath: "/tmp")) ?? []).filter { $0.hasPrefix("mixpage-") })
+        let places = [FileManager.default.temporaryDirectory.path, "/tmp", "/var/tmp"]
+        let names = places.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? [] }
+        return Set(names.filter { $0.hasPrefix("mixpage-") })
     }
 
     /// The directory of the worker's page.
