@@ -114,6 +114,9 @@ import Testing
         _ = try say("Hello", "Ann", 1)
         let second = try say("\u{202E}Bye   \u{2066}now", nil, 2)
         #expect(machine.shownValues([.comment]) == LayoutValues(comment: "u1: Bye now"))
+        // Sent at 2,000 ms; the one before is older still.
+        #expect(machine.shownValues([.comment], commentsSince: 2000).comment == "u1: Bye now")
+        #expect(machine.shownValues([.comment], commentsSince: 2001) == LayoutValues())
         // A deleted comment leaves the picture.
         _ = try machine.delete(second)
         #expect(machine.shownValues([.comment]) == LayoutValues(comment: "Ann: Hello"))

@@ -36,6 +36,8 @@ struct ChannelConfiguration: Sendable {
         settings.history = try values.integer("channel.history", in: 0...1000) ?? settings.history
         settings.mostChannels = try values.integer("channel.maxChannels", in: 1...100_000) ?? settings.mostChannels
         settings.idleSeconds = try values.integer("channel.idleSeconds", in: 1...86_400) ?? settings.idleSeconds
+        settings.commentSeconds =
+            try values.integer("channel.commentSeconds", in: 0...86_400) ?? settings.commentSeconds
         settings.mostViewers = try values.integer("channel.maxViewers", in: 0...1_000_000) ?? settings.mostViewers
         settings.mostViewersOfRoom =
             try values.integer("channel.maxViewersPerRoom", in: 0...1_000_000) ?? settings.mostViewersOfRoom

@@ -51,6 +51,7 @@ enum ConfigurationKeys {
         "channel.roomRate": .scalar, "channel.roomBurst": .scalar, "channel.likeNotices": .scalar,
         "channel.maxCharacters": .scalar, "channel.slowMode": .scalar, "channel.words": .list,
         "channel.history": .scalar, "channel.maxChannels": .scalar, "channel.idleSeconds": .scalar,
+        "channel.commentSeconds": .scalar,
         "channel.maxViewers": .scalar, "channel.maxViewersPerRoom": .scalar,
         "channel.maxViewersPerAddress": .scalar, "channel.anonymousReading": .scalar,
         "channel.anonymousWriting": .scalar, "channel.key": .scalar, "channel.keyFile": .scalar,

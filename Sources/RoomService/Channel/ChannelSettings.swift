@@ -11,6 +11,8 @@ package struct ChannelSettings: Sendable {
     package var mostChannels = 2000
     /// Seconds without viewers and messages after which a channel and its history are forgotten.
     package var idleSeconds = 600
+    /// Seconds for which a comment stays in the picture of a layout that shows it; 0 = until the next one.
+    package var commentSeconds = 20
     /// Most viewers of all channels, of one, and from one address.
     package var mostViewers = 10_000
     package var mostViewersOfRoom = 10_000

@@ -1,4 +1,5 @@
 import EncodedMedia
+import Foundation
 import LayoutEngine
 import MixModel
 import RoomChannel
@@ -10,7 +11,19 @@ extension RoomChannels {
         let values = registry.services.values
         guard values.isAnyShown else { return }
         for room in values.takeNew() { await openForValues(room) }
+        endComments()
         for room in values.takeDue(at: MonotonicClock.now()) { registry.showValues(of: room) }
+    }
+
+    /// Takes comments that have been in the picture for long enough out of it. Looks once a second.
+    private func endComments() {
+        let now = MonotonicClock.now()
+        guard settings.commentSeconds > 0, now >= commentsDueAt else { return }
+        commentsDueAt = now.saturatingSum(1_000_000_000)
+        let values = registry.services.values
+        for room in values.rooms where values.shown(in: room).contains(.comment) {
+            if let channel = channels[room] { shareValues(of: channel) }
+        }
     }
 
     /// Opens again what had to be closed, if there is a place.
@@ -35,7 +48,10 @@ extension RoomChannels {
         let values = registry.services.values
         let shown = values.shown(in: channel.room)
         guard !shown.isEmpty else { return }
-        values.set(channel.machine.shownValues(shown), of: channel.room)
+        let oldest =
+            settings.commentSeconds > 0
+            ? Int64(saturating: Date().timeIntervalSince1970 * 1000) - Int64(settings.commentSeconds) * 1000 : .min
+        values.set(channel.machine.shownValues(shown, commentsSince: oldest), of: channel.room)
     }
 }
 
@@ -45,15 +61,19 @@ extension ChannelMachine {
     static let drawnText = (characters: 120, bytes: 360)
 
     /// The values for the picture; those that are not shown are left out.
-    func shownValues(_ names: LayoutValues.Names) -> LayoutValues {
+    ///
+    /// - Parameter oldest: Time in ms since 1970 before which comments are not shown any more.
+    func shownValues(_ names: LayoutValues.Names, commentsSince oldest: Int64 = .min) -> LayoutValues {
         LayoutValues(
-            viewers: audience.count, likes: Int(clamping: likes), comment: names.contains(.comment) ? drawnComment : nil
+            viewers: audience.count, likes: Int(clamping: likes),
+            comment: names.contains(.comment) ? drawnComment(since: oldest) : nil
         ).only(names)
     }
 
-    /// The newest comment with its sender, made fit to be drawn; `nil` if there is none.
-    private var drawnComment: String? {
+    /// Returns the newest comment with its sender, made fit to be drawn; `nil` if there is none.
+    private func drawnComment(since oldest: Int64) -> String? {
         for message in history.messages.reversed() where message.kind == .comment {
+            guard message.sentAt >= oldest else { return nil }
             let text = ForeignText.line(
                 message.text ?? "", characters: Self.drawnText.characters, bytes: Self.drawnText.bytes)
             guard !text.isEmpty else { continue }

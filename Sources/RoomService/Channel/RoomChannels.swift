@@ -22,6 +22,8 @@ package actor RoomChannels: Service {
     var viewerCount = 0
     /// Earliest time, in ns, at which a channel is to be woken.
     var nextWake: Int64?
+    /// Time in ns of CLOCK_MONOTONIC of the next look at comments that have been in pictures for long enough.
+    var commentsDueAt = Int64.min
     private var viewerNumber = 0
     nonisolated let departures = ChannelDepartures()
 
