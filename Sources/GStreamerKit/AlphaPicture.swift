@@ -19,18 +19,21 @@ public final class AlphaPicture: Sendable {
     public var byteCount: Int { planes.count }
 
     /// - Parameters:
-    ///   - frame: BGRA with straight alpha, full range.
+    ///   - frame: BGRA, full range.
+    ///   - isPremultiplied: Whether the colours of `frame` are multiplied by its alpha already.
     ///   - width: Width to scale to, with `height`; `nil` keeps the size.
     ///   - colorimetry: Colorimetry of the canvases that it is drawn on.
     /// - Throws: `.syntax` for another layout or an impossible size, `.resource` if memory is exhausted.
     public init(
-        _ frame: VideoFrame, width: Int? = nil, height: Int? = nil, colorimetry: Colorimetry
+        _ frame: VideoFrame, isPremultiplied: Bool = false, width: Int? = nil, height: Int? = nil,
+        colorimetry: Colorimetry
     ) throws(GStreamerError) {
         guard frame.format.layout == "BGRA" else {
             throw GStreamerError(.syntax, "a picture with transparency must be BGRA, not \(frame.format.layout)")
         }
         let (width, height) = (width ?? frame.width, height ?? frame.height)
-        let premultiplied = try Self.scaled(Self.premultiplied(frame), width: width, height: height)
+        let premultiplied = try Self.scaled(
+            isPremultiplied ? frame : Self.premultiplied(frame), width: width, height: height)
         let stride = (width + 1) / 2 * 2
         let (luma, chroma) = (stride * height, stride / 2 * ((height + 1) / 2))
         var planes = [UInt8](repeating: 0, count: luma * 2 + chroma * 3)

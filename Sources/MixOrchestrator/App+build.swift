@@ -33,7 +33,8 @@ func buildOrchestrator(
     let store = try await NodeStore.join(
         store, name: configuration.store.nodeName(data: configuration.data), logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
-    let layouts = Layouts()
+    let layouts = Layouts(
+        pages: configuration.pages.map { _ in OverlaySupervisor.directory(data: configuration.data) })
     let index = SubscriptionIndex()
     let costFile = CostFile(data: configuration.data)
     let services = RoomServices(
@@ -89,6 +90,7 @@ func buildOrchestrator(
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
     let pages = try pages(configuration, registry, logger)
+    let overlays = try overlays(configuration, registry, logger)
     EventController(
         pages: pages,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
@@ -111,8 +113,9 @@ func buildOrchestrator(
     let params = LayoutParamsReader(
         layouts: layouts, defaultLayout: configuration.roomLayout, images: configuration.sources, directory: directory)
     let history = TaskHistory(registry: registry, store: store)
-    RoomController(registry: registry, history: history, settings: settings, params: params, pages: pages)
-        .addRoutes(to: router)
+    RoomController(
+        registry: registry, history: history, settings: settings, params: params, pages: pages, overlays: overlays
+    ).addRoutes(to: router)
     ParticipantController(registry: registry).addRoutes(to: router)
     let thumbnails = configuration.thumbnails.map { settings in
         let process =
@@ -246,14 +249,14 @@ func buildOrchestrator(
         ]
             + ([
                 ingest, webrtc, viewers, certificate, wcsHooks, channels, socketIOServer, webSockets,
-                thumbnails?.process,
+                thumbnails?.process, overlays,
             ]
             as [(any Service)?])
             .compactMap(\.self),
         logger: logger)
 }
 
-private func starter(
+func starter(
     of command: SocketWorkerStarter.Command, _ configuration: OrchestratorConfiguration
 ) -> SocketWorkerStarter {
     SocketWorkerStarter(
@@ -292,21 +295,6 @@ private func webrtc(
             rules: settings.rules, ingest: ingest.rules, data: configuration.data, starter: starter,
             isKept: configuration.keepsRelays),
         metrics: metrics, logger: logger)
-}
-
-/// Returns the supervisor of web pages, which refuses them unless they are in the configuration, and ends those of an earlier run.
-private func pages(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ logger: Logger
-) throws -> PageSupervisor {
-    guard let ingest = configuration.ingest,
-        configuration.pages != nil || PageSupervisor.hasLeftovers(in: configuration.data)
-    else { return PageSupervisor(nil, registry: registry, logger: logger) }
-    return PageSupervisor(
-        try PageSupervisor.Configuration(
-            rules: configuration.pages, ingest: ingest.rules, data: configuration.data,
-            starter: starter(of: .page, configuration), isKept: configuration.keepsRelays,
-            allowed: configuration.sources),
-        registry: registry, logger: logger)
 }
 
 /// Returns what plays over WebRTC; without it in the configuration, what ends the workers of an earlier run.

@@ -19,6 +19,8 @@ final class Browser: @unchecked Sendable {
         case expressionIs(Bool)
         case answered
         case crashed
+        /// A picture of the page as PNG, with premultiplied alpha.
+        case picture([UInt8])
         /// The pipe is closed, or the browser does not do what it has to.
         case ended(String)
     }
@@ -41,21 +43,35 @@ final class Browser: @unchecked Sendable {
     private let toWrite = Atomic<Int>(0)
     private let toRead = Atomic<Int>(0)
     private let hearsConsole: Bool
+    private let film: Size?
     private let onEvent: (Event) -> Void
     private var answers: [Int: (BrowserMessage) -> Void] = [:]
     private var lastID = 0
     private let lookAt = LoopDeadline()
+    private let filmAt = LoopDeadline()
+    private var screencast = Screencast()
+    private var isFilming = false
     /// The page's target and session.
     private var target: String?
     private var session: String?
     private var isReady = false
     private var isOver = false
 
+    /// A size in pixels.
+    struct Size: Hashable, Sendable {
+        var width: Int
+        var height: Int
+    }
+
     /// - Parameters:
     ///   - hearsConsole: Whether the page's console is read.
+    ///   - film: Size in which the page is shown on a transparent ground and pictures are made of it; `nil` = none are.
     ///   - onEvent: Called on the loop.
-    init(to output: FileHandle, hearsConsole: Bool, onEvent: @escaping @Sendable (Event) -> Void) {
+    init(
+        to output: FileHandle, hearsConsole: Bool, film: Size? = nil, onEvent: @escaping @Sendable (Event) -> Void
+    ) {
         self.output = output
+        self.film = film
         self.hearsConsole = hearsConsole
         self.onEvent = onEvent
     }
@@ -63,7 +79,8 @@ final class Browser: @unchecked Sendable {
     /// Reads until the browser ends, and looks for its page.
     func begin(reading input: FileHandle) {
         let thread = Thread { [self] in
-            var messages = BrowserMessages()
+            var messages = BrowserMessages(
+                longest: film == nil ? BrowserMessages.longest : BrowserMessages.longestWithPictures)
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             while true {
                 let count = read(input.fileDescriptor, &buffer, buffer.count)
@@ -76,6 +93,7 @@ final class Browser: @unchecked Sendable {
         thread.name = "browser"
         thread.start()
         lookAt.begin { [weak self] in self?.look() }
+        filmAt.begin { [weak self] in self?.filmAgain() }
         look()
     }
 
@@ -83,6 +101,7 @@ final class Browser: @unchecked Sendable {
     func close() {
         isOver = true
         lookAt.end()
+        filmAt.end()
         answers = [:]
         writing.async { [output] in try? output.close() }
     }
@@ -103,6 +122,7 @@ final class Browser: @unchecked Sendable {
                 self?.onEvent(.loadFailed(failure))
             } else {
                 self?.onEvent(.loaded)
+                self?.startFilm()
             }
         }
     }
@@ -169,11 +189,43 @@ final class Browser: @unchecked Sendable {
         for domain in ["Page", "Inspector", "Network"] + (hearsConsole ? ["Runtime"] : []) { send("\(domain).enable") }
         send("Page.setLifecycleEventsEnabled", ["enabled": .flag(true)])
         send("Page.addScriptToEvaluateOnNewDocument", ["source": .text(Self.quiet)])
+        if let film {
+            send(
+                "Emulation.setDeviceMetricsOverride",
+                [
+                    "width": .number(film.width), "height": .number(film.height), "deviceScaleFactor": .number(1),
+                    "mobile": .flag(false),
+                ])
+            send("Emulation.setDefaultBackgroundColorOverride", ["color": .values(["r": 0, "g": 0, "b": 0, "a": 0])])
+        }
         send("Browser.setDownloadBehavior", ["behavior": .text("deny")], inPage: false)
         send("Target.setDiscoverTargets", ["discover": .flag(true)], inPage: false) { [weak self] _ in
             self?.isReady = true
             self?.onEvent(.ready)
         }
+    }
+
+    // MARK: - Pictures
+
+    private func startFilm() {
+        guard film != nil else { return }
+        send("Page.startScreencast", ["format": .text("png")]) { [weak self] answer in
+            guard let self else { return }
+            isFilming = answer.error == nil
+            // A document that has painted nothing yet cannot be filmed.
+            if !isFilming { filmAt.set(MonotonicClock.now() + Self.lookInterval) }
+        }
+    }
+
+    private func filmAgain() {
+        if !isFilming || screencast.isQuiet(now: MonotonicClock.now()) { startFilm() }
+    }
+
+    private func take(picture: String, number: Int) {
+        send("Page.screencastFrameAck", ["sessionId": .number(number)])
+        filmAt.set(screencast.took(now: MonotonicClock.now()))
+        guard let bytes = Data(base64Encoded: picture) else { return }
+        onEvent(.picture([UInt8](bytes)))
     }
 
     // MARK: - What it says
@@ -192,7 +244,7 @@ final class Browser: @unchecked Sendable {
     private static func matters(_ message: BrowserMessage) -> Bool {
         switch message.method {
         case "Page.lifecycleEvent", "Page.frameNavigated", "Page.javascriptDialogOpening", "Inspector.targetCrashed",
-            "Target.targetCreated", "Target.targetDestroyed", "Runtime.consoleAPICalled":
+            "Target.targetCreated", "Target.targetDestroyed", "Runtime.consoleAPICalled", "Page.screencastFrame":
             true
         case "Network.responseReceived": message.params?.type == "Document"
         default: false
@@ -229,6 +281,10 @@ final class Browser: @unchecked Sendable {
                 break
             }
             send("Target.closeTarget", ["targetId": .text(other.targetId)], inPage: false)
+        case "Page.screencastFrame":
+            if let picture = parameters?.data, let number = parameters?.sessionId?.value {
+                take(picture: picture, number: number)
+            }
         case "Runtime.consoleAPICalled":
             if parameters?.type == "log", let text = parameters?.args?.first?.text { onEvent(.wrote(text)) }
         default: break

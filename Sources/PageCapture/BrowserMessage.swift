@@ -30,6 +30,13 @@ struct BrowserMessage: Decodable, Hashable, Sendable {
         var unreachableUrl: String?
     }
 
+    /// A whole number; anything else is none. Events name sessions by texts, and frames of a screencast by numbers.
+    struct Number: Decodable, Hashable, Sendable {
+        var value: Int?
+
+        init(from decoder: any Decoder) throws { value = try? decoder.singleValueContainer().decode(Int.self) }
+    }
+
     struct Response: Decodable, Hashable, Sendable { var status: Int? }
 
     struct Result: Decodable, Hashable, Sendable {
@@ -47,6 +54,9 @@ struct BrowserMessage: Decodable, Hashable, Sendable {
         var args: [Value]?
         var frame: Frame?
         var response: Response?
+        /// Picture of a screencast in base64, and its number.
+        var data: String?
+        var sessionId: Number?
     }
 
     var id: Int?
@@ -69,12 +79,16 @@ struct BrowserCommand: Encodable, Sendable {
     enum Value: Encodable, Sendable {
         case text(String)
         case flag(Bool)
+        case number(Int)
+        case values([String: Int])
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             switch self {
             case .text(let text): try container.encode(text)
             case .flag(let flag): try container.encode(flag)
+            case .number(let number): try container.encode(number)
+            case .values(let values): try container.encode(values)
             }
         }
     }

@@ -2,15 +2,18 @@
 ///
 /// A message that is too long is left out: none that is waited for is long, and a page may cause any.
 struct BrowserMessages: Sendable {
-    /// Longest message in bytes.
+    /// Longest message in bytes, without pictures and with them.
     static let longest = 1 << 20
+    static let longestWithPictures = 24 << 20
+
+    private let longest: Int
 
     private var bytes: [UInt8] = []
     private var isSkipping = false
     /// Number of messages that were left out.
     private(set) var skipped = 0
 
-    init() {}
+    init(longest: Int = Self.longest) { self.longest = longest }
 
     /// Bytes of a message whose end has not come yet.
     var waiting: Int { bytes.count }
@@ -32,7 +35,7 @@ struct BrowserMessages: Sendable {
 
     private mutating func add(_ part: some Collection<UInt8>) {
         guard !isSkipping else { return }
-        guard bytes.count + part.count <= Self.longest else {
+        guard bytes.count + part.count <= longest else {
             isSkipping = true
             skipped += 1
             bytes = []

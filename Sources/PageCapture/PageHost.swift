@@ -3,16 +3,21 @@ import Foundation
 import MixModel
 
 /// The processes that show a page: a display without a screen, a sound server, and the browser. They end with this process,
-/// however it ends.
+/// however it ends. A page of which only pictures are made has a browser without a window.
 final class PageHost: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Number of the display.
-    let display: Int
-    /// Path of the sound server's socket.
-    let pulse: String
+    struct Screen: Hashable, Sendable {
+        /// Number of the display.
+        var display: Int
+        /// Path of the sound server's socket.
+        var pulse: String
+    }
+
+    /// Display and sound server; `nil` for a page of which only pictures are made.
+    let screen: Screen?
     /// Ends of the browser's debugging pipe.
     let toBrowser: FileHandle
     let fromBrowser: FileHandle
@@ -36,21 +41,17 @@ final class PageHost: Sendable {
         try directory.renew()
         var started: [LaunchedProcess] = []
         do {
-            let server = try Self.startDisplay(job, directory)
-            started.append(server.process)
-            let sound = try Self.launcher(job, directory, signal: "TERM", Self.soundServer(directory)).start()
-            started.append(sound)
-            display = try Self.number(from: server.output, directory)
-            pulse = "\(directory.path)/pulse.sock"
-            try Self.wait(for: pulse, of: sound)
+            screen = job.picture == nil ? try Self.startScreen(job, directory, &started) : nil
             let input = ProcessLaunch.pipe()
             let output = ProcessLaunch.pipe()
             var launch = Self.launcher(
                 job, directory, signal: "KILL", [program] + Self.arguments(job, directory, proxyPort: proxyPort),
                 isBrowser: true)
-            launch.environment?["DISPLAY"] = ":\(display)"
-            launch.environment?["PULSE_SERVER"] = "unix:\(pulse)"
-            launch.environment?["PULSE_SINK"] = "page"
+            if let screen {
+                launch.environment?["DISPLAY"] = ":\(screen.display)"
+                launch.environment?["PULSE_SERVER"] = "unix:\(screen.pulse)"
+                launch.environment?["PULSE_SINK"] = "page"
+            }
             launch.input = .descriptor(input.fileHandleForReading.fileDescriptor)
             launch.output = .descriptor(output.fileHandleForWriting.fileDescriptor)
             launch.errors = .file("\(directory.path)/browser.log", truncates: true)
@@ -88,6 +89,19 @@ final class PageHost: Sendable {
     }
 
     // MARK: - Programs
+
+    private static func startScreen(
+        _ job: PageJob, _ directory: PageDirectory, _ started: inout [LaunchedProcess]
+    ) throws -> Screen {
+        let server = try startDisplay(job, directory)
+        started.append(server.process)
+        let sound = try launcher(job, directory, signal: "TERM", soundServer(directory)).start()
+        started.append(sound)
+        let display = try number(from: server.output, directory)
+        let pulse = "\(directory.path)/pulse.sock"
+        try wait(for: pulse, of: sound)
+        return Screen(display: display, pulse: pulse)
+    }
 
     private static func startDisplay(
         _ job: PageJob, _ directory: PageDirectory
@@ -139,7 +153,7 @@ final class PageHost: Sendable {
     }
 
     private static func arguments(_ job: PageJob, _ directory: PageDirectory, proxyPort: Int) -> [String] {
-        (job.isUnconfined ? ["--no-sandbox"] : []) + [
+        (job.isUnconfined ? ["--no-sandbox"] : []) + (job.picture == nil ? [] : ["--headless=new", "--mute-audio"]) + [
             "--remote-debugging-pipe", "--user-data-dir=\(directory.path)/profile", "--kiosk",
             "--app=data:text/html,<title>page</title>", "--window-size=\(job.width),\(job.height)",
             "--window-position=0,0", "--force-device-scale-factor=1", "--disable-gpu", "--hide-scrollbars",

@@ -180,7 +180,7 @@ struct PageMachine: Sendable {
         state.reason = nil
         dials = 0
         var actions: [Action] = [.show] + tell(.onAir)
-        if !hasUplink {
+        if !hasUplink, job?.picture == nil {
             awaySince = now
             dialAt = nil
             actions.append(.dial)

@@ -25,6 +25,8 @@ final class PagePublication: @unchecked Sendable {
     private var machine = PageMachine()
     private var stream = PublishedStream()
     private var uplink: StreamUplink?
+    /// Where pictures go, in place of the uplink.
+    private var picture: PagePicture?
     private var directory: PageDirectory?
     private var proxy: FilteringProxy?
     private var stage: PageStage?
@@ -52,8 +54,11 @@ final class PagePublication: @unchecked Sendable {
 
     func publish(_ job: PageJob) {
         guard !machine.hasPage else { return perform(machine.publish(job, now: MonotonicClock.now())) }
+        if let path = job.picture { picture = PagePicture(path: path, width: job.width, height: job.height) }
         do throws(RTMPError) {
-            uplink = StreamUplink(try RTMPAddress(job.target)) { [weak self] event in self?.take(event) }
+            if picture == nil {
+                uplink = StreamUplink(try RTMPAddress(job.target)) { [weak self] event in self?.take(event) }
+            }
         } catch {
             report(.refused(reason: "The stream has no valid target: \(error)"))
             return onEnd()
@@ -69,6 +74,7 @@ final class PagePublication: @unchecked Sendable {
         let (uplink, work) = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 ticker.end()
+                picture?.close()
                 stop()
                 continuation.resume(returning: (self.uplink, self.work))
             }
@@ -111,12 +117,14 @@ final class PagePublication: @unchecked Sendable {
     private func show() {
         isShown = true
         wantsKeyframe = true
-        stage?.pipeline.requestKeyframe()
+        stage?.pipeline?.requestKeyframe()
+        picture?.show()
         if uplink?.isOpen ?? false { uplink?.send(stream.open()) }
     }
 
     private func hide() {
         isShown = false
+        picture?.hide()
         stream.close()
     }
 
@@ -204,6 +212,7 @@ final class PagePublication: @unchecked Sendable {
             case .wrote(let text): perform(machine.wrote(text, now: now))
             case .expressionIs(let isTrue): perform(machine.expressionIs(true: isTrue, now: now))
             case .answered: machine.answered()
+            case .picture(let bytes): picture?.take(bytes)
             case .crashed: perform(machine.crashed(now: now))
             case .ended(let reason): perform(machine.broke(reason, now: now))
             }
@@ -222,8 +231,8 @@ final class PagePublication: @unchecked Sendable {
             machine.uplinkBegan()
             guard isShown else { return }
             uplink?.send(stream.open())
-            if stream.needsKeyframe { stage?.pipeline.requestKeyframe() }
-        case .keyframeWanted: stage?.pipeline.requestKeyframe()
+            if stream.needsKeyframe { stage?.pipeline?.requestKeyframe() }
+        case .keyframeWanted: stage?.pipeline?.requestKeyframe()
         case .ended(let fault):
             stream.close()
             if isShown { logger.warning("the ingest does not take the stream: \(fault.words)") }
@@ -235,7 +244,7 @@ final class PagePublication: @unchecked Sendable {
         guard !machine.isOver else { return }
         let now = MonotonicClock.now()
         ticker.set(now + Self.interval)
-        if let failure = stage?.pipeline.pipeline.firstError {
+        if let failure = stage?.pipeline?.pipeline.firstError {
             perform(machine.broke("the capture has failed: \(failure.message)", now: now))
         }
         perform(machine.tick(now: now))

@@ -16,12 +16,13 @@ final class PageStage: @unchecked Sendable {
     }
 
     let browser: Browser
-    let pipeline: PagePipeline
+    /// The capture; `nil` for a page of which only pictures are made.
+    let pipeline: PagePipeline?
     private let host: PageHost
     /// Whether the stage is being ended, so that the end of its processes is no news.
     private let isClosed = Atomic<Bool>(false)
 
-    private init(browser: Browser, pipeline: PagePipeline, host: PageHost) {
+    private init(browser: Browser, pipeline: PagePipeline?, host: PageHost) {
         self.browser = browser
         self.pipeline = pipeline
         self.host = host
@@ -40,17 +41,22 @@ final class PageStage: @unchecked Sendable {
         let host = try await thread.run { try PageHost(job, in: directory, proxyPort: proxyPort) }
         do {
             let pipeline = try await thread.run {
-                try PagePipeline(
-                    width: job.width, height: job.height, frameRate: job.frameRate, display: host.display,
-                    pulse: host.pulse, origin: MediaTime(nanoseconds: MonotonicClock.now() - begin)
-                ) { onEvent(.frame($0)) }
+                try host.screen.map { screen in
+                    try PagePipeline(
+                        width: job.width, height: job.height, frameRate: job.frameRate, display: screen.display,
+                        pulse: screen.pulse, origin: MediaTime(nanoseconds: MonotonicClock.now() - begin)
+                    ) { onEvent(.frame($0)) }
+                }
             }
-            let browser = Browser(to: host.toBrowser, hearsConsole: job.ready == .console) { onEvent(.browser($0)) }
+            let film = host.screen == nil ? Browser.Size(width: job.width, height: job.height) : nil
+            let browser = Browser(to: host.toBrowser, hearsConsole: job.ready == .console, film: film) {
+                onEvent(.browser($0))
+            }
             let stage = PageStage(browser: browser, pipeline: pipeline, host: host)
             do {
-                try await pipeline.pipeline.play()
+                try await pipeline?.pipeline.play()
             } catch {
-                await pipeline.pipeline.tearDown()
+                await pipeline?.pipeline.tearDown()
                 throw error
             }
             host.onExit { reason in
@@ -75,7 +81,7 @@ final class PageStage: @unchecked Sendable {
     /// Ends capture and processes.
     func end(on thread: LastingThread) async {
         // Before the display: its end would be the end of this process, which is how Xlib has it.
-        await pipeline.pipeline.tearDown()
+        await pipeline?.pipeline.tearDown()
         try? await thread.run { [host] in host.end() }
     }
 }

@@ -31,6 +31,11 @@ struct Easel: Sendable {
             let size = Self.whole(image, width: width, height: height)
             return .layer(
                 try AlphaPicture(image, width: size.width, height: size.height, colorimetry: colour.canvas))
+        case .page(let file, let width, let height):
+            let image = try await ImageDecoder.image(file: file)
+            return .layer(
+                try AlphaPicture(
+                    image, isPremultiplied: true, width: width, height: height, colorimetry: colour.canvas))
         }
     }
 

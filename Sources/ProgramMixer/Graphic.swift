@@ -13,11 +13,13 @@ enum Graphic: Hashable, Sendable {
     case backdrop(Scene.Backdrop)
     /// An image file laid over the canvas with its transparency.
     case watermark(String, width: Int, height: Int)
+    /// The picture of a web page of this size, from a file that changes.
+    case page(String, width: Int, height: Int)
 
     /// Path of the image file that the graphic is made of, if any.
     var file: String? {
         switch self {
-        case .image(let file), .watermark(let file, _, _): file
+        case .image(let file), .watermark(let file, _, _), .page(let file, _, _): file
         case .backdrop(let backdrop): backdrop.image.isEmpty ? nil : backdrop.image
         case .card, .label, .text: nil
         }
@@ -70,9 +72,9 @@ extension Graphic {
         self = .label(label, width: pane.width)
     }
 
-    /// Creates the graphic of an overlay.
+    /// Creates the graphic of an overlay; `nil` for a page that is not shown.
     /// - Parameter time: Seconds since 1970. Times that look the same on a clock give the same graphic.
-    init(_ overlay: Overlay, time: Int) {
+    init?(_ overlay: Overlay, time: Int) {
         switch overlay.content {
         case .image(let file, _):
             self = .watermark(file, width: overlay.width, height: overlay.height)
@@ -81,6 +83,9 @@ extension Graphic {
             self = .text(
                 overlay.content, width: overlay.width, height: overlay.height,
                 time: clock.map { $0.format.beginning(of: time, utcOffset: $0.utcOffset) } ?? 0)
+        case .page(_, let picture):
+            guard let picture else { return nil }
+            self = .page(picture, width: overlay.width, height: overlay.height)
         }
     }
 }

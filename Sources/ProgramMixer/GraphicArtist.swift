@@ -7,6 +7,7 @@ import MixModel
 final class GraphicArtist: Sendable {
     private let bell: AsyncStream<Void>.Continuation
     private let work: Task<Void, Never>
+    private let pages: PagePictures
 
     /// Creates an artist and starts its task.
     /// - Parameter report: Takes a note for each image or reason that prevents a graphic, and for each text that is drawn with
@@ -14,6 +15,7 @@ final class GraphicArtist: Sendable {
     init(shared: MixShared, easel: Easel, report: @escaping @Sendable (MixerReport) -> Void) {
         let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.bell = bell
+        pages = PagePictures(shared: shared, easel: easel)
         work = Task(priority: .utility) {
             var told: Set<String> = []
             func tell(_ code: String, _ message: String) {
@@ -28,6 +30,8 @@ final class GraphicArtist: Sendable {
                         shared.change { $0.shelf.deliver(still, for: graphic) }
                     } catch {
                         shared.change { $0.shelf.deliver(nil, for: graphic) }
+                        // The picture of a page that is not shown yet is missing, and comes.
+                        if case .page = graphic { continue }
                         let note = Self.note(graphic, error)
                         tell(note.code, note.message)
                     }
@@ -47,6 +51,7 @@ final class GraphicArtist: Sendable {
         bell.finish()
         work.cancel()
         await work.value
+        await pages.stop()
     }
 
     /// Returns what is to be said of a text that no installed font can draw whole; `nil` if nothing.
@@ -56,7 +61,7 @@ final class GraphicArtist: Sendable {
         case .card(let card, _, _): text = card.name
         case .label(let label, _): text = label.text
         case .text(.text(let words, _), _, _, _): text = words
-        case .text, .image, .backdrop, .watermark: return nil
+        case .text, .image, .backdrop, .watermark, .page: return nil
         }
         // Every font that could be used here has these.
         guard text.utf8.contains(where: { $0 >= 0x80 }) else { return nil }

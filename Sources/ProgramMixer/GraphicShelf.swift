@@ -49,6 +49,14 @@ struct GraphicShelf: Sendable {
 
     var hasOrders: Bool { !orders.isEmpty }
 
+    /// The pictures of pages that frames have requested lately.
+    var pages: [Graphic] {
+        let shown = entries.filter { if case .page = $0.key { true } else { false } }
+        guard !shown.isEmpty else { return [] }
+        let latest = entries.values.lazy.map(\.used).max() ?? 0
+        return shown.filter { latest - $0.value.used <= Self.patience }.map(\.key)
+    }
+
     /// Returns and removes the next graphic to draw. Drops orders that were not repeated lately, because their scenes
     /// are past.
     mutating func takeOrder() -> Graphic? {

@@ -30,7 +30,7 @@ extension MixState {
             if needsFallback(pane, now: now, waitingSince: since) { needed += fallbackGraphics(of: pane) }
             if let label = Graphic(labelOf: pane) { needed.append(label) }
         }
-        return needed + scene.overlays.map { Graphic($0, time: clock) }
+        return needed + scene.overlays.compactMap { Graphic($0, time: clock) }
     }
 
     private func needsFallback(_ pane: Pane, now: MediaTime, waitingSince since: MediaTime?) -> Bool {
@@ -173,9 +173,10 @@ extension MixState {
     /// Returns the layer of an overlay. A clock shows the previous second until the new one, ordered a second ago, is
     /// drawn.
     private mutating func layer(of overlay: Overlay, tick: Int64, clock: Int) -> Composition.Layer? {
-        if let next = overlay.next(after: clock) { order([Graphic(overlay, time: next)], tick) }
-        let now = shelf.still(Graphic(overlay, time: clock), tick: tick)
-        let before = now == nil ? overlay.next(after: clock).map { _ in Graphic(overlay, time: clock - 1) } : nil
+        guard let graphic = Graphic(overlay, time: clock) else { return nil }
+        if let next = overlay.next(after: clock), let ahead = Graphic(overlay, time: next) { order([ahead], tick) }
+        let now = shelf.still(graphic, tick: tick)
+        let before = now == nil ? overlay.next(after: clock).flatMap { _ in Graphic(overlay, time: clock - 1) } : nil
         guard let picture = (now ?? before.flatMap { shelf.still($0, tick: tick) })?.layer else { return nil }
         var layer = Composition.Layer(picture: picture, x: overlay.x, y: overlay.y, opacity: overlay.opacity)
         if case .image(_, let align) = overlay.content {

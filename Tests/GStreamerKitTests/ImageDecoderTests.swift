@@ -16,6 +16,25 @@ import Testing
         #expect(pixel(picture, 7, 0)[3] == 0)
     }
 
+    /// Half of red on grey, whichever way its colours are given.
+    @Test func coloursMayBeMultipliedByTheirAlphaAlready() async throws {
+        let straight = try await svg(##"<rect width="8" height="6" fill="#FF0000" fill-opacity="0.5"/>"##)
+        let multiplied = try await svg(##"<rect width="8" height="6" fill="#800000" fill-opacity="0.502"/>"##)
+        let pictures = [
+            try AlphaPicture(straight, colorimetry: .sRGB),
+            try AlphaPicture(multiplied, isPremultiplied: true, colorimetry: .sRGB),
+        ]
+        let frames = try pictures.map { picture in
+            let format = VideoFormat(width: 8, height: 6, colorimetry: .sRGB)
+            let frame = try #require(try CanvasPool(format: format).acquire())
+            frame.fill(y: 128, u: 128, v: 128)
+            picture.draw(onto: frame, x: 0, y: 0)
+            return (0..<3).map { Int(frame.plane($0)[0]) }
+        }
+        #expect(zip(frames[0], frames[1]).allSatisfy { abs($0 - $1) <= 1 }, "\(frames)")
+        #expect(frames[0][2] > 150, "\(frames)")
+    }
+
     @Test func aDrawingHasItsOwnSize() async throws {
         for (width, height) in [(1, 1), (41, 17), (720, 1280)] {
             let picture = try await ImageDecoder.svg(

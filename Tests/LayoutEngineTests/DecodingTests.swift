@@ -175,6 +175,23 @@ struct DecodingTests {
             "1:16: $.transition.duration: found nothing, expected milliseconds, a whole number from 0 to 5000",
             #"1:27: $.transition.easing: found "bounce", expected "linear", "ease-in", "ease-out" or "ease-in-out""#,
             #"1:61: $.canvas.imageFit: found "imageFit" without an image, expected "image" as well"#),
+        // Pages.
+        Broken(
+            """
+            {"overlays": [
+            {"page": "https://a.example/", "place": "top"},
+            {"page": "ftp://a.example/", "x": 0, "y": 0, "width": 1, "height": 1, "align": "left"}
+            ], "arrangements": [{"algorithm": "solo"}]}
+            """,
+            "2:1: $.overlays[0].x: found nothing, expected a number from 0 to 1",
+            "2:1: $.overlays[0].width: found nothing, expected a number from 0.02 to 1",
+            "2:1: $.overlays[0].y: found nothing, expected a number from 0 to 1",
+            "2:1: $.overlays[0].height: found nothing, expected a number from 0.02 to 1",
+            #"2:32: $.overlays[0].place: found an unknown key, expected "height", "opacity", "page", "visible", "#
+                + #""width", "x" or "y""#,
+            #"3:10: $.overlays[1].page: found "ftp://a.example/", expected an http or https URL of printable ASCII"#,
+            #"3:71: $.overlays[1].align: found an unknown key, expected "height", "opacity", "page", "visible", "#
+                + #""width", "x" or "y""#),
         // Overlays.
         Broken(
             """
@@ -186,8 +203,9 @@ struct DecodingTests {
             {"image": "b.png", "bold": true}
             ], "arrangements": [{"algorithm": "solo"}]}
             """,
-            #"2:1: $.overlays[0]: found an overlay without content, expected exactly one of "image", "text" and "clock""#,
-            #"3:1: $.overlays[1]: found image and text, expected exactly one of "image", "text" and "clock""#,
+            #"2:1: $.overlays[0]: found an overlay without content, expected exactly one of "image", "text", "#
+                + #""clock" and "page""#,
+            #"3:1: $.overlays[1]: found image and text, expected exactly one of "image", "text", "clock" and "page""#,
             #"4:10: $.overlays[2].text: found "", expected a text of 1 to 256 bytes"#,
             #"4:30: $.overlays[2].align: found an unknown key, expected "background", "backgroundOpacity", "bold", "#
                 + #""color", "font", "margin", "opacity", "outline", "place", "radius", "size", "text", "utcOffset" or "visible""#,

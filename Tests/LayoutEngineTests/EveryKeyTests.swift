@@ -215,7 +215,9 @@ struct EveryKeyTests {
               { "image": "c.png", "x": 0, "y": 0, "width": 0.5, "height": 1, "align": "left" },
               { "text": "Live", "place": "top", "size": 0.05, "color": "#FF0000", "bold": true,
                 "background": "#FF0000", "backgroundOpacity": 1 },
-              { "clock": "HH:mm", "utcOffset": -90, "x": 0, "y": 0, "width": 0.5, "height": 1, "align": "bottom" } ] }
+              { "clock": "HH:mm", "utcOffset": -90, "x": 0, "y": 0, "width": 0.5, "height": 1, "align": "bottom" },
+              { "page": "https://boards.example/score?room=1", "x": 0, "y": 0, "width": 0.5, "height": 1,
+                "opacity": 0.5 } ] }
             """
         ).settings.overlays
         let area = Area(x: .zero, y: .zero, width: half, height: .whole)
@@ -234,6 +236,9 @@ struct EveryKeyTests {
             OverlayTemplate(
                 id: "overlay-4", place: .area(area),
                 content: .clock(.minutes, utcOffset: -90, .init(align: .bottom))),
+            OverlayTemplate(
+                id: "overlay-5", place: .area(area), opacity: half,
+                content: .page(try #require(PageAddress("https://boards.example/score?room=1")), picture: nil)),
         ]
         #expect(overlays == expected)
     }

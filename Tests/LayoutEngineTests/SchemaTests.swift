@@ -103,7 +103,7 @@ struct SchemaTests {
             ("text", "\"text\": \"a\"", ["image", "clock"]),
             ("clock", "\"clock\": \"HH:mm\"", ["image", "text"]),
         ].flatMap { kind, member, others in
-            let kinds = Set(["image", "text", "clock"]).subtracting([kind])
+            let kinds = Set(["image", "text", "clock", "page"]).subtracting([kind])
             return [
                 Place(
                     name: "\(kind) at a place", file: "{\"overlays\": [{\(member), \"place\": \"top\" @}], \(solo)}",
@@ -115,6 +115,16 @@ struct SchemaTests {
                     without: kinds.union(others).union(["place", "margin"]).union(kind == "image" ? ["size"] : [])),
             ]
         }
+        + [
+            Place(
+                name: "page in a rectangle",
+                file: "{\"overlays\": [{\"page\": \"https://a.example/\", \(rectangle) @}], \(solo)}",
+                schema: "$defs/overlay",
+                without: [
+                    "image", "text", "clock", "place", "margin", "align", "size", "color", "bold", "background",
+                    "backgroundOpacity", "font", "outline", "radius", "utcOffset",
+                ])
+        ]
 
     @Test(arguments: places) func placeHasTheSameKeysInBoth(place: Place) throws {
         #expect(throws: Never.self, "the file itself is right") {

@@ -61,7 +61,8 @@ struct SceneStudio {
         }
         var layers: [Composition.Layer] = []
         for overlay in scene.overlays {
-            let picture = try #require(try await easel.draw(Graphic(overlay, time: Scene.previewTime)).layer)
+            guard let graphic = Graphic(overlay, time: Scene.previewTime) else { continue }
+            let picture = try #require(try await easel.draw(graphic).layer)
             layers.append(
                 Composition.Layer(picture: picture, x: overlay.x, y: overlay.y, opacity: overlay.opacity))
         }

@@ -9,6 +9,12 @@ struct MixerWireTests {
     static let other = Scene(
         canvas: .portrait, panes: [Pane(source: "bob/camera", user: "bob", x: 0, y: 0, width: 720, height: 1280)],
         sound: SceneSound(levels: [.init(source: "bob/camera")]))
+    /// A page over all panes.
+    private static let board = [PageAddress("https://a.example/?k=1#x")].compactMap(\.self).map { page in
+        Overlay(
+            id: "board", x: 0, y: 40, width: 360, height: 80,
+            content: .page(page, picture: "/p/page-1-360x80.png"))
+    }
     static let commands: [MixerCommand] = [
         .start(
             MixerSetup(
@@ -30,7 +36,7 @@ struct MixerWireTests {
                     Overlay(
                         id: "clock", x: 0, y: 0, width: 200, height: 40,
                         content: .clock(.minutes, utcOffset: -90, TextStyle(size: 20)))
-                ],
+                ] + board,
                 sound: SceneSound(
                     levels: [.init(source: "åsa/camera", gain: 250), .init(source: "bob/camera")], loudest: 1),
                 transition: Transition(duration: 300))),

@@ -12,11 +12,14 @@ package struct RoomController: Sendable {
     let settings: RoomSettingsReader
     let params: LayoutParamsReader
     let pages: PageSupervisor
+    let overlays: OverlaySupervisor?
 
+    /// - Parameter overlays: `nil` = no web pages lie over programs.
     package init(
         registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader, params: LayoutParamsReader,
-        pages: PageSupervisor
+        pages: PageSupervisor, overlays: OverlaySupervisor?
     ) {
+        self.overlays = overlays
         self.params = params
         self.registry = registry
         self.history = history
@@ -92,6 +95,8 @@ package struct RoomController: Sendable {
         view.task?.switches = switches
         let pages = pages.views(of: room)
         view.pages = pages.isEmpty ? nil : pages
+        let overlays = overlays?.views(of: view.tasks.map { TaskID($0) }) ?? []
+        view.overlayPages = overlays.isEmpty ? nil : overlays
         var response = jsonResponse(view, status: status)
         response.headers[.eTag] = shown.tag.text
         return response

@@ -216,6 +216,8 @@ struct RoomView: Encodable {
     var controls: [Control]?
     /// The web pages that the service shows in the room. Absent if there are none, or if they were not asked for.
     var pages: [PageSupervisor.View]?
+    /// The web pages that lie over the room's programs. Absent if there are none, or if they were not asked for.
+    var overlayPages: [OverlaySupervisor.View]?
     /// Where the program of the automatic task can be watched.
     var playback: Playback
     /// The room's automatic task.

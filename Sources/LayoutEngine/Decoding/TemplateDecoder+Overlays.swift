@@ -2,7 +2,7 @@ import TextFormats
 
 // MARK: - Overlays
 extension TemplateDecoder {
-    private static let kinds = ["image", "text", "clock"]
+    private static let kinds = ["image", "text", "clock", "page"]
 
     mutating func overlays(_ parent: inout JSONObjectReader) -> [OverlayTemplate]? {
         let elements = parent.array("overlays", of: "overlays", atMost: LayoutLimits.mostOverlays, issues: &issues)
@@ -20,11 +20,12 @@ extension TemplateDecoder {
                 LayoutIssue(
                     path: path, at: node.position,
                     found: given.isEmpty ? "an overlay without content" : given.joined(separator: " and "),
-                    expected: "exactly one of \"image\", \"text\" and \"clock\""))
+                    expected: "exactly one of \"image\", \"text\", \"clock\" and \"page\""))
             return nil
         }
         let isAnchored = !["x", "y", "width", "height"].contains(where: reader.has)
-        let place = isAnchored ? anchor(&reader) : area(&reader).map { .area($0) }
+        // A page is as large as its rectangle, and has no size of its own.
+        let place = isAnchored && kind != "page" ? anchor(&reader) : area(&reader).map { .area($0) }
         if !isAnchored, reader.has("place"), let place = reader.optional("place") {
             issues.append(
                 LayoutIssue(
@@ -43,6 +44,7 @@ extension TemplateDecoder {
                     style.utcOffset = offset
                     return .text(text, style)
                 }
+            case "page": reader.page("page", issues: &issues).map { .page($0, picture: nil) }
             default: clock(&reader, isAnchored)
             }
         if content == nil, kind == "text" {

@@ -1,5 +1,5 @@
 extension Overlay {
-    /// Returns a text or a clock as an SVG picture of the overlay's size, or `nil` for an image.
+    /// Returns a text or a clock as an SVG picture of the overlay's size, or `nil` for an image or a page.
     ///
     /// The picture does not include `opacity`; the compositor applies it. A text is broken into as many lines as the
     /// rectangle has room for, then shortened. Sides below 1 count as 1.
@@ -13,7 +13,7 @@ extension Overlay {
     /// Returns the drawing without the surrounding document.
     func drawing(time: Int) -> String? {
         switch content {
-        case .image: nil
+        case .image, .page: nil
         case .text(let text, let style):
             style.drawing(
                 content.clock.map { clock in

@@ -146,10 +146,12 @@ struct ScenePreview {
     private func overlay(_ overlay: Overlay) -> String {
         let (width, height) = (SVG.side(overlay.width), SVG.side(overlay.height))
         let body =
-            if case .image(let name, let align) = overlay.content {
+            switch overlay.content {
+            case .image(let name, let align):
                 image(name, .contain, align, Rectangle(x: 0, y: 0, width: width, height: height))
-            } else {
-                overlay.drawing(time: time) ?? ""
+            case .page(let address, _):
+                image(address.shown, .contain, .centre, Rectangle(x: 0, y: 0, width: width, height: height))
+            case .text, .clock: overlay.drawing(time: time) ?? ""
             }
         return placed(Rectangle(x: overlay.x, y: overlay.y, width: width, height: height), overlay.opacity, body)
     }

@@ -34,6 +34,8 @@ extension OverlayTemplate {
             case .text(let text, let style): .text(text, style.style(on: shorter))
             case .clock(let format, let offset, let style):
                 .clock(format, utcOffset: offset, style.style(on: shorter))
+            case .page(let address, let picture):
+                .page(address, picture: picture.map { "\($0)-\(rectangle.width)x\(rectangle.height).png" })
             }
         return Overlay(
             id: id, x: rectangle.x, y: rectangle.y, width: rectangle.width, height: rectangle.height,
@@ -48,6 +50,7 @@ extension OverlayTemplate {
         case .text(let text, let style): return style.box(of: text, on: shorter, within: width)
         case .clock(let format, let utcOffset, let style):
             return style.box(of: format.text(time: 0, utcOffset: utcOffset), on: shorter, within: width)
+        case .page: return (2, 2)
         }
     }
 }

@@ -134,6 +134,14 @@ extension JSONObjectReader {
         return nil
     }
 
+    /// Returns the address of a web page, without checking that the page exists.
+    mutating func page(_ key: String, issues: inout [LayoutIssue]) -> PageAddress? {
+        guard let node = optional(key) else { return nil }
+        if case .string(let text) = node.value, let address = PageAddress(text) { return address }
+        issues.append(LayoutIssue(node, path(of: key), expected: "an http or https URL of printable ASCII"))
+        return nil
+    }
+
     mutating func number(_ key: String, in range: ClosedRange<Double>, issues: inout [LayoutIssue]) -> Double? {
         guard let node = optional(key) else { return nil }
         if case .number(let number) = node.value, range.contains(number) { return number }

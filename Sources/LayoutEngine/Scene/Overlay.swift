@@ -1,4 +1,4 @@
-/// A watermark, a text or a clock that lies over all panes.
+/// A watermark, a text, a clock or a web page that lies over all panes.
 public struct Overlay: Hashable, Codable, Sendable {
     /// Identifier, unique in its scene.
     public var id: String
@@ -28,6 +28,9 @@ public struct Overlay: Hashable, Codable, Sendable {
         case text(String, TextStyle)
         /// The time of day, `utcOffset` minutes east of UTC (−840…840).
         case clock(ClockFormat, utcOffset: Int, TextStyle)
+        /// A web page. `picture` is the path of a PNG file of the rectangle's size, with premultiplied alpha, that is replaced
+        /// whenever the page changes and is missing while there is nothing to show; `nil` = nothing is shown.
+        case page(PageAddress, picture: String?)
     }
 
     /// The format of a clock.
@@ -45,7 +48,7 @@ extension Overlay.Content {
         switch self {
         case .clock(let format, let utcOffset, _): (format, utcOffset)
         case .text(let text, let style) where text.contains(Self.clockName): (.minutes, style.utcOffset ?? 0)
-        case .text, .image: nil
+        case .text, .image, .page: nil
         }
     }
 

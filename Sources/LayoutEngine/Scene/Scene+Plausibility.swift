@@ -41,7 +41,7 @@ extension Overlay {
     fileprivate var isPlausible: Bool {
         let isContentPlausible =
             switch content {
-            case .image: true
+            case .image, .page: true
             case .text(_, let style): style.isPlausible
             case .clock(_, let offset, let style): style.isPlausible && -840...840 ~= offset
             }

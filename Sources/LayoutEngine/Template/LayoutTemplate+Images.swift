@@ -20,6 +20,19 @@ extension LayoutTemplate {
         return template
     }
 
+    /// Returns the template with the places of its pages' pictures.
+    ///
+    /// - Parameter picture: Returns the beginning of the path of a page's pictures; `nil` if pages are not shown.
+    public func resolvingPages(_ picture: (PageAddress) -> String?) -> LayoutTemplate {
+        var template = self
+        template.settings.replacePages(picture)
+        for index in arrangements.indices { template.arrangements[index].settings.replacePages(picture) }
+        return template
+    }
+
+    /// Whether an overlay is a web page.
+    public var hasPages: Bool { settings.hasPages || arrangements.contains { $0.settings.hasPages } }
+
     private mutating func replaceImages(_ resolve: (String) -> String?) {
         if let backdrop = canvas.backdrop {
             canvas.backdrop = resolve(backdrop.image).map { image in
@@ -40,6 +53,15 @@ extension LayoutTemplate {
 }
 
 extension ArrangementSettings {
+    fileprivate var hasPages: Bool { overlays.contains { if case .page = $0.content { true } else { false } } }
+
+    fileprivate mutating func replacePages(_ picture: (PageAddress) -> String?) {
+        for index in overlays.indices {
+            guard case .page(let address, _) = overlays[index].content else { continue }
+            overlays[index].content = .page(address, picture: picture(address))
+        }
+    }
+
     fileprivate mutating func replaceImages(_ resolve: (String) -> String?) {
         style.fallback.replaceImages(resolve)
         overlays = overlays.compactMap { overlay -> OverlayTemplate? in

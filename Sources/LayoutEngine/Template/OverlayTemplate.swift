@@ -1,4 +1,4 @@
-/// A watermark, a text or a clock over all panes, as an operator writes it.
+/// A watermark, a text, a clock or a web page over all panes, as an operator writes it.
 public struct OverlayTemplate: Hashable, Sendable {
     /// Identifier, unique among the overlays of an arrangement.
     public var id: String
@@ -27,6 +27,10 @@ public struct OverlayTemplate: Hashable, Sendable {
         case text(String, Style)
         /// A clock, `utcOffset` minutes east of UTC (−840…840).
         case clock(Overlay.ClockFormat, utcOffset: Int, Style)
+        /// A web page with its transparency, which a browser shows in the size of the rectangle.
+        ///
+        /// - Parameter picture: Beginning of the path of its picture; `nil` = pages are not shown.
+        case page(PageAddress, picture: String?)
     }
 
     public static let defaultImageSize = UnitFraction(0.15)

@@ -55,8 +55,10 @@ public struct PageJob: Hashable, Codable, Sendable {
     public var address: String
     /// URL to open for the first time, if another one. Secret.
     public var firstAddress: String?
-    /// RTMP URL to which the stream is published. Holds a code.
+    /// RTMP URL to which the stream is published. Holds a code. Empty for a page of which pictures are written.
     public var target: String
+    /// Path of the PNG file in which the page's picture is kept, in place of publishing a stream; `nil` = published.
+    public var picture: String?
     public var width: Int
     public var height: Int
     public var frameRate: Int
@@ -71,13 +73,14 @@ public struct PageJob: Hashable, Codable, Sendable {
     public var isUnconfined: Bool
 
     public init(
-        address: String, firstAddress: String? = nil, target: String, width: Int, height: Int, frameRate: Int,
-        ready: PageReadiness = .painted, readyLimit: Double = 30, reach: Reach = Reach(places: []),
+        address: String, firstAddress: String? = nil, target: String, picture: String? = nil, width: Int, height: Int,
+        frameRate: Int, ready: PageReadiness = .painted, readyLimit: Double = 30, reach: Reach = Reach(places: []),
         user: String? = nil, isUnconfined: Bool = false
     ) {
         self.address = address
         self.firstAddress = firstAddress
         self.target = target
+        self.picture = picture
         self.width = width
         self.height = height
         self.frameRate = frameRate

@@ -263,7 +263,10 @@ package actor ImageStore {
                 unlink(path)
                 continue
             }
-            sizes[file] = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            // Pictures of pages are in a directory of their own.
+            guard attributes?[.type] as? FileAttributeType == .typeRegular else { continue }
+            sizes[file] = attributes?[.size] as? Int
         }
         return (
             index.flatMap { try? JSONDecoder().decode([String: ImageInventory.Copy].self, from: Data($0)) } ?? [:],

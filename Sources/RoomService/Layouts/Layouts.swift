@@ -20,8 +20,11 @@ package final class Layouts: Sendable {
     /// Most layouts with values that are kept.
     static let mostApplied = 256
     private let state = Mutex(State())
+    /// Directory of the pictures of web pages; `nil` = pages are not shown.
+    private let pages: String?
 
-    package init() {}
+    /// - Parameter pages: Directory of the pictures of web pages, for layouts that show any; `nil` = they are not shown.
+    package init(pages: String? = nil) { self.pages = pages }
 
     /// Names of the layouts that a room can use, in alphabetical order.
     package var names: [String] { state.withLock { $0.catalogue.names } }
@@ -34,13 +37,13 @@ package final class Layouts: Sendable {
     /// `auto`.
     package func template(_ name: String) -> LayoutTemplate {
         let (template, images) = state.withLock { ($0.catalogue.template(name), $0.images) }
-        return template.resolved(images)
+        return template.resolved(images, pages: pages)
     }
 
     /// Returns the newest good version with other values of its parameters, and with its images where they are available.
     package func template(_ name: String, values: [String: LayoutParameter.Value]) -> LayoutTemplate {
         guard !values.isEmpty else { return template(name) }
-        return applied(name, values).resolved(state.withLock { $0.images })
+        return applied(name, values).resolved(state.withLock { $0.images }, pages: pages)
     }
 
     /// Returns the newest good version with other values of its parameters, without resolved images.
@@ -93,7 +96,9 @@ package final class Layouts: Sendable {
 }
 
 extension LayoutTemplate {
-    fileprivate func resolved(_ paths: [String: String]) -> LayoutTemplate {
-        images.isEmpty ? self : resolvingImages { paths[$0] }
+    fileprivate func resolved(_ paths: [String: String], pages: String?) -> LayoutTemplate {
+        let template = images.isEmpty ? self : resolvingImages { paths[$0] }
+        guard let pages, hasPages else { return template }
+        return template.resolvingPages { OverlayPage.picture(of: $0, in: pages) }
     }
 }

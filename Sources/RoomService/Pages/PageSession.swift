@@ -7,6 +7,14 @@ import Synchronization
 
 /// One page: performs what `PageSessionMachine` decides, and starts one worker after another.
 actor PageSession {
+    /// What the page is for.
+    enum Subject: Sendable {
+        /// A participant's stream.
+        case stream(StreamNames)
+        /// A picture over programs.
+        case overlay(OverlayPage)
+    }
+
     struct Surroundings: Sendable {
         let files: PageFiles
         let starter: SocketWorkerStarter
@@ -14,7 +22,7 @@ actor PageSession {
     }
 
     nonisolated let id: String
-    nonisolated let names: StreamNames
+    nonisolated let subject: Subject
     /// The job as it was asked for. A page that is asked for again with the same one goes on.
     nonisolated let wish: PageJob
 
@@ -35,9 +43,9 @@ actor PageSession {
     private static let endLimit: Duration = .seconds(5)
 
     /// - Parameter isAdopted: Whether an earlier run of the service has started the worker.
-    init(id: String, names: StreamNames, job: PageJob, isAdopted: Bool, in surroundings: Surroundings) {
+    init(id: String, subject: Subject, job: PageJob, isAdopted: Bool, in surroundings: Surroundings) {
         self.id = id
-        self.names = names
+        self.subject = subject
         wish = job
         self.surroundings = surroundings
         self.isAdopted = isAdopted
@@ -116,6 +124,7 @@ actor PageSession {
         switch action {
         case .send(let command): link.withLock { $0 }?.send(command)
         case .forgetToken:
+            guard case .stream(let names) = subject else { break }
             // A worker that is started later opens the page without it.
             try? surroundings.files.write(
                 PageRecord(stream: IngestStreamKey(names).text, job: machine.job), of: id)
@@ -135,7 +144,11 @@ actor PageSession {
     }
 
     private var metadata: Logger.Metadata {
-        ["room": "\(names.room)", "user": "\(names.user)", "stream": "\(names.stream.rawValue)"]
+        switch subject {
+        case .stream(let names):
+            ["room": "\(names.room)", "user": "\(names.user)", "stream": "\(names.stream.rawValue)"]
+        case .overlay(let page): ["page": "\(page.address.shown)"]
+        }
     }
 }
 

@@ -75,7 +75,7 @@ package final class PageSupervisor: Service {
                 for await session in starts {
                     group.addTask {
                         let reason = await session.run()
-                        await self.ended(session, reason)
+                        if case .stream(let names) = session.subject { await self.ended(session, names, reason) }
                     }
                 }
             }
@@ -118,7 +118,7 @@ package final class PageSupervisor: Service {
         _ id: String, _ names: StreamNames, _ job: PageJob, isAdopted: Bool, _ configuration: Configuration
     ) -> PageSession {
         PageSession(
-            id: id, names: names, job: job, isAdopted: isAdopted,
+            id: id, subject: .stream(names), job: job, isAdopted: isAdopted,
             in: PageSession.Surroundings(files: configuration.files, starter: configuration.starter, logger: logger))
     }
 
@@ -129,15 +129,14 @@ package final class PageSupervisor: Service {
     }
 
     /// Removes a page that has ended by itself from its room.
-    private func ended(_ session: PageSession, _ reason: String?) async {
+    private func ended(_ session: PageSession, _ names: StreamNames, _ reason: String?) async {
         let wasCurrent = state.withLock { state in
-            guard state.sessions[session.names]?.id == session.id else { return false }
-            state.sessions[session.names] = nil
+            guard state.sessions[names]?.id == session.id else { return false }
+            state.sessions[names] = nil
             return true
         }
         measure()
         guard wasCurrent, let reason else { return }
-        let names = session.names
         let event = RoomEvent(
             room: names.room, app: names.room.app.rawValue, source: "/pages", id: session.id,
             kind: .streamUnpublished(user: names.user, stream: names.stream, reason: reason))
@@ -175,6 +174,7 @@ package final class PageSupervisor: Service {
 
     /// A page whose event is not stored yet.
     private struct Opening {
+        var names: StreamNames
         var session: PageSession
         /// Whether it runs already: the event repeats what is known.
         var isRunning: Bool
@@ -214,7 +214,7 @@ package final class PageSupervisor: Service {
         publication.url = key.url(of: configuration.ingest, secret: configuration.secret)
         publication.page = nil
         if let known = state.withLock({ $0.sessions[names] }), known.isSame(as: job) {
-            return Opening(session: known, isRunning: true)
+            return Opening(names: names, session: known, isRunning: true)
         }
         let obstacle = rules.obstacle(
             missing: Self.missingPrograms, cure: PagePrograms.cure, isRoot: geteuid() == 0,
@@ -231,7 +231,7 @@ package final class PageSupervisor: Service {
                 .unavailable, "pages-unavailable", "The page cannot be opened at the moment",
                 detail: "it cannot be stored in \(configuration.files.directory)", retryAfter: 5)
         }
-        return Opening(session: session, isRunning: false)
+        return Opening(names: names, session: session, isRunning: false)
     }
 
     private func job(
@@ -268,8 +268,8 @@ package final class PageSupervisor: Service {
                 state.openings -= 1
                 // The next run of the service opens it.
                 guard !state.isStopping else { return (nil as PageSession?, true) }
-                defer { state.sessions[session.names] = session }
-                return (state.sessions[session.names], false)
+                defer { state.sessions[opening.names] = session }
+                return (state.sessions[opening.names], false)
             }
             old?.close()
             if !isStopping { start.yield(session) }

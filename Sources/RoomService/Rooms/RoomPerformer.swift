@@ -77,6 +77,13 @@ final class RoomPerformer {
     func perform(_ actions: [TaskAction], of task: TaskID) {
         let actions = actions.filter { if case .record = $0 { false } else { true } }
         guard !actions.isEmpty else { return }
+        for action in actions {
+            switch action {
+            case .apply(let plan): services.overlays.show(plan.scene, by: task)
+            case .drainRelay: services.overlays.show(nil, by: task)
+            default: break
+            }
+        }
         let supervisor = supervisors[task] ?? makeSupervisor(of: task)
         supervisor.perform(actions)
     }
@@ -101,6 +108,7 @@ final class RoomPerformer {
     /// Ends what serves a task that is forgotten.
     func forget(_ task: TaskID) {
         services.taskIndex.release(task)
+        services.overlays.show(nil, by: task)
         supervisors.removeValue(forKey: task)?.finish()
         claims[task] = nil
     }

@@ -41,6 +41,8 @@ package final class RoomServices: Sendable {
     package let taskIndex = TaskIndex()
     package let destinations = DestinationClaims()
     let needs = ProgramNeeds()
+    /// Web pages that lie over programs.
+    package let overlays = OverlayWishes()
     /// Facts of programs that layouts show.
     package let values = ProgramValues()
     /// Local files of idle media.

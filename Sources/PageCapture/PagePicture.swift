@@ -1,0 +1,104 @@
+import EncodedMedia
+import Foundation
+import RTMP
+
+/// The file in which the latest picture of a page is, for those who draw it. It is replaced as a whole, and missing while
+/// there is nothing to show.
+///
+/// `@unchecked Sendable`: all state belongs to the socket loop; files are written on a queue of its own.
+final class PagePicture: @unchecked Sendable {
+    /// Least time in ns between two pictures. What comes earlier waits, and is replaced by what comes later.
+    private static let interval: Int64 = 100_000_000
+    private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    private let path: String
+    private let width: Int
+    private let height: Int
+    private let queue = DispatchQueue(label: "page.picture")
+    private let writeAt = LoopDeadline()
+    private var latest: [UInt8]?
+    private var isNew = false
+    private var isShown = false
+    private var isOver = false
+    private var writtenAt: Int64?
+    /// Number of the file that was written last; only the queue touches it.
+    private var fileNumber: ino_t?
+
+    /// - Parameter path: The file; a process that is killed leaves it to whoever has named it.
+    init(path: String, width: Int, height: Int) {
+        self.path = path
+        self.width = width
+        self.height = height
+        writeAt.begin { [weak self] in self?.write() }
+    }
+
+    /// Takes the next picture. One that is not a PNG of the page's size is left out.
+    func take(_ bytes: [UInt8]) {
+        guard Self.size(of: bytes).map({ $0 == (width, height) }) ?? false, !isOver else { return }
+        latest = bytes
+        isNew = true
+        if isShown { schedule() }
+    }
+
+    func show() {
+        isShown = true
+        if latest != nil { schedule() }
+    }
+
+    /// Removes the file until the page is shown again.
+    func hide() {
+        isShown = false
+        latest = nil
+        remove()
+    }
+
+    func close() {
+        isOver = true
+        writeAt.end()
+        remove()
+    }
+
+    private func schedule() {
+        let now = MonotonicClock.now()
+        writeAt.set(max(now, writtenAt?.saturatingSum(Self.interval) ?? now))
+    }
+
+    private func write() {
+        guard isShown, !isOver, isNew, let latest else { return }
+        isNew = false
+        writtenAt = MonotonicClock.now()
+        queue.async { [self] in
+            // Two workers may have the same file for a moment, when one takes over from another.
+            let new = "\(path).\(getpid())"
+            guard
+                FileManager.default.createFile(
+                    atPath: new, contents: Data(latest), attributes: [.posixPermissions: 0o600]),
+                rename(new, path) == 0
+            else {
+                unlink(new)
+                return
+            }
+            fileNumber = Self.number(of: path)
+        }
+    }
+
+    private func remove() {
+        queue.async { [self] in
+            // That of the worker which has taken over stays.
+            if let fileNumber, Self.number(of: path) == fileNumber { unlink(path) }
+            fileNumber = nil
+        }
+    }
+
+    private static func number(of path: String) -> ino_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_ino : nil
+    }
+
+    /// Returns width and height of a PNG file (PNG specification, third edition, section 11.2.1).
+    static func size(of bytes: [UInt8]) -> (Int, Int)? {
+        guard bytes.count > 24, bytes.starts(with: signature) else { return nil }
+        func number(at place: Int) -> Int { bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+        return (number(at: 16), number(at: 20))
+    }
+}

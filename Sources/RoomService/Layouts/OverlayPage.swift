@@ -1,0 +1,29 @@
+import Crypto
+import LayoutEngine
+
+/// A web page that lies over a program, in the size in which it is shown. Programs that show the same page share its pictures.
+package struct OverlayPage: Hashable, Sendable {
+    var address: PageAddress
+    /// Path of the file in which the page's picture is.
+    var picture: String
+    var width: Int
+    var height: Int
+
+    /// Creates the page of an overlay; `nil` for another overlay, and for a page without pictures.
+    init?(_ overlay: Overlay) {
+        guard case .page(let address, let picture?) = overlay.content else { return nil }
+        self.address = address
+        self.picture = picture
+        width = overlay.width
+        height = overlay.height
+    }
+
+    /// Returns the beginning of the paths of a page's pictures, to which a size and `.png` are added.
+    ///
+    /// - Parameter directory: One that mixers can read.
+    package static func picture(of address: PageAddress, in directory: String) -> String {
+        let digest = SHA256.hash(data: Array(address.text.utf8))
+        return "\(directory)/page-"
+            + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
