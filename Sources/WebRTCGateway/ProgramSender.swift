@@ -20,7 +20,9 @@ package final class ProgramSender: @unchecked Sendable {
 
     /// Payload types of what is offered.
     private static let videoPayload = 96
-    private static let audioPayload = 97
+    /// Far from that of the pictures: `webrtcbin` gives the next free numbers to what it adds to the pictures (RTX), and does
+    /// not know this one as long as no sound has come.
+    private static let audioPayload = 111
 
     private let loop = SocketLoop.shared
     private let onEvent: @Sendable (Event) -> Void

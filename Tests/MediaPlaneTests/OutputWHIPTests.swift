@@ -59,6 +59,10 @@ import Testing
         #expect(requests.map(\.method) == ["POST", "POST", "DELETE"], "\(requests)")
         #expect(requests.allSatisfy { $0.fields["authorization"] == "Bearer s3cret/token" })
         #expect(requests[0].fields["content-type"] == "application/sdp" && requests[2].path == "/sessions/alice")
+        // A number that stands for two formats loses the packets of one of them.
+        let numbers = requests[1].body.split(separator: "\r\n").filter { $0.hasPrefix("a=rtpmap:") }
+            .map { $0.prefix { $0 != " " } }
+        #expect(numbers.count >= 3 && Set(numbers).count == numbers.count, "\(numbers)")
         #expect(requests[1].body.contains("profile-level-id=") && requests[1].body.contains("opus/48000/2"))
         player.stop()
         server.stop()

@@ -67,7 +67,7 @@ final class WhipClient: Sendable {
                 ? """
 
                 audiotestsrc is-live=true ! audio/x-raw,rate=48000,channels=2 ! valve name=microphone drop=true ! opusenc ! rtpopuspay \
-                ! application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000 ! peer.
+                ! application/x-rtp,media=audio,encoding-name=OPUS,payload=111,clock-rate=48000 ! peer.
                 """ : "")
     }
 
