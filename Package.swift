@@ -157,6 +157,9 @@ if wantsControl {
             name: "EventSubscription",
             dependencies: ["MixModel", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
         .target(
+            name: "ObjectStorage",
+            dependencies: ["TextFormats", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
+        .target(
             name: "TaskStore",
             dependencies: [
                 "MixModel", .product(name: "GRDB", package: "GRDB.swift"),
@@ -170,7 +173,7 @@ if wantsControl {
             name: "RoomService",
             dependencies: [
                 "ChildProcesses", "EventSubscription", "TaskStore", "MixModel", "MediaFormats", "LayoutEngine",
-                "RoomChannel",
+                "ObjectStorage", "RoomChannel",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -219,6 +222,8 @@ if wantsControl {
         .testTarget(
             name: "EventSubscriptionTests", dependencies: ["EventSubscription", "TestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "ObjectStorageTests", dependencies: ["ObjectStorage", "TestSupport"], swiftSettings: strict),
+        .testTarget(
             name: "TaskStoreTests",
             dependencies: [
                 "PostgreSQLStore", "StoreSupport", "TaskStore", "TestSupport",
@@ -238,7 +243,7 @@ if wantsControl {
         .testTarget(
             name: "MixOrchestratorTests",
             dependencies: [
-                "HTTPInterface", "MixOrchestrator", "RoomService", "TestSupport",
+                "ChildProcesses", "HTTPInterface", "MixOrchestrator", "RoomService", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

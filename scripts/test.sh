@@ -19,7 +19,7 @@ trap 'rm -rf "$results"' EXIT
 # Two processes use one scratch directory, which SwiftPM would otherwise lock; nothing is built.
 swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-build)
 
-fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|SocketIO|EventSubscription|TaskStore)Tests[.]'
+fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|SocketIO|EventSubscription|ObjectStorage|TaskStore)Tests[.]'
 # Suites of the store that restart a database server for half a minute.
 database='TaskStoreTests[.]PostgreSQLLossTests'
 service="((RoomService|HTTPInterface|MixOrchestrator|ViewerProbe)Tests[.]|$database)"

@@ -26,6 +26,7 @@ struct ModuleEdgesTests {
         "ProgramSplicer": ["EncodedMedia", "LayoutEngine", "MediaFormats", "MixModel", "TextFormats"],
         "EventSubscription": ["LayoutEngine", "MixModel", "TextFormats"],
         "RoomChannel": ["EncodedMedia", "MixModel", "TextFormats"],
+        "ObjectStorage": ["TextFormats"],
         "TaskStore": ["EncodedMedia", "LayoutEngine", "MixModel", "TextFormats"],
         "PostgreSQLStore": ["CLibPQ", "EncodedMedia", "LayoutEngine", "MixModel", "TaskStore", "TextFormats"],
         "GStreamerKit": ["CGStreamer", "EncodedMedia", "MediaFormats"],
@@ -56,15 +57,17 @@ struct ModuleEdgesTests {
         ],
         "RoomService": [
             "ChildProcesses", "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel",
-            "RoomChannel", "TaskStore", "TextFormats",
+            "ObjectStorage", "RoomChannel", "TaskStore", "TextFormats",
         ],
         "HTTPInterface": [
-            "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "RoomChannel",
+            "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "ObjectStorage",
+            "RoomChannel",
             "RoomService", "SocketIO", "TaskStore", "TextFormats",
         ],
         "MixOrchestrator": [
             "CEmbeddedFiles", "ChildProcesses", "EncodedMedia", "EventSubscription", "HTTPInterface", "LayoutEngine",
-            "MediaFormats", "MixModel", "PostgreSQLStore", "RoomChannel", "RoomService", "TaskStore", "TextFormats",
+            "MediaFormats", "MixModel", "ObjectStorage", "PostgreSQLStore", "RoomChannel", "RoomService", "TaskStore",
+            "TextFormats",
         ],
     ]
 

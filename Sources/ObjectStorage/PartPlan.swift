@@ -1,0 +1,41 @@
+/// The division of a file into parts.
+package struct PartPlan: Hashable, Sendable {
+    /// Size of the file in bytes.
+    package let bytes: Int64
+    /// Size of each part but the last, in bytes.
+    package let partBytes: Int64
+
+    /// Sizes of a part in bytes. S3 takes no smaller ones but the last, and each is in memory while it is sent.
+    package static let partSizes: ClosedRange<Int64> = 5 << 20...32 << 20
+    /// Size that parts have unless another is asked for.
+    package static let standard: Int64 = 8 << 20
+    /// Most parts of an object, as S3 has it.
+    static let mostParts: Int64 = 10_000
+    /// Number of parts up to which parts keep the size that is asked for.
+    static let fewParts: Int64 = 1_000
+    /// Largest file in bytes: 312.5 GiB.
+    package static let mostBytes = partSizes.upperBound * mostParts
+
+    /// - Parameter partBytes: Size of parts that is asked for. Large files get larger ones.
+    /// - Returns: `nil` if the file is too large.
+    package init?(bytes: Int64, partBytes: Int64) {
+        guard 0...Self.mostBytes ~= bytes else { return nil }
+        self.bytes = bytes
+        // In whole MiB.
+        let needed = (bytes / Self.fewParts / (1 << 20) + 1) * (1 << 20)
+        self.partBytes = min(max(partBytes, needed, Self.partSizes.lowerBound), Self.partSizes.upperBound)
+    }
+
+    /// Whether one call stores everything.
+    package var isWhole: Bool { bytes <= partBytes }
+
+    package var count: Int { Int(max((bytes + partBytes - 1) / partBytes, 1)) }
+
+    /// Returns the place of a part in the file.
+    ///
+    /// - Parameter number: 1…`count`.
+    package func range(of number: Int) -> Range<Int64> {
+        let start = min(Int64(max(number, 1) - 1) * partBytes, bytes)
+        return start..<min(start + partBytes, bytes)
+    }
+}
