@@ -28,21 +28,25 @@ package final class Readiness: Service {
     private let state = Mutex(State())
     private let store: StoreProbe
     private let lookAtWorker: @Sendable () async -> [String]
+    private let uploads: Uploader?
     private let shutdown: ShutdownNotice
     private let logger: Logger
 
     /// Time between two checks of the worker while something is missing.
     static let workerInterval: Duration = .seconds(60)
 
-    /// - Parameter lookAtWorker: Returns what relays would miss, in words; empty when they have everything.
+    /// - Parameters:
+    ///   - uploads: What uploads files. What fails with it is told, but does not decide whether the service is ready.
+    ///   - lookAtWorker: Returns what relays would miss, in words; empty when they have everything.
     package init(
-        store: any TaskStore, shutdown: ShutdownNotice, logger: Logger,
+        store: any TaskStore, shutdown: ShutdownNotice, logger: Logger, uploads: Uploader? = nil,
         lookAtWorker: @escaping @Sendable () async -> [String]
     ) {
         self.store = StoreProbe(store: store)
         self.shutdown = shutdown
         self.logger = logger
         self.lookAtWorker = lookAtWorker
+        self.uploads = uploads
     }
 
     package func roomsAreRestored() { state.withLock { $0.areRoomsRestored = true } }
@@ -64,7 +68,7 @@ package final class Readiness: Service {
             Check("relays", state.areRelaysTaken ? nil : "relays have not been taken over yet"),
             Check("store", storeProblem), Check("worker", worker),
             Check("shutdown", shutdown.hasBegun ? "the service is shutting down" : nil),
-        ]
+        ] + (uploads.map { [Check(name: "uploads", ok: true, detail: $0.problem)] } ?? [])
     }
 
     package func run() async throws {

@@ -24,6 +24,9 @@ extension Metrics {
         case storeFailures = "store_failures_total"
         case storeUnreadable = "store_unreadable_rows_total"
         case switches = "switches_total"
+        case uploadBytes = "upload_sent_bytes_total"
+        case uploadFailures = "upload_failures_total"
+        case uploads = "upload_files_total"
         case viewerBytes = "viewer_sent_bytes_total"
         case viewerSkips = "viewer_skips_total"
         case viewersRefused = "viewers_refused_total"
@@ -63,6 +66,9 @@ extension Metrics {
             case .storeFailures: "Changes that the store failed to write."
             case .storeUnreadable: "Unreadable store rows, by table."
             case .switches: "Program switches, by mode before and after."
+            case .uploadBytes: "Bytes of files sent to storages, repetitions included, by target."
+            case .uploadFailures: "Attempts to upload a file that failed, by target and error code."
+            case .uploads: "Files whose upload has ended, by target and result: stored or failed."
             case .viewerBytes: "Program bytes sent to viewers."
             case .viewerSkips: "Times a slow viewer skipped to the newest keyframe."
             case .viewersRefused: "Viewers refused because a viewer limit was reached."
@@ -93,6 +99,9 @@ extension Metrics {
             case .socketIOEnds, .socketIORefusals: ["reason"]
             case .storeUnreadable: ["table"]
             case .switches: ["from", "to"]
+            case .uploadBytes: ["target"]
+            case .uploadFailures: ["target", "code"]
+            case .uploads: ["target", "result"]
             case .wcsHooks: ["method", "result"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
@@ -182,6 +191,7 @@ extension Metrics {
         case subscriptions
         case feedListeners = "feed_listeners"
         case tasksWaiting = "tasks_waiting"
+        case uploadFiles = "upload_files"
         case viewers
         case webhookCircuits = "webhook_circuits_open"
         case webhooksWaiting = "webhook_messages_waiting"
@@ -226,6 +236,7 @@ extension Metrics {
             case .subscriptions: "Subscriptions, by kind."
             case .feedListeners: "Open room feeds (GET /v1/rooms/{room}/feed)."
             case .tasksWaiting: "Tasks waiting for cores."
+            case .uploadFiles: "Files that are not uploaded yet, by target and state."
             case .viewers: "Viewers playing programs over HTTP-FLV."
             case .webhookCircuits: "Failing subscribers to which delivery is paused."
             case .webhooksWaiting: "Webhook messages waiting for delivery."
@@ -249,6 +260,7 @@ extension Metrics {
             case .degradedTasks: ["level"]
             case .outputs, .recordings, .sources, .tasks: ["state"]
             case .programs, .subscriptions: ["kind"]
+            case .uploadFiles: ["target", "state"]
             default: []
             }
         }

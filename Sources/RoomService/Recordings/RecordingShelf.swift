@@ -8,10 +8,15 @@ package struct RecordingShelf: Sendable {
     package let place: RecordingPlace
     /// Pool for disk access, because reading a directory waits for the disk.
     var pool = NIOThreadPool.singleton
+    /// What uploads the files; `nil` if nothing does.
+    private let uploads: Uploader?
 
-    package init(place: RecordingPlace, pool: NIOThreadPool = NIOThreadPool.singleton) {
+    package init(
+        place: RecordingPlace, pool: NIOThreadPool = NIOThreadPool.singleton, uploads: Uploader? = nil
+    ) {
         self.place = place
         self.pool = pool
+        self.uploads = uploads
     }
 
     /// Most files that are listed.
@@ -32,6 +37,10 @@ package struct RecordingShelf: Sendable {
         package var bytes: Int64
         /// Whether a recorder holds the file's lock.
         package var isBeingWritten: Bool
+        /// Whether the file is here; otherwise only its objects are there.
+        package var isHere = true
+        /// Uploads of the file; `nil` if files are not uploaded.
+        package var storage: [UploadReport]?
     }
 
     /// Returns the recordings of a room, newest first.
@@ -39,10 +48,26 @@ package struct RecordingShelf: Sendable {
         try await pool.runIfActive {
             let directory = place.directory(of: room)
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-            return names.filter(FileName.isRecording).sorted(by: >).prefix(Self.mostShown).compactMap {
-                Self.recorded($0, directory)
+            // A file that was removed after its upload is known by its manifest.
+            let files = Set(names.filter(FileName.isRecording))
+            let manifests =
+                uploads == nil
+                ? []
+                : names.filter { $0.hasSuffix(".json") }.map { "\($0.dropLast(5)).mp4" }.filter(FileName.isRecording)
+            return files.union(manifests).sorted(by: >).prefix(Self.mostShown).compactMap { name in
+                recorded(name, directory, isHere: files.contains(name))
             }
         }
+    }
+
+    /// Whether a file was removed here because all targets have it.
+    package func isElsewhere(_ path: String) async throws -> Bool {
+        try await pool.runIfActive { isStoredElsewhere(path) }
+    }
+
+    private func isStoredElsewhere(_ path: String) -> Bool {
+        guard Self.size(path) == nil, let uploads else { return false }
+        return uploads.reports(of: Self.notes(path), path: path).contains { $0.state == .stored }
     }
 
     /// Returns the path of a recording; `nil` when no recorder gives this name.
@@ -60,24 +85,38 @@ package struct RecordingShelf: Sendable {
     package func remove(_ name: String, of room: RoomID) async throws -> Removal {
         guard let path = path(of: name, room: room) else { return .notThere }
         return try await pool.runIfActive {
-            guard Self.size(path) != nil else { return .notThere }
+            guard Self.size(path) != nil || isStoredElsewhere(path) else { return .notThere }
             guard !Self.isBeingWritten(path) else { return .isBeingWritten }
-            guard unlink(path) == 0 else { return .failed(String(cString: strerror(errno))) }
+            guard unlink(path) == 0 || errno == ENOENT else { return .failed(String(cString: strerror(errno))) }
             unlink(Self.manifest(path))
+            Self.notes(path).remove()
             return .removed
         }
     }
 
-    private static func recorded(_ name: String, _ directory: String) -> Recorded? {
+    private func recorded(_ name: String, _ directory: String, isHere: Bool) -> Recorded? {
         let path = directory + "/" + name
-        guard let size = Self.size(path), let length = Self.size(Self.manifest(path)), length < longestManifest,
-            let data = FileManager.default.contents(atPath: Self.manifest(path)),
-            var manifest = try? JSONDecoder().decode(RecordingManifest.self, from: data)
-        else { return nil }
+        let size = Self.size(path)
+        guard size != nil || !isHere && isStoredElsewhere(path), var manifest = Self.manifest(of: path) else {
+            return nil
+        }
         manifest.file = name
         return Recorded(
-            manifest: manifest, bytes: size, isBeingWritten: manifest.state == .recording && isBeingWritten(path))
+            manifest: manifest, bytes: size ?? manifest.bytes,
+            isBeingWritten: manifest.state == .recording && Self.isBeingWritten(path), isHere: isHere,
+            storage: uploads?.reports(of: Self.notes(path), path: path))
     }
+
+    // MARK: Files beside a recording. Calls block.
+
+    static func manifest(of path: String) -> RecordingManifest? {
+        guard let length = size(manifest(path)), length < longestManifest,
+            let data = FileManager.default.contents(atPath: manifest(path))
+        else { return nil }
+        return try? JSONDecoder().decode(RecordingManifest.self, from: data)
+    }
+
+    static func notes(_ path: String) -> UploadNotes { UploadNotes(path: "\(path.dropLast(4)).upload") }
 
     private static func manifest(_ path: String) -> String { path.dropLast(4) + ".json" }
 
@@ -88,7 +127,7 @@ package struct RecordingShelf: Sendable {
     }
 
     /// Whether the file's recorder holds its lock.
-    private static func isBeingWritten(_ path: String) -> Bool {
+    static func isBeingWritten(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

@@ -172,9 +172,11 @@ final class Recorder {
         var last: (number: Int, file: RecordingFile, movie: [UInt8], index: MP4Index)?
         for number in 1...Self.mostParts {
             let path = directory + "/" + settings.fileName(part: number)
-            guard access(path, F_OK) == 0 else { break }
+            // A part may have been removed after its upload. Its manifest keeps the number taken.
+            let isHere = access(path, F_OK) == 0
+            guard isHere || access(manifestPath(number), F_OK) == 0 else { break }
             part = number
-            guard let file = try RecordingFile.open(existing: path), let (movie, index) = file.readBack() else {
+            guard isHere, let file = try RecordingFile.open(existing: path), let (movie, index) = file.readBack() else {
                 last = nil
                 continue
             }

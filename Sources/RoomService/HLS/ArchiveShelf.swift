@@ -1,0 +1,39 @@
+import Foundation
+import MixModel
+import NIOPosix
+
+/// The archives of rooms' HLS, where they are uploaded.
+package struct ArchiveShelf: Sendable {
+    private let files: HLSFiles
+    private let uploads: Uploader
+
+    /// Most archives that are listed.
+    static let mostShown = 1_000
+
+    package init(files: HLSFiles, uploads: Uploader) {
+        self.files = files
+        self.uploads = uploads
+    }
+
+    /// An archive and its uploads.
+    package struct Archive: Sendable {
+        package var session: String
+        /// Whether it is here; otherwise only its objects are there.
+        package var isHere: Bool
+        package var storage: [UploadReport]
+    }
+
+    /// Returns the archives of a room's ended sessions, newest first.
+    package func files(of room: RoomID) async throws -> [Archive] {
+        try await NIOThreadPool.singleton.runIfActive {
+            let directory = files.directory(of: room)
+            return HLSFiles.sessions(in: directory).prefix(Self.mostShown).compactMap { name in
+                let session = "\(directory)/\(name)"
+                guard let facts = HLSFiles.facts(session), facts.isEnded, facts.settings.enableVOD else { return nil }
+                return Archive(
+                    session: name, isHere: access("\(session)/vod.m3u8", R_OK) == 0,
+                    storage: uploads.reports(of: ArchiveSource.notes(session), path: session))
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import MixModel
+
+/// Recordings that are closed, for the upload.
+package struct RecordingSource: UploadSource {
+    private let place: RecordingPlace
+
+    package let kind = UploadItem.Kind.recording
+    package let type = "video/mp4"
+
+    /// Age in seconds from which a closed file counts as finished: the recorder has written its manifest.
+    static let settling = 2.0
+    /// Age in seconds from which a file without a recorder counts as finished as it is.
+    static let abandonment = 3600.0
+
+    package init(place: RecordingPlace) { self.place = place }
+
+    package func directories() -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []).map {
+            "\(place.directory)/\($0)"
+        }
+    }
+
+    package func look(
+        in directory: String, now: Double, isSettled: (UploadNotes, String) -> Bool
+    ) -> UploadFinding {
+        var finding = UploadFinding()
+        let room = String(directory.split(separator: "/").last ?? "")
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        where FileName.isRecording(name) {
+            let path = "\(directory)/\(name)"
+            guard let version = FileVersion(path) else { continue }
+            let notes = RecordingShelf.notes(path)
+            guard !isSettled(notes, version.text) else { continue }
+            guard Self.isFinished(path, age: now - version.modified) else {
+                finding.isOpen = true
+                continue
+            }
+            finding.items.append(
+                UploadItem(kind: kind, room: room, file: name, path: path, version: version.text, notes: notes))
+        }
+        // The oldest first: names begin with the time.
+        finding.items.sort { $0.file < $1.file }
+        return finding
+    }
+
+    private static func isFinished(_ path: String, age: Double) -> Bool {
+        let isClosed = RecordingShelf.manifest(of: path).map { $0.state != .recording } ?? false
+        // The lock is tried last: that of a recorder that is about to begin must not find it taken.
+        return age > (isClosed ? settling : abandonment) && !RecordingShelf.isBeingWritten(path)
+    }
+
+    package func version(of item: UploadItem) -> String? { FileVersion(item.path)?.text }
+
+    package func open(_ item: UploadItem) -> (any UploadReader)? { OpenFile(item.path) }
+
+    /// Removes the file, which a recorder may want to continue: not while one has it, and its manifest stays, so that its
+    /// name is not given to another part.
+    package func remove(_ item: UploadItem) -> Bool {
+        let descriptor = Foundation.open(item.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, FileVersion(item.path)?.text == item.version else {
+            return false
+        }
+        return unlink(item.path) == 0
+    }
+}

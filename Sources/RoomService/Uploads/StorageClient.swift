@@ -1,0 +1,109 @@
+import AsyncHTTPClient
+import EncodedMedia
+import NIOCore
+import NIOHTTP1
+import ObjectStorage
+import Synchronization
+
+/// Calls one storage, over connections that stay open. Every storage that the operator configures may be called: no
+/// allow-list is asked.
+final class StorageClient: Sendable {
+    private let target: UploadTarget
+    private let pace: UploadPace?
+    private let connections: Int
+    /// Made with the first call, because one that is made has to be shut down.
+    private let client = Mutex<HTTPClient?>(nil)
+    private let onSent: @Sendable (Int) -> Void
+    /// Bytes per second below which an answer counts as missing.
+    private let slowest: Double
+
+    /// Time for a call apart from that for its body.
+    private static let patience = 60.0
+    /// Bytes per second that a connection should bring in any case.
+    private static let slowestLine = 32_768.0
+
+    /// - Parameters:
+    ///   - pace: The bandwidth; `nil` = no limit.
+    ///   - share: Bytes per second that one of several uploads has at least; `nil` = no limit.
+    ///   - onSent: Called with numbers of bytes that are sent.
+    init(
+        _ target: UploadTarget, pace: UploadPace?, share: Double?, connections: Int,
+        onSent: @escaping @Sendable (Int) -> Void
+    ) {
+        self.target = target
+        self.pace = pace
+        self.onSent = onSent
+        slowest = min(share.map { $0 / 2 } ?? Self.slowestLine, Self.slowestLine)
+        self.connections = connections
+    }
+
+    private func makeClient() -> HTTPClient {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.httpVersion = .http1Only
+        configuration.timeout = .init(connect: .seconds(10), read: .seconds(60))
+        configuration.connectionPool.idleTimeout = .seconds(30)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
+        // Attempts are counted and reported here.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// Makes a call.
+    ///
+    /// - Parameter body: The body of `put` and `part`.
+    /// - Returns: The answer, whatever its status.
+    /// - Throws: A fault without an answer.
+    func call(
+        _ call: StorageCall, _ key: String, type: String, body: [UInt8] = []
+    ) async throws(StorageFault) -> StorageAnswer {
+        let request = call.request(
+            for: key, type: type, at: target.place, as: target.credentials, seconds: wallClock())
+        var outgoing = HTTPClientRequest(url: request.url)
+        outgoing.method = HTTPMethod(rawValue: request.method)
+        outgoing.headers.add(name: "user-agent", value: "mixorchestrator/\(ServiceVersion.text)")
+        for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
+        if !body.isEmpty {
+            outgoing.body = .stream(
+                PacedBytes(bytes: ByteBuffer(bytes: body), pace: pace, onChunk: onSent),
+                length: .known(Int64(body.count)))
+        } else if ["PUT", "POST"].contains(request.method) {
+            outgoing.body = .bytes(ByteBuffer(bytes: request.body))
+        }
+        let client = client.withLock { client in
+            if let client { return client }
+            let new = makeClient()
+            client = new
+            return new
+        }
+        let limit = Self.patience + Double(body.count) / slowest
+        do {
+            let response = try await client.execute(outgoing, timeout: .milliseconds(Int64(limit * 1000)))
+            return StorageAnswer(
+                status: Int(response.status.code),
+                headers: Dictionary(
+                    response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first }),
+                body: try await Self.read(response.body, isHead: request.method == "HEAD"))
+        } catch let error as HTTPClientError where Self.timeouts.contains(error) {
+            throw StorageFault(.timeout, "\(target.place.endpoint) did not answer in time")
+        } catch {
+            throw StorageFault(.unreachable, "\(target.place.endpoint) \(WebhookPost.words(for: error))")
+        }
+    }
+
+    private static let timeouts: [HTTPClientError] = [
+        .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
+    ]
+
+    private static func read(_ body: HTTPClientResponse.Body, isHead: Bool) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        if isHead { return bytes }
+        for try await buffer in body {
+            bytes += buffer.readableBytesView.prefix(StorageAnswer.mostBytes - bytes.count)
+            if bytes.count >= StorageAnswer.mostBytes { break }
+        }
+        return bytes
+    }
+
+    /// Ends the connections. Nothing may be called afterwards.
+    func close() async { try? await client.withLock { $0.take() }?.shutdown() }
+}

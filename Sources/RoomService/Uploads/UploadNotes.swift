@@ -1,0 +1,46 @@
+import Foundation
+import ObjectStorage
+
+/// The notes of a file's uploads: a file for each target beside it, which another process continues from. Calls block.
+package struct UploadNotes: Hashable, Sendable {
+    /// Path of the files without target and extension.
+    package var path: String
+
+    /// Largest note, in bytes. With as many parts as there can be it is smaller.
+    private static let mostBytes = 8 << 20
+
+    package init(path: String) { self.path = path }
+
+    private func file(_ target: String) -> String { "\(path)-\(target).json" }
+
+    /// Returns a note; `nil` if there is none that can be read.
+    package func read(_ target: String) -> UploadDocument? {
+        guard let bytes = try? BoundedFile.read(file(target), limit: Self.mostBytes, followsLinks: false) else {
+            return nil
+        }
+        return try? JSONDecoder().decode(UploadDocument.self, from: Data(bytes))
+    }
+
+    /// Replaces a note as a whole.
+    ///
+    /// - Returns: Whether it is on the disk.
+    func write(_ document: UploadDocument, of target: String) -> Bool {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(document) else { return false }
+        let temporary = "\(file(target)).new"
+        unlink(temporary)
+        guard (try? BoundedFile.write(Array(data), to: temporary, mode: 0o600)) != nil,
+            rename(temporary, file(target)) == 0
+        else {
+            unlink(temporary)
+            return false
+        }
+        return true
+    }
+
+    /// Removes all notes.
+    package func remove() {
+        for target in UploadTarget.Name.allCases { unlink(file(target.rawValue)) }
+    }
+}
