@@ -53,7 +53,10 @@ func buildOrchestrator(
         media: MediaLibrary(directory: configuration.mediaDirectory, data: configuration.data),
         playsWithoutOutputs: configuration.playsWithoutOutputs,
         appsThatStartTasks: configuration.apps.accessKeys.apps, rtmpPlace: configuration.ingest?.rules.playPlace)
-    let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
+    let uploads = uploader(configuration, metrics, logger)
+    let readiness = Readiness(store: store, shutdown: shutdown, logger: logger, uploads: uploads) {
+        await starter.missing()
+    }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
         data: configuration.data, layouts: configuration.layouts, fetch: FileFetch(allowed: configuration.sources),
@@ -136,8 +139,7 @@ func buildOrchestrator(
         .addRoutes(to: router)
     LayoutParamsController(registry: registry, reader: params).addRoutes(to: router)
     OutputController(registry: registry, settings: settings).addRoutes(to: router)
-    RecordingController(registry: registry, shelf: RecordingShelf(place: configuration.recordings)).addRoutes(
-        to: router)
+    recordingController(configuration, registry, uploads).addRoutes(to: router)
     TimelineController(registry: registry, history: history).addRoutes(to: router)
     LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
         .addRoutes(to: router)
@@ -196,7 +198,7 @@ func buildOrchestrator(
     let socketRoutes = [wcs?.route, socketIOServer?.route].compactMap(\.self)
     let webSockets = socketRoutes.isEmpty ? nil : WebSocketServer(routes: socketRoutes)
     MetricsController(
-        metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
+        metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness, uploads: uploads,
         deliveries: deliveries, subscriptions: subscriptions, channels: channels, socketIO: socketIOServer
     ).addRoutes(to: router)
     ServiceController(readiness: readiness, document: EmbeddedFiles.bytes(of: "openapi.yaml")).addRoutes(to: router)
@@ -224,7 +226,6 @@ func buildOrchestrator(
     methods.fill(from: router)
 
     let ingest = try ingest(configuration, registry, limits, logger)
-
     let unknown = RouteAccess.unknownRoutes(of: router)
     assert(unknown.isEmpty, "RouteAccess.table has no entry for \(unknown)")
 
@@ -249,7 +250,7 @@ func buildOrchestrator(
         ]
             + ([
                 ingest, webrtc, viewers, certificate, wcsHooks, channels, socketIOServer, webSockets,
-                thumbnails?.process, overlays,
+                thumbnails?.process, overlays, uploads,
             ]
             as [(any Service)?])
             .compactMap(\.self),

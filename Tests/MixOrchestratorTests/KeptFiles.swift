@@ -8,8 +8,11 @@ enum KeptFiles {
     static let segment = [UInt8]((0..<1880).map { UInt8(truncatingIfNeeded: $0 &* 7) })
 
     /// A recording of 1000 bytes and its manifest.
+    ///
+    /// - Parameter content: Another content.
     static func makeRecording(
-        _ directory: String, of room: String = "demo", _ name: String, state: RecordingManifest.State = .complete
+        _ directory: String, of room: String = "demo", _ name: String, state: RecordingManifest.State = .complete,
+        content: Data = Data((0..<1000).map { UInt8($0 & 0xFF) })
     ) throws {
         let place = "\(directory)/recordings/\(FileName.safe(room))"
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -17,7 +20,7 @@ enum KeptFiles {
             room: room, task: "auto-demo", recording: "a", source: nil, file: name + ".mp4", part: 1,
             startedAt: 1_767_225_600, hasVideo: true, hasAudio: true)
         manifest.state = state
-        try Data((0..<1000).map { UInt8($0 & 0xFF) }).write(to: URL(filePath: "\(place)/\(name).mp4"))
+        try content.write(to: URL(filePath: "\(place)/\(name).mp4"))
         try JSONEncoder().encode(manifest).write(to: URL(filePath: "\(place)/\(name).json"))
     }
 

@@ -9,6 +9,7 @@ package struct MetricsController: Sendable {
     let layouts: Layouts
     let images: ImageStore
     let readiness: Readiness
+    let uploads: Uploader?
     let deliveries: DeliveryEngine
     let subscriptions: SubscriptionRegistry
     let channels: RoomChannels?
@@ -16,9 +17,11 @@ package struct MetricsController: Sendable {
 
     package init(
         metrics: Metrics, registry: RoomRegistry, layouts: Layouts, images: ImageStore, readiness: Readiness,
-        deliveries: DeliveryEngine, subscriptions: SubscriptionRegistry, channels: RoomChannels? = nil,
+        uploads: Uploader? = nil, deliveries: DeliveryEngine, subscriptions: SubscriptionRegistry,
+        channels: RoomChannels? = nil,
         socketIO: SocketIOServer? = nil
     ) {
+        self.uploads = uploads
         self.channels = channels
         self.metrics = metrics
         self.registry = registry
@@ -63,6 +66,7 @@ package struct MetricsController: Sendable {
         metrics.set(.sources, relays.sources)
         metrics.set(.recordings, relays.recordings)
 
+        if let uploads { metrics.set(.uploadFiles, uploads.counts) }
         metrics.set(.viewers, Double(registry.services.viewers.total))
         let load = registry.services.load.figures
         metrics.set(.coresAvailable, load.availableCores.map { [([], $0)] } ?? [])

@@ -9,10 +9,13 @@ import RoomService
 package struct RecordingController: Sendable {
     let registry: RoomRegistry
     let shelf: RecordingShelf
+    /// What lists archives that are uploaded; `nil` if nothing is.
+    let archives: ArchiveShelf?
 
-    package init(registry: RoomRegistry, shelf: RecordingShelf) {
+    package init(registry: RoomRegistry, shelf: RecordingShelf, archives: ArchiveShelf? = nil) {
         self.registry = registry
         self.shelf = shelf
+        self.archives = archives
     }
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -80,19 +83,22 @@ package struct RecordingController: Sendable {
 
     private struct List: Encodable {
         var recordings: [RecordingFileView]
+        var archives: [ArchiveFileView]?
     }
 
     @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let room = try context.roomID()
         return jsonResponse(
-            List(recordings: try await shelf.files(of: room).map { RecordingFileView($0, room: room) }))
+            List(
+                recordings: try await shelf.files(of: room).map { RecordingFileView($0, room: room) },
+                archives: try await archives?.files(of: room).map { ArchiveFileView($0, room: room) }))
     }
 
     @Sendable private func download(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let room = try context.roomID()
         let name = try fileName(context)
         guard let path = shelf.path(of: name, room: room), let size = try await shelf.size(of: path) else {
-            throw Self.noFile(name, room)
+            throw try await absence(of: name, room)
         }
         var headers: HTTPFields = [
             .contentType: "video/mp4", .acceptRanges: "bytes", .cacheControl: "private, no-cache",
@@ -135,6 +141,15 @@ package struct RecordingController: Sendable {
     private func fileName(_ context: OrchestratorContext) throws -> String {
         let text = try context.parameters.require("file")
         return text.removingPercentEncoding ?? text
+    }
+
+    private func absence(of name: String, _ room: RoomID) async throws -> OrchestratorError {
+        guard let path = shelf.path(of: name, room: room), try await shelf.isElsewhere(path) else {
+            return Self.noFile(name, room)
+        }
+        return OrchestratorError(
+            .notFound, "recording-moved", "The file is in the storage only",
+            detail: "\(name): GET /v1/rooms/\(room.name)/recordings has links to it")
     }
 
     private static func noFile(_ name: String, _ room: RoomID) -> OrchestratorError {

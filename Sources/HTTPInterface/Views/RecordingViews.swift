@@ -98,6 +98,10 @@ struct RecordingFileView: Encodable {
     var endReason: String?
     var error: ServiceState.Failure?
     var switches: [Switch]
+    /// Whether the file is on this service; absent if files are not uploaded.
+    var local: Bool?
+    /// Where the file is uploaded to; absent if files are not uploaded.
+    var storage: [StorageView]?
 
     init(_ recorded: RecordingShelf.Recorded, room: RoomID) {
         let manifest = recorded.manifest
@@ -125,5 +129,7 @@ struct RecordingFileView: Encodable {
         switches = manifest.switches.map {
             Switch(at: $0.at, from: $0.from, to: $0.to, source: $0.source, cause: $0.cause, panes: $0.panes)
         }
+        storage = recorded.storage?.map(StorageView.init)
+        local = recorded.storage.map { _ in recorded.isHere }
     }
 }

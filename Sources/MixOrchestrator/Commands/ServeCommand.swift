@@ -69,7 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
             configuration.apps.warnings + configuration.playback.warnings + configuration.hooks.warnings
             + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
             + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
-            + configuration.store.warnings + configuration.exposures
+            + configuration.store.warnings + (configuration.uploads?.warnings ?? []) + configuration.exposures
             + lowered
         for warning in warnings { logger.warning("\(warning)") }
         for note in configuration.closedLists { logger.notice("\(note)") }

@@ -73,6 +73,8 @@ struct OrchestratorConfiguration: Sendable {
     var logFormat: LogFormat
     /// Directory of recordings, and the disk space to keep free.
     var recordings: RecordingPlace
+    /// Uploads of recordings and archives; `nil` = off.
+    var uploads: UploadConfiguration?
     /// Limits on what programs may use of the machine.
     var load: LoadSettings
 
@@ -139,6 +141,7 @@ struct OrchestratorConfiguration: Sendable {
             directory: values.text("recording.directory").map(Self.absolute) ?? data + "/recordings",
             keepFreeBytes: try values.integer("recording.keepFreeBytes", in: 0...1 << 50).map(Int64.init)
                 ?? RecordingPlace.defaultKeepFreeBytes)
+        uploads = try UploadConfiguration(values, file: file)
         load = LoadSettings(
             cores: try values.number("admission.cores", in: 0...4096),
             utilisation: try values.number("admission.utilisation", in: 0.1...1) ?? LoadSettings().utilisation,

@@ -44,8 +44,11 @@ extension PlaybackSettings {
     }
 
     /// Returns the key under this name, or in the file that `…File` names.
+    ///
+    /// - Parameter lengths: Lengths that are accepted, in bytes.
     mutating func key(
-        _ name: String, _ values: ConfigurationValues, file configuration: String?
+        _ name: String, _ values: ConfigurationValues, file configuration: String?,
+        lengths: ClosedRange<Int> = PlaybackSettings.keyLengths
     ) throws(StartupError) -> String? {
         let key: String
         let file: String?
@@ -61,10 +64,10 @@ extension PlaybackSettings {
             let text = String(decoding: data.prefix(1 << 10), as: UTF8.self)
             (key, file) = (text.trimmingCharacters(in: .whitespacesAndNewlines), path)
         }
-        guard Self.keyLengths ~= key.utf8.count, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard lengths ~= key.utf8.count, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw StartupError(
-                "configuration: \(name): found \(key.utf8.count) bytes; expected \(Self.keyLengths.lowerBound) to "
-                    + "\(Self.keyLengths.upperBound) printable ASCII characters without spaces, as "
+                "configuration: \(name): found \(key.utf8.count) bytes; expected \(lengths.lowerBound) to "
+                    + "\(lengths.upperBound) printable ASCII characters without spaces, as "
                     + "`openssl rand -hex 16` prints")
         }
         if let file, let mode = try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int,
