@@ -83,6 +83,8 @@ class Storage:
         answer = self.checksum_fault(environ, data)
         if answer is None and "X-Amz-Signature" in query:
             answer = self.linked(environ, query)
+        elif answer is None and "HTTP_AUTHORIZATION" not in environ:
+            answer = refusal("AccessDenied", "403 Forbidden")
         fault = self.due(environ) if answer is None else None
         if fault == "error":
             answer = refusal("InternalError", "500 Internal Server Error")
