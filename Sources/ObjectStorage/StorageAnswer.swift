@@ -30,6 +30,8 @@ package struct StorageAnswer: Hashable, Sendable {
     /// Reads the answer to a call.
     package func result(of call: StorageCall) throws(StorageFault) -> Result {
         if case .look = call, status == 404 { return .missing }
+        // What is not there need not be removed.
+        if case .abort = call, status == 404 { return .aborted }
         guard 200...299 ~= status else { throw fault }
         switch call {
         case .put: return .stored

@@ -146,7 +146,9 @@ package struct UploadMachine: Hashable, Sendable {
             document.stage = .verifying(ObjectChecksum(parts: parts.map(\.checksum)))
         case .sending(let upload, _, _):
             beginAnew()
-            if document.leftovers.count < Self.mostLeftovers { document.leftovers.append(upload) }
+            if fault.code != .partsLost, document.leftovers.count < Self.mostLeftovers {
+                document.leftovers.append(upload)
+            }
         case .verifying: beginAnew()
         case .new, .stored, .failed: break
         }
