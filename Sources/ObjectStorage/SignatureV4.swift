@@ -27,7 +27,9 @@ struct SignatureV4: Sendable {
     /// Returns the headers that authorise a request, those included that it has to be sent with beside its own.
     func headers(for request: Request, at time: SigningTime) -> [(name: String, value: String)] {
         var signed = request
-        let added: [(name: String, value: String)] = [("x-amz-content-sha256", request.payload), ("x-amz-date", time.text)]
+        let added: [(name: String, value: String)] = [
+            ("x-amz-content-sha256", request.payload), ("x-amz-date", time.text),
+        ]
         signed.headers += added
         let names = Self.canonicalHeaders(signed.headers).names
         let value =
