@@ -31,6 +31,8 @@ extension RoomView {
         let states = ServiceStates(tasks)
         rtmp = ServiceDocument(states.rtmp)
         recording = ServiceDocument(states.recording)
+        browserRecording = recording
+        serverRecording = ServiceDocument(states.streamRecordings)
         hls = HLSView(automatic?.status?.outputs.hls, settings: room.settings.hls, room: room.id)
     }
 }

@@ -228,5 +228,9 @@ struct RoomView: Encodable {
     var viewers: Int
     var rtmp: ServiceDocument
     var recording: ServiceDocument
+    /// `recording` by the name that 100ms' clients know: what viewers see is recorded.
+    var browserRecording: ServiceDocument
+    /// The recordings of single participants.
+    var serverRecording: ServiceDocument
     var hls: HLSView
 }

@@ -16,6 +16,7 @@ extension ServiceStates {
             }
         }
         for kind in OutputDocuments.all { take(kind) }
+        for task in tasks { takeStreams(of: task.requestedRecordings) }
         // The failure of a task itself has no output that could show it.
         let streaming = self[PushDestination.kind]
         self[PushDestination.kind].error = streaming.error ?? tasks.lazy.compactMap(Self.failure).first
@@ -27,6 +28,18 @@ extension ServiceStates {
             let error = machine.lastError ?? task.status?.mixerError.map(Redaction.text)
         else { return nil }
         return ServiceState.Failure(code: "task_\(machine.reportedState.state.rawValue)", message: error)
+    }
+}
+
+extension OwnedTask {
+    /// What the relay tells of recordings that the plan asks for, without secrets.
+    fileprivate var requestedRecordings: [RecordingStatus] {
+        let planned = (machine.document.plan?.outputs ?? []).recordings.map(\.id)
+        return (status?.outputs ?? []).recordings.filter { planned.contains($0.id) }.map { status in
+            var status = status
+            status.error = status.error?.redacted
+            return status
+        }
     }
 }
 

@@ -71,6 +71,8 @@ struct WebhookEvent: Encodable {
         var errorCode: OutputErrorCode?
         var rtmp: ServiceDocument?
         var recording: ServiceDocument?
+        var browserRecording: ServiceDocument?
+        var serverRecording: ServiceDocument?
         var hls: ServiceDocument?
         var from: OnAir?
         var to: OnAir?
@@ -100,6 +102,8 @@ extension WebhookEvent.Content {
         case .roomServicesChanged(let states):
             rtmp = ServiceDocument(states.rtmp)
             recording = ServiceDocument(states.recording)
+            browserRecording = recording
+            serverRecording = ServiceDocument(states.streamRecordings)
             hls = ServiceDocument(states.hls)
         case .participantJoined(let person), .participantLeft(let person): take(person)
         case .participantRoleChanged(let person, let from):

@@ -61,5 +61,19 @@ extension Sequence<OutputStatus> {
 }
 
 extension ServiceStates {
+    /// The recording of the program.
     public var recording: ServiceState { self[PlannedRecording.kind] }
+    /// The recordings of single streams: running if one of them is, with the first error.
+    public internal(set) var streamRecordings: ServiceState {
+        get { self["streamRecordings"] }
+        set { self["streamRecordings"] = newValue }
+    }
+
+    /// Takes note of the recordings of single streams, which are no kind of output of their own.
+    public mutating func takeStreams(of statuses: [RecordingStatus]) {
+        for status in statuses where status.source != nil {
+            streamRecordings.running = streamRecordings.running || status.service.running
+            streamRecordings.error = streamRecordings.error ?? status.error
+        }
+    }
 }
