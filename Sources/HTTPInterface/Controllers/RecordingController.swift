@@ -100,25 +100,7 @@ package struct RecordingController: Sendable {
         guard let path = shelf.path(of: name, room: room), let size = try await shelf.size(of: path) else {
             throw try await absence(of: name, room)
         }
-        var headers: HTTPFields = [
-            .contentType: "video/mp4", .acceptRanges: "bytes", .cacheControl: "private, no-cache",
-            .contentDisposition: "attachment; filename=\"\(name)\"",
-        ]
-        let range: Range<Int>
-        switch ByteRange(request.headers[.range], length: Int(size)) {
-        case .whole: range = 0..<Int(size)
-        case .part(let part):
-            range = part
-            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
-        case .unsatisfiable:
-            throw HTTPProblem(
-                .rangeNotSatisfiable, "range-not-satisfiable", "The range is outside the file",
-                detail: "\(name) has \(size) bytes", field: "Range", headers: [.contentRange: "bytes */\(size)"])
-        }
-        guard !range.isEmpty else { return Response(status: .ok, headers: headers) }
-        let body = try await FileIO().loadFile(
-            path: path, range: range.lowerBound...range.upperBound - 1, context: context)
-        return Response(status: range.count == Int(size) ? .ok : .partialContent, headers: headers, body: body)
+        return try await FileDownload(path: path, name: name, size: Int(size)).response(request, context)
     }
 
     @Sendable private func remove(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
@@ -169,7 +151,7 @@ extension RoomState {
     }
 
     /// Whether the program's recording has ended by itself or failed for good.
-    fileprivate var isRecordingOver: Bool {
+    var isRecordingOver: Bool {
         guard let id = room.document.settings.recording?.id else { return false }
         return recordingStatuses.contains { status in
             status.id == id && status.source == nil && (status.state == .failed || status.state == .ended)

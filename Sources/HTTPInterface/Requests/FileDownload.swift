@@ -1,0 +1,34 @@
+import HTTPTypes
+import Hummingbird
+
+/// The answer with a recorded file, or with the part of it that the request names.
+struct FileDownload: Sendable {
+    var path: String
+    /// Name under which it is saved.
+    var name: String
+    /// In bytes.
+    var size: Int
+
+    /// - Throws: `HTTPProblem` of status 416 if the range is outside the file.
+    func response(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        var headers: HTTPFields = [
+            .contentType: "video/mp4", .acceptRanges: "bytes", .cacheControl: "private, no-cache",
+            .contentDisposition: "attachment; filename=\"\(name)\"",
+        ]
+        let range: Range<Int>
+        switch ByteRange(request.headers[.range], length: size) {
+        case .whole: range = 0..<size
+        case .part(let part):
+            range = part
+            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
+        case .unsatisfiable:
+            throw HTTPProblem(
+                .rangeNotSatisfiable, "range-not-satisfiable", "The range is outside the file",
+                detail: "\(name) has \(size) bytes", field: "Range", headers: [.contentRange: "bytes */\(size)"])
+        }
+        guard !range.isEmpty else { return Response(status: .ok, headers: headers) }
+        let body = try await FileIO().loadFile(
+            path: path, range: range.lowerBound...range.upperBound - 1, context: context)
+        return Response(status: range.count == size ? .ok : .partialContent, headers: headers, body: body)
+    }
+}
