@@ -19,12 +19,18 @@ package struct SignedPost: Sendable {
     /// - Parameters:
     ///   - id: Identifier of the message, the same in every repetition.
     ///   - limit: Time for the whole attempt.
-    package func send(_ body: [UInt8], id: String, to url: StreamURL, within limit: Duration) async -> WebhookAnswer {
-        let headers = WebhookSignature.standard(id: id, time: Int(wallClock()), body: body, secrets: secrets)
+    ///   - headers: Further header fields.
+    ///   - needs200: Whether only 200 is success; otherwise every 2xx is.
+    package func send(
+        _ body: [UInt8], id: String, to url: StreamURL, within limit: Duration,
+        headers: [(name: String, value: String)] = [], needs200: Bool = false
+    ) async -> WebhookAnswer {
+        let signature = WebhookSignature.standard(id: id, time: Int(wallClock()), body: body, secrets: secrets)
         return await post.send(
             WebhookRequest(
-                url: url, headers: [("content-type", "application/json"), ("accept", "application/json")] + headers,
-                body: body, needs200: false, keepsAnswer: true),
+                url: url,
+                headers: [("content-type", "application/json"), ("accept", "application/json")] + headers + signature,
+                body: body, needs200: needs200, keepsAnswer: true),
             within: limit)
     }
 
