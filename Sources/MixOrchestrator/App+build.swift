@@ -183,6 +183,16 @@ func buildOrchestrator(
     WCSController(
         server: wcs, settings: settings, parser: hookParser, canvas: configuration.roomCanvas.canvas
     ).addRoutes(to: router)
+    let hundredms = try configuration.hundredms.map {
+        try HMSDesk(
+            $0, data: configuration.data, registry: registry, pages: pages, parser: hookParser,
+            outputs: settings, shelf: RecordingShelf(place: configuration.recordings),
+            callbacks: configuration.callbacks, logger: logger)
+    }
+    HMSController(
+        desk: hundredms, keys: configuration.apps.accessKeys, playback: configuration.playback.access, limits: limits,
+        isSecure: configuration.http.tls != nil
+    ).addRoutes(to: router)
     let channels = configuration.channel.map { RoomChannels($0.settings, registry: registry, metrics: metrics) }
     if let channels, let settings = configuration.channel {
         ChannelController(
@@ -249,7 +259,7 @@ func buildOrchestrator(
                 logger: logger),
         ]
             + ([
-                ingest, webrtc, viewers, certificate, wcsHooks, channels, socketIOServer, webSockets,
+                ingest, webrtc, viewers, certificate, wcsHooks, hundredms, channels, socketIOServer, webSockets,
                 thumbnails?.process, overlays, uploads,
             ]
             as [(any Service)?])

@@ -25,7 +25,8 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
 package enum RouteAccess: Hashable, Sendable {
     case open
     case scope(Scope)
-    /// Each request is signed. The route itself authenticates the caller and has its own format for refusals.
+    /// Each request is signed, or carries a token signed by its caller. The route itself authenticates the caller and has its
+    /// own format for refusals.
     case signed
     /// Each request contains the secret of a media server's hook, which the route itself checks. Tokens do not count.
     case hook
@@ -44,6 +45,9 @@ package enum RouteAccess: Hashable, Sendable {
             for route in routes { table[route] = access }
         }
         add(.signed, "GET /", "POST /")
+        add(
+            .signed, "GET /v2/{family}", "GET /v2/{family}/{id}", "GET /v2/{family}/{id}/{action}",
+            "POST /v2/{family}/{id}/{action}", "POST /v2/{family}/room/{id}/{action}")
         add(
             .hook, "GET /v1/hooks/{hook}", "POST /v1/hooks/{hook}", "GET /v1/hooks/{hook}/{token}",
             "POST /v1/hooks/{hook}/{token}")

@@ -28,6 +28,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 (configuration.apps.warnings + configuration.hooks.warnings
                 + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
                 + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
+                + (configuration.hundredms?.warnings ?? [])
                 + configuration.store.warnings).map {
                     Finding(isGood: false, text: $0)
                 }

@@ -69,7 +69,8 @@ struct ServeCommand: AsyncParsableCommand {
             configuration.apps.warnings + configuration.playback.warnings + configuration.hooks.warnings
             + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
             + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
-            + configuration.store.warnings + (configuration.uploads?.warnings ?? []) + configuration.exposures
+            + (configuration.hundredms?.warnings ?? []) + (configuration.uploads?.warnings ?? [])
+            + configuration.store.warnings + configuration.exposures
             + lowered
         for warning in warnings { logger.warning("\(warning)") }
         for note in configuration.closedLists { logger.notice("\(note)") }

@@ -36,6 +36,8 @@ struct OrchestratorConfiguration: Sendable {
     var ingest: IngestConfiguration?
     /// Web Call Server's interface; `nil` = off.
     var wcs: WCSSettings?
+    /// 100ms' server API; `nil` = off.
+    var hundredms: HMSSettings?
     /// Socket.IO; `nil` = off.
     var socketIO: SocketIOSettings?
     /// Publishers over WebRTC; `nil` = off.
@@ -119,6 +121,7 @@ struct OrchestratorConfiguration: Sendable {
         webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
         thumbnails = try Previews.Settings(values)
         pages = try PageRules(values, ingest: ingest)
+        hundredms = try HMSSettings(values, apps: apps, sources: sources, callbacks: callbacks, file: file)
         channel = try ChannelConfiguration(values, playback: playback, file: file)
         socketIO = try SocketIOSettings(values, channel: channel)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)

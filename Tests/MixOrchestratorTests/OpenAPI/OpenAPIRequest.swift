@@ -4,6 +4,7 @@ import MixModel
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
 @testable import RoomService
 
@@ -68,8 +69,14 @@ struct OpenAPIRequest: Sendable {
         uri = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// Calls at `/` are signed as SDKs do, when they are made: what the example says is not yet a call.
+    /// Calls at `/` are signed as SDKs do, when they are made: what the example says is not yet a call. Those below `/v2`
+    /// carry a token that is signed.
     func signed(for operation: OpenAPIDocument.Operation) throws -> OpenAPIRequest {
+        if operation.path.hasPrefix("/v2/") {
+            var request = self
+            request.headers = HMSCaller.headers()
+            return request
+        }
         guard operation.path == "/" else { return self }
         var request = self
         let method = try #require(HTTPRequest.Method(operation.method))
@@ -125,7 +132,7 @@ struct OpenAPIRequest: Sendable {
         "hooks.nginx-rtmp.url": ["rtmp://127.0.0.1:1935/{app}/{name}"],
         // Requests of tests may come from no address.
         "hooks.nginx-rtmp.allow": ["*"],
-        "wcs.enabled": ["true"],
+        "wcs.enabled": ["true"], "hundredms.enabled": ["true"],
     ]
 
     /// What the examples take for granted: the rooms `demo` of two apps on air with alice, in a layout with parameters, and
@@ -180,6 +187,30 @@ struct OpenAPIRequest: Sendable {
             try KeptFiles.makeSession(directory, app: app, name: "1795301525067", isEnded: true)
         }
         try KeptFiles.makeRecording(directory, "20260131T120000Z-1x2y3z")
+        try fillStreams(directory)
+    }
+
+    /// A stream of 100ms' interface that runs, and one that has left a file.
+    private static func fillStreams(_ directory: String) throws {
+        let files = try HMSFiles(data: directory)
+        for id in ["64c0a1b2c3d4e5f601234567", "64c0a1b2c3d4e5f601234568"] {
+            var session = HMSSession(
+                id: id, kind: .externalStream, room: RoomID(app: "shop", name: "demo"),
+                session: "64c0a1b2c3d4e5f601234569", accessKey: WireCaller.key, base: "http://127.0.0.1:8080",
+                at: Date().timeIntervalSince1970)
+            session.isComplete = true
+            session.status = .running
+            if id.hasSuffix("8") {
+                session.status = .completed
+                session.holdsRoom = false
+                session.assets = [
+                    HMSAsset(
+                        id: "64c0a1b2c3d4e5f60123456a", kind: .composite, file: "20260131T120000Z-1x2y3z.mp4",
+                        size: 1000, duration: 10, createdAt: session.createdAt)
+                ]
+            }
+            try files.write(session)
+        }
     }
 
     /// Ends what an operation goes on answering with: a program that is played, a room that is followed.

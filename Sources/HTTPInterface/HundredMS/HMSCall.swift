@@ -1,0 +1,38 @@
+import EventSubscription
+import Hummingbird
+import MixModel
+
+/// One call of 100ms' interface, whose token is good.
+struct HMSCall: Sendable {
+    let key: AccessKey
+    let request: Request
+    /// URL of this service as the caller knows it.
+    let base: String
+    /// The body; an empty one is an empty object.
+    let body: JSONValue
+    /// Parts of the path, percent-decoded.
+    let id: String
+
+    var app: AppID { key.app }
+
+    /// Longest body, in bytes.
+    static let longestBody = 64 << 10
+
+    /// The room that the path names. It need not exist.
+    func room() throws(InputError) -> RoomID {
+        RoomID(app: app, name: try EventParser.identifier(id, field: "room_id"))
+    }
+
+    /// The requested page of a list: how many entries, and the last one of the page before.
+    func page() throws(InputError) -> (limit: Int, start: String?) {
+        // 100ms allows 10 to 100.
+        let limit = try request.queryInteger("limit", in: 1...100) ?? 10
+        return (limit, try request.queryText("start").flatMap { $0.isEmpty ? nil : $0 })
+    }
+
+    func filter(_ kind: HMSSession.Kind?) throws(InputError) -> HMSBook.Filter {
+        HMSBook.Filter(
+            kind: kind, room: try request.queryText("room_id"), session: try request.queryText("session_id"),
+            status: kind == nil ? nil : try request.queryChoice("status", of: HMSSession.Status.self))
+    }
+}

@@ -1,0 +1,53 @@
+import MixModel
+import Synchronization
+
+/// Lets the callers for one room work one after another, in the order in which they came. Thread-safe.
+final class HMSLanes: Sendable {
+    /// Those who wait, of each room in which someone works.
+    private let waiting = Mutex<[RoomID: [CheckedContinuation<Void, any Error>]]>([:])
+
+    /// Most callers that wait for one room.
+    static let longest = 64
+
+    /// What a caller finds in front of a room.
+    private enum Place { case free, taken, full }
+
+    /// Whether someone works in the room.
+    func isBusy(_ room: RoomID) -> Bool { waiting.withLock { $0[room] != nil } }
+
+    /// - Throws: `HMSFault` if too many wait, and what `body` throws.
+    func pass<Value: Sendable>(
+        _ room: RoomID, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let place: Place = waiting.withLock { rooms in
+                guard let others = rooms[room] else {
+                    rooms[room] = []
+                    return .free
+                }
+                guard others.count < Self.longest else { return .full }
+                rooms[room]?.append(continuation)
+                return .taken
+            }
+            switch place {
+            case .free: continuation.resume()
+            case .taken: break
+            case .full: continuation.resume(throwing: HMSFault.busy)
+            }
+        }
+        defer { leave(room) }
+        return try await body()
+    }
+
+    private func leave(_ room: RoomID) {
+        let next = waiting.withLock { rooms -> CheckedContinuation<Void, any Error>? in
+            guard let first = rooms[room]?.first else {
+                rooms[room] = nil
+                return nil
+            }
+            rooms[room]?.removeFirst()
+            return first
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,99 @@
+import EventSubscription
+import MixModel
+
+/// A webhook that is to be delivered. Its body is made of the session as it is then.
+struct HMSNotice: Hashable, Codable, Sendable {
+    enum Event: String, Hashable, Codable, Sendable {
+        case started, stopped, recorded, failed
+    }
+
+    /// The same in every repetition.
+    var id: String
+    var event: Event
+    /// Seconds since 1970.
+    var at: Double
+}
+
+/// The bodies of webhooks, as 100ms sends them. Pure.
+extension HMSSession {
+    /// Returns the name of an event; `nil` if 100ms has none for this kind of session.
+    func type(of event: HMSNotice.Event) -> String {
+        let family = kind.isBeam ? "beam" : "hls"
+        return switch event {
+        case .started: "\(family).started.success"
+        case .stopped: "\(family).stopped.success"
+        case .recorded: "\(family).recording.success"
+        case .failed: "\(family).failure"
+        }
+    }
+
+    func body(of notice: HMSNotice) -> JSONValue {
+        .object([
+            "version": .string("2.0"), "id": .string(notice.id), "account_id": .string(app.rawValue),
+            "app_id": .string(app.rawValue), "timestamp": HMSTime.value(notice.at),
+            "type": .string(type(of: notice.event)), "data": .object(data(of: notice.event)),
+        ])
+    }
+
+    private func data(of event: HMSNotice.Event) -> [String: JSONValue] {
+        var data: [String: JSONValue] = [
+            "room_id": .string(room.name), "room_name": .string(room.name), "session_id": .string(session),
+            "beam_id": .string(id), "job_id": .string(id), "peer_id": .string(""),
+            "meeting_url": .string(meetingURL ?? ""), "session_started_at": HMSTime.value(createdAt),
+        ]
+        if let size {
+            data["max_width"] = .number(Double(size.width))
+            data["max_height"] = .number(Double(size.height))
+        }
+        if let hls {
+            data["url"] = .string(playbackURL)
+            data["recording_single_file_per_layer_enabled"] = .boolean(hls.recordsFile)
+            data["recording_vod_playlist_enabled"] = .boolean(hls.keepsSegments)
+        } else {
+            data["recording_enabled"] = .boolean(recorder != nil)
+            data["rtmp"] = .array(outputs.map { .object(["url": .string($0.url)]) })
+        }
+        if let startedAt { data["started_at"] = HMSTime.value(startedAt) }
+        switch event {
+        case .started: data["start_delay"] = Self.seconds((startedAt ?? createdAt) - createdAt)
+        case .stopped:
+            data["duration"] = Self.seconds(duration)
+            data["reason"] = .string(reason ?? EndReason.request.rawValue)
+            data["stopped_at"] = HMSTime.value(stoppedAt)
+        case .failed:
+            data["duration"] = Self.seconds(duration)
+            data["error_code"] = .number(1)
+            data["error_type"] = .string(failure?.kind.rawValue ?? "")
+            data["error_message"] = .string(failure?.message ?? "")
+        case .recorded: data.merge(recorded) { $1 }
+        }
+        return data
+    }
+
+    /// What is said of files: the first one of each kind at the top, all of a live stream's in a list.
+    private var recorded: [String: JSONValue] {
+        var data: [String: JSONValue] = ["stopped_at": HMSTime.value(stoppedAt)]
+        let files = assets.filter { $0.kind == .composite }
+        if let first = files.first, kind.isBeam {
+            data["recording_id"] = .string(first.id)
+            data["recording_path"] = .string(path(of: first))
+            data["size"] = .number(Double(first.size ?? 0))
+            data["duration"] = Self.seconds(first.duration)
+            data["created_at"] = HMSTime.value(first.createdAt)
+        }
+        guard !kind.isBeam else { return data }
+        data["recording_single_files"] = .array(
+            files.map { file in
+                .object([
+                    "recording_id": .string(file.id), "recording_path": .string(path(of: file)),
+                    "size": .number(Double(file.size ?? 0)), "duration": Self.seconds(file.duration),
+                ])
+            })
+        if let kept = assets.first(where: { $0.kind == .onDemand }) {
+            data["hls_vod_recording_path"] = .string(path(of: kept))
+        }
+        return data
+    }
+
+    private static func seconds(_ value: Double) -> JSONValue { .number(max(0, value.rounded())) }
+}

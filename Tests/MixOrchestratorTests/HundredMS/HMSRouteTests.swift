@@ -1,0 +1,291 @@
+import Foundation
+import HTTPTypes
+import MixModel
+import Testing
+
+@testable import HTTPInterface
+@testable import MixOrchestrator
+
+/// Calls of 100ms' interface, with relays that do as told, and files that are laid there.
+@Suite(.timeLimit(.minutes(5))) struct HMSRouteTests {
+    private func run(
+        _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Bench, HMSCaller) async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                directory: directory, settings: HMSCaller.settings.merging(settings) { $1 }
+            ) { bench in try await body(bench, HMSCaller(bench: bench)) }
+        }
+    }
+
+    private static func publish(_ bench: Bench, _ user: String = "alice") async throws {
+        let body = #"{"type":"stream.published","user":"\#(user)","url":"rtmp://127.0.0.1/live/\#(user)"}"#
+        #expect(try await bench.call(.post, "/v1/rooms/demo/events?app=shop", body).status == 202)
+    }
+
+    private static func status(_ caller: HMSCaller, _ path: String, is wanted: String) async throws {
+        try await eventually("\(path) does not become \(wanted)") {
+            try await caller.get(path).value("status") == wanted ? true : nil
+        }
+    }
+
+    private static let both = #"{"rtmp_urls":["rtmp://127.0.0.1/cdn/a","rtmp://127.0.0.1/cdn/b"],"recording":true}"#
+
+    @Test func aStreamWithARecordingComesAndGoes() async throws {
+        try await run { bench, caller in
+            try await Self.publish(bench)
+            let started = try await caller.post("external-streams/room/demo/start", Self.both)
+            #expect(started.status == 200, "\(started.text)")
+            #expect(try started.value("status") == "starting" && started.value("room_id") == "demo")
+            let id = try #require(try started.value("id"))
+            #expect(id.count == 24)
+            let relay = try await TaskRouteTests.relay(bench, of: "shop/auto-demo")
+            let plan = try await eventually {
+                relay.plan?.outputs.destinations.count == 2 ? relay.plan : nil
+            }
+            #expect(plan.outputs.destinations.map(\.url) == ["rtmp://127.0.0.1/cdn/a", "rtmp://127.0.0.1/cdn/b"])
+            let recording = try #require(plan.outputs.recordings.first)
+            relay.setRecordings([RecordingStatus(id: recording.id, state: .recording)])
+            try await Self.status(caller, "external-streams/\(id)", is: "running")
+            let room = try await bench.call(.get, "/v1/rooms/demo?app=shop")
+            #expect(try room.isTrue("browserRecording.running") && room.isTrue("rtmp.running"))
+            #expect(try !room.isTrue("serverRecording.running"))
+
+            let stopped = try await caller.post("external-streams/\(id)/stop", nil)
+            #expect(try stopped.status == 200 && stopped.value("status") == "stopping", "\(stopped.text)")
+            try await eventually {
+                let view = try await bench.call(.get, "/v1/rooms/demo?app=shop")
+                return try view.value("outputs.0") == nil ? true : nil
+            }
+            relay.setRecordings([])
+            try Self.makeRecording(bench, recording.id)
+            try await Self.status(caller, "external-streams/\(id)", is: "completed")
+            let done = try await caller.get("external-streams/\(id)")
+            #expect(try done.value("recording_assets.0.type") == "room-composite", "\(done.text)")
+            #expect(try done.value("recording_assets.0.size") == "1000" && done.value("stopped_by") == "")
+
+            // The file, as the SDK and then anybody gets it.
+            let assets = try await caller.get("recording-assets?room_id=demo")
+            let asset = try #require(try assets.value("data.0.id"))
+            #expect(try assets.value("data.0.job_id") == id)
+            #expect(try await caller.get("recording-assets/\(asset)").value("path")?.hasSuffix(".mp4") == true)
+            let link = try await caller.get("recording-assets/\(asset)/presigned-url")
+            #expect(try link.value("expiry") == "3600")
+            let url = try #require(try link.value("url").flatMap { URLComponents(string: $0) })
+            let place = url.path + "?" + (url.percentEncodedQuery ?? "")
+            let file = try await bench.call(.get, place)
+            #expect(file.status == 200 && file.headers[.contentLength] == "1000")
+            #expect(try await bench.call(.get, place, headers: [.range: "bytes=990-"]).status == 206)
+            #expect(try await bench.call(.get, place, headers: [.range: "bytes=1000-"]).status == 416)
+            #expect(try await bench.call(.get, place.replacing("signature=", with: "signature=0")).status == 403)
+            #expect(try await bench.call(.get, url.path).status == 403)
+        }
+    }
+
+    private static func makeRecording(_ bench: Bench, _ id: String) throws {
+        let room = RoomID(app: "shop", name: "demo").rawValue
+        try KeptFiles.makeRecording(bench.directory, of: room, "20260131T200000Z-\(id)")
+        let path = "\(bench.directory)/recordings/\(FileName.safe(room))/20260131T200000Z-\(id).json"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try text.replacing(#""recording":"a""#, with: #""recording":"\#(id)""#)
+            .write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    /// What 100ms cannot do.
+    @Test func oneOfSeveralIsStopped() async throws {
+        try await run { bench, caller in
+            try await Self.publish(bench)
+            let stream = try await caller.post("external-streams/room/demo/start", Self.both)
+            let recording = try await caller.post("recordings/room/demo/start")
+            let live = try await caller.post("live-streams/room/demo/start", #"{"recording":{"hls_vod":true}}"#)
+            #expect([stream, recording, live].map(\.status) == [200, 200, 200])
+            #expect(try stream.value("session_id") == live.value("session_id"))
+            #expect(try live.value("playback.url") == "http://localhost/live/shop/demo/index.m3u8")
+            let relay = try await TaskRouteTests.relay(bench, of: "shop/auto-demo")
+            func planned(_ destinations: Int, _ recordings: Int, _ hls: Int) async throws {
+                try await eventually("\(destinations) outputs, \(recordings) recordings, \(hls) HLS") {
+                    guard let outputs = relay.plan?.outputs else { return nil as Bool? }
+                    let counts = [
+                        outputs.destinations.count, outputs.recordings.count, outputs.of(PlannedHLS.self).count,
+                    ]
+                    return counts == [destinations, recordings, hls] ? true : nil
+                }
+            }
+            try await planned(2, 1, 1)
+            #expect(try await caller.post("external-streams/\(try stream.value("id") ?? "")/stop").status == 200)
+            try await planned(0, 1, 1)
+            #expect(try await caller.post("recordings/room/demo/stop").value("data.0.status") == "stopping")
+            try await planned(0, 0, 1)
+            #expect(try await caller.post("live-streams/room/demo/stop").value("data.0.status") == "stopping")
+            try await eventually {
+                let room = try await bench.call(.get, "/v1/rooms/demo?app=shop")
+                return try room.value("playback.hls") == nil ? true : nil
+            }
+            // Nothing is running any more.
+            #expect(try await caller.post("external-streams/room/demo/stop").value("data.0") == nil)
+        }
+    }
+
+    /// What was there before stays.
+    @Test func theRoomsOwnIsLeftAlone() async throws {
+        try await run { bench, caller in
+            let own = #"{"outputs":[{"id":"own","url":"rtmp://127.0.0.1/own"}],"recording":true,"hls":true}"#
+            #expect(try await bench.call(.put, "/v1/rooms/demo?app=shop", own).status == 201)
+            let taken = try await caller.post(
+                "external-streams/room/demo/start", #"{"rtmp_urls":["rtmp://127.0.0.1/own"]}"#)
+            #expect(taken.status == 400 && taken.text.contains("rtmp_urls[0]"), "\(taken.text)")
+            for family in ["external-streams", "live-streams"] {
+                let body = family == "live-streams" ? "{}" : Self.both
+                #expect(try await caller.post("\(family)/room/demo/start", body).status == 200)
+            }
+            for family in ["external-streams", "live-streams"] {
+                #expect(try await caller.post("\(family)/room/demo/stop").status == 200)
+            }
+            let room = try await bench.call(.get, "/v1/rooms/demo?app=shop")
+            #expect(try room.value("outputs.0.id") == "own" && room.value("outputs.1") == nil)
+            #expect(try room.value("playback.hls") != nil)
+            #expect(try await bench.call(.get, "/v1/rooms/demo/recording?app=shop").value("id") != nil)
+            // The refused one has left nothing.
+            #expect(try await caller.get("external-streams").value("data.1") == nil)
+        }
+    }
+
+    @Test func strictnessIs100ms() async throws {
+        let settings = ["hundredms.strict": ["true"], "hundredms.meetingURL": ["http://127.0.0.1/{room}"]]
+        try await run(settings) { _, caller in
+            let four = (0..<4).map { "\"rtmp://127.0.0.1/\($0)\"" }.joined(separator: ",")
+            let many = try await caller.post("external-streams/room/demo/start", "{\"rtmp_urls\":[\(four)]}")
+            #expect(try many.status == 400 && many.value("code") == "400" && many.text.contains("at most 3"))
+            // Pages are off here; that is said, too.
+            let page = try await caller.post("external-streams/room/demo/start", Self.both)
+            #expect(page.status == 400 && page.text.contains("pages.enabled"), "\(page.text)")
+            #expect(try await caller.get("external-streams").value("data.0") == nil)
+        }
+    }
+
+    @Test func aSecondOneIsRefusedWhenStrict() async throws {
+        try await withDirectory { directory in
+            // One that runs since before.
+            var running = HMSSession(
+                id: HMSSession.newID(), kind: .recording, room: "shop/demo", session: "x", accessKey: WireCaller.key,
+                base: "", at: Date().timeIntervalSince1970)
+            running.isComplete = true
+            try HMSFiles(data: directory).write(running)
+            let settings = [
+                "hundredms.strict": ["true"], "hundredms.meetingURL": ["http://127.0.0.1/{room}"],
+            ]
+            try await withOrchestrator(
+                directory: directory, settings: HMSCaller.settings.merging(settings) { $1 }
+            ) { bench in
+                let caller = HMSCaller(bench: bench)
+                let second = try await caller.post("external-streams/room/demo/start", Self.both)
+                #expect(second.status == 400 && second.text.contains("already been started"), "\(second.text)")
+            }
+        }
+    }
+
+    @Test func strangersAreRefusedIn100msForm() async throws {
+        try await run { bench, caller in
+            let stream = try await caller.post("external-streams/room/demo/start", Self.both)
+            let id = try #require(try stream.value("id"))
+            for headers in [
+                [:], [.authorization: "Bearer x"], HMSCaller.headers(secret: "a-wrong-secret-of-mine"),
+            ] as [HTTPFields] {
+                let answer = try await bench.call(.get, "/v2/external-streams/\(id)", headers: headers)
+                #expect(try answer.status == 401 && answer.value("message") == "Token validation error")
+                #expect(try answer.value("code") == "401" && answer.value("details.0") != nil)
+            }
+            let expired = #"{"access_key":"shop-key","type":"management","version":2,"exp":1769976000}"#
+            let late = try await bench.call(
+                .get, "/v2/external-streams", headers: [.authorization: "Bearer \(HMSCaller.token(expired))"])
+            #expect(late.status == 401 && late.text.contains("expired"))
+            let other = HMSCaller.other(bench)
+            #expect(try await other.get("external-streams/\(id)").status == 404)
+            #expect(try await other.post("external-streams/\(id)/stop").status == 404)
+            #expect(try await other.get("external-streams").value("data.0") == nil)
+            for path in [
+                "external-streams/none", "live-streams/\(id)", "recording-assets/none", "rooms", "rooms/x",
+                "external-streams/\(id)/presigned-url", "recording-assets/none/presigned-url",
+            ] {
+                let answer = try await caller.get(path)
+                #expect(try answer.status == 404 && answer.value("code") == "404", "\(path): \(answer.text)")
+            }
+            for (path, status) in [
+                ("external-streams/none/stop", 404), ("external-streams/\(id)/jump", 404), ("policy/x/stop", 404),
+                ("recordings/\(id)/pause", 400), ("live-streams/\(id)/timed-metadata", 400),
+                ("active-rooms/nobody/end-room", 404), ("external-streams/room/demo/jump", 404),
+            ] {
+                let answer = try await caller.post(path)
+                #expect(try answer.status == status && answer.value("code") == "\(status)", "\(path): \(answer.text)")
+            }
+            for body in [
+                "{", "[]", #"{"rtmp_urls":["rtmp://10.0.0.1/a"]}"#, #"{"rtmp_urls":["file:///etc/passwd"]}"#,
+                #"{"recording":true,"meeting_url":"http://10.0.0.1/"}"#,
+                #"{"recording":true,"meeting_url":"javascript:1"}"#,
+                #"{"rtmp_urls":["rtmp://127.0.0.1/x","rtmp://127.0.0.1/x"]}"#,
+            ] {
+                let answer = try await caller.post("external-streams/room/demo/start", body)
+                #expect(try answer.status == 400 && answer.value("code") == "400", "\(body): \(answer.text)")
+            }
+            let long = try await caller.post(
+                "recordings/room/demo/start", #"{"destination":"\#(String(repeating: "a", count: 70_000))"}"#)
+            #expect(try long.status == 413 && long.value("code") == "413")
+            #expect(try await caller.get("external-streams?limit=0").status == 400)
+            #expect(try await caller.get("external-streams?status=gone").status == 400)
+            #expect(try await caller.get("external-streams?status=starting&room_id=demo").value("data.0.id") == id)
+        }
+    }
+
+    @Test func aRoomThatEndsEndsItsStreams() async throws {
+        try await run { bench, caller in
+            try await Self.publish(bench)
+            let stream = try await caller.post(
+                "external-streams/room/demo/start", #"{"rtmp_urls":["rtmp://127.0.0.1/cdn/a"]}"#)
+            let path = "external-streams/\(try stream.value("id") ?? "")"
+            try await Self.status(caller, path, is: "running")
+            let answer = try await caller.post("active-rooms/demo/end-room", #"{"reason":"over"}"#)
+            #expect(try answer.status == 200 && answer.value("message") == "session is ending")
+            try await Self.status(caller, path, is: "completed")
+            #expect(try await bench.call(.get, "/v1/rooms/demo?app=shop").value("outputs.0") == nil)
+        }
+    }
+
+    @Test func offByDefault() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, settings: WireCaller.settings) { bench in
+                let answer = try await HMSCaller(bench: bench).get("external-streams")
+                #expect(answer.status == 404 && answer.text.contains("hundredms.enabled"))
+                let stranger = try await bench.call(.get, "/v2/external-streams")
+                #expect(stranger.status == 401 && stranger.text.contains("hundredms.enabled"))
+                #expect(!FileManager.default.fileExists(atPath: directory + "/hundredms"))
+            }
+        }
+    }
+
+    @Test func settingsAreChecked() throws {
+        func fault(_ settings: [String: [String]]) -> String? {
+            do {
+                _ = try testConfiguration("/nowhere", HMSCaller.settings.merging(settings) { $1 })
+                return nil
+            } catch { return "\(error)" }
+        }
+        #expect(fault([:]) == nil)
+        #expect(fault(["hundredms.renditions": ["360", "720"], "hundredms.url": ["https://mixer.example/"]]) == nil)
+        for (key, value) in [
+            ("hundredms.strict", ["maybe"]), ("hundredms.meetingURL", ["ftp://a/{room}"]),
+            ("hundredms.meetingURL", ["https://not-allowed.example/{room}"]), ("hundredms.url", ["mixer.example"]),
+            ("hundredms.renditions", ["361"]), ("hundredms.renditions", ["90", "180", "270", "360"]),
+            ("hundredms.maxSeconds", ["-1"]), ("hundredms.webhook.url", ["https://not-allowed.example/x"]),
+            ("hundredms.webhook.secret", ["short"]),
+        ] {
+            #expect(fault([key: value])?.contains(key) == true, "\(key) \(value): \(fault([key: value]) ?? "accepted")")
+        }
+        #expect(
+            fault([
+                "hundredms.webhook.url": ["http://127.0.0.1/x"], "hundredms.webhook.header": ["X Secret"],
+                "hundredms.webhook.secret": ["0123456789abcdef"],
+            ])?.contains("hundredms.webhook.header") == true)
+        #expect(fault(["hundredms.webhook.header": ["X-Secret"]])?.contains("hundredms.webhook.url") == true)
+        #expect((try? testConfiguration("/nowhere", ["hundredms.enabled": ["true"]])) == nil)
+    }
+}
