@@ -26,7 +26,7 @@ service="((RoomService|HTTPInterface|MixOrchestrator|ViewerProbe)Tests[.]|$datab
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests|EngineIOSuiteTests|SocketIO(Suite|Server)Tests)/'
 network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS))Tests(/|$)'
-patient='EndToEndTests[.](Attack|Crash|ForkServerLoss|Hook|Ingest|Playback|Redaction|Restart|Shutdown)Tests(/|$)'
+patient='EndToEndTests[.](Attack|Crash|ForkServerLoss|Hook|HundredMS|Ingest|Playback|Redaction|Restart|Shutdown)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
 long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|PullHLSTests|PullWorkerTests|CrashTests|RestartTests)$'
 

@@ -7,6 +7,7 @@ public final class PageServer: Sendable {
     private let listener: Int32
     private let pages: Mutex<[String: String]>
     private let asked = Mutex<[String]>([])
+    private let bodies = Mutex<[String]>([])
 
     /// - Parameter pages: Texts of HTML by their paths. Other paths answer with 404.
     public init(_ pages: [String: String] = [:]) throws {
@@ -29,6 +30,9 @@ public final class PageServer: Sendable {
     /// The targets of all requests so far, in order; connections without a request are `""`.
     public var requests: [String] { asked.withLock { $0 } }
 
+    /// The bodies of all requests so far that had one, in order.
+    public var posted: [String] { bodies.withLock { $0 } }
+
     public func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
     public func set(_ path: String, _ text: String?) { pages.withLock { $0[path] = text } }
@@ -42,6 +46,7 @@ public final class PageServer: Sendable {
             guard count > 0 else { break }
             bytes += buffer[..<count]
         }
+        if let body = Self.body(of: &bytes, reading: client, &buffer) { bodies.withLock { $0.append(body) } }
         let target =
             String(decoding: bytes, as: UTF8.self).split(separator: " ").dropFirst().first.map(String.init) ?? ""
         asked.withLock { $0.append(target) }
@@ -60,5 +65,21 @@ public final class PageServer: Sendable {
                 sent += count
             }
         }
+    }
+
+    /// Reads the body that a head announces with its length.
+    private static func body(of bytes: inout [UInt8], reading client: Int32, _ buffer: inout [UInt8]) -> String? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let end = text.firstRange(of: "\r\n\r\n"),
+            let field = text[..<end.lowerBound].lowercased().firstMatch(of: /content-length: (\d+)/),
+            let length = Int(field.1), 1...1 << 20 ~= length
+        else { return nil }
+        let start = text[..<end.upperBound].utf8.count
+        while bytes.count < start + length {
+            let count = recv(client, &buffer, buffer.count, 0)
+            guard count > 0 else { return nil }
+            bytes += buffer[..<count]
+        }
+        return String(decoding: bytes[start..<start + length], as: UTF8.self)
     }
 }
