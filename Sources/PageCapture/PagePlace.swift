@@ -17,7 +17,9 @@ enum PagePlace {
     ///   - account: The user who runs the browser; `nil` = the one of this process, who can enter the first that exists.
     ///   - places: Absolute paths.
     /// - Throws: If there is none.
-    static func first(for account: PageDirectory.Account?, among places: [String]) throws(PageDirectory.Failure) -> String {
+    static func first(
+        for account: PageDirectory.Account?, among places: [String]
+    ) throws(PageDirectory.Failure) -> String {
         for place in places where isOpen(place, to: account) { return place }
         throw PageDirectory.Failure(
             description: """
