@@ -88,10 +88,13 @@ enum PostgreSQLLeases {
     static func expel(_ node: NodeID, _ connection: PGConnection) throws {
         guard let number = number(of: node) else { return }
         try connection.execute("DELETE FROM nodes WHERE number = $1", [.integer(number)])
-        try connection.execute("UPDATE leases SET owner = NULL WHERE owner = $1", [.integer(number)])
+        // Rooms are noted as orphaned: no node has the number 0.
+        try connection.execute(
+            "UPDATE leases SET owner = CASE WHEN task >= '//' AND task < '/0' THEN 0 END WHERE owner = $1",
+            [.integer(number)])
     }
 
-    private static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }
+    static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }
 
     static func number(of node: NodeID) -> Int64? {
         node.rawValue.lastIndex(of: "#").flatMap { Int64(node.rawValue[node.rawValue.index(after: $0)...]) }

@@ -5,7 +5,7 @@ import TaskStore
 /// binaries of two versions can use one schema.
 enum PostgreSQLSchema {
     /// The migrations, oldest first. The schema's version is the number of those that it has.
-    static let migrations = [first]
+    static let migrations = [first, second]
 
     static var version: Int64 { Int64(migrations.count) }
 
@@ -20,7 +20,8 @@ enum PostgreSQLSchema {
         var cluster: String?
     }
 
-    /// Returns what is in the schema, and writes nothing.
+    /// Returns what is in the schema, and writes nothing. It reads the catalogue's tables: `to_regclass` may not know yet what
+    /// another connection has just made.
     ///
     /// - Throws: `StoreError` if the server cannot be used, or the schema is newer than this program.
     static func state(_ connection: PGConnection, _ place: String) throws -> State {
@@ -28,7 +29,10 @@ enum PostgreSQLSchema {
             """
             SELECT current_setting('server_version_num')::bigint AS version, pg_is_in_recovery()::int AS standby,
                 current_setting('server_encoding') AS encoding, current_schema() AS schema,
-                to_regclass('schema_version') IS NOT NULL AS present
+                EXISTS (
+                    SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                    WHERE nspname = current_schema() AND relname = 'schema_version'
+                ) AS present
             """)
         guard let row = server.rows.first else { throw StoreError.engine("no answer from \(place)") }
         guard try row.integer("version") >= oldestServer else {
@@ -63,6 +67,8 @@ enum PostgreSQLSchema {
     static func migrate(_ connection: PGConnection, _ place: String) throws -> (before: Int64, after: State) {
         try connection.run("BEGIN")
         do {
+            // Another node's migration may take its time.
+            try connection.run("SET LOCAL lock_timeout = 0")
             try connection.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended('mixorchestrator ' || current_schema(), 0))")
             let before = try state(connection, place)

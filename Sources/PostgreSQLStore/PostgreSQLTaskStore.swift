@@ -13,7 +13,7 @@ public final class PostgreSQLTaskStore: TaskStore {
     let reader: ReadPool
     let expiry: PostgreSQLExpiry
     let setAside: PostgreSQLSetAside
-    private let clock: StoreClock?
+    let clock: StoreClock?
     /// Timer that removes expired rows. `init` starts it and `close` cancels it; both are safe from any thread.
     private nonisolated(unsafe) let housekeeping: any DispatchSourceTimer
 

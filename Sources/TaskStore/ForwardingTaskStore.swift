@@ -64,6 +64,25 @@ extension ForwardingTaskStore {
 }
 
 extension ForwardingTaskStore {
+    public func announce(_ node: NodeID, _ profile: NodeProfile) async throws(StoreError) {
+        try await base.announce(node, profile)
+    }
+    public func roster() async throws(StoreError) -> [NodeEntry] { try await base.roster() }
+    public func holder(of room: RoomID) async throws(StoreError) -> NodeID? { try await base.holder(of: room) }
+    public func claimRooms(
+        of lives: [RoomLife], by node: NodeID, limit: Int, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try await base.claimRooms(of: lives, by: node, limit: limit, for: duration)
+    }
+    public func dismiss(_ leases: [Lease], areWanted: Bool) async throws(StoreError) {
+        try await base.dismiss(leases, areWanted: areWanted)
+    }
+    public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
+        try await base.inherit(from: earlier, by: node)
+    }
+}
+
+extension ForwardingTaskStore {
     public func takeMessages(
         of subscription: SubscriptionID, limit: Int, lease: Duration
     ) async throws(StoreError) -> OutboxTake {

@@ -5,6 +5,9 @@ struct MemoryLeases {
     private(set) var nodes: [(node: Node, until: Double)] = []
     private var registered = 0
     private var holders: [TaskID: (owner: NodeID?, epoch: Int64)] = [:]
+    private var profiles: [NodeID: NodeProfile] = [:]
+    /// Owner of rooms whose node was expelled.
+    private static let nobody: NodeID = "#0"
 
     mutating func register(_ name: String, until: Double) -> NodeID {
         registered += 1
@@ -57,8 +60,45 @@ struct MemoryLeases {
 
     mutating func expel(_ node: NodeID) {
         nodes.removeAll { $0.node.id == node }
-        for (task, holder) in holders where holder.owner == node { holders[task]?.owner = nil }
+        profiles[node] = nil
+        for (task, holder) in holders where holder.owner == node {
+            holders[task]?.owner = task.leasedRoom == nil ? nil : Self.nobody
+        }
     }
 
     mutating func forget(_ task: TaskID) { holders[task] = nil }
+}
+
+// MARK: - Clusters
+
+extension MemoryLeases {
+    mutating func announce(_ node: NodeID, _ profile: NodeProfile) throws(StoreError) {
+        guard nodes.contains(where: { $0.node.id == node }) else { throw .expelled(node) }
+        profiles[node] = profile
+    }
+
+    func roster(at time: Double) -> [NodeEntry] {
+        nodes.map { NodeEntry(node: $0.node, profile: profiles[$0.node.id], isAtWork: $0.until > time) }
+    }
+
+    func holder(of task: TaskID, at time: Double) -> NodeID? { isFree(task, at: time) ? nil : holders[task]?.owner }
+
+    /// Rooms whose node is gone.
+    func orphans(at time: Double) -> [RoomID] {
+        holders.compactMap { task, holder in
+            holder.owner != nil && isFree(task, at: time) ? task.leasedRoom : nil
+        }
+    }
+
+    mutating func dismiss(_ leases: [Lease], areWanted: Bool) {
+        for lease in leases where holds(.init(task: lease.task, fence: lease.fence)) {
+            holders[lease.task] = areWanted ? (Self.nobody, lease.fence.epoch) : nil
+        }
+    }
+
+    mutating func inherit(from earlier: NodeID, by node: NodeID) throws(StoreError) {
+        guard nodes.contains(where: { $0.node.id == node }) else { throw .expelled(node) }
+        for (task, holder) in holders where holder.owner == earlier { holders[task] = (node, holder.epoch + 1) }
+        expel(earlier)
+    }
 }

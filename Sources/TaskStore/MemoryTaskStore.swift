@@ -73,7 +73,7 @@ public final class MemoryTaskStore: TaskStore {
 
     public func close() async { state.withLock { $0.isClosed = true } }
 
-    private func access<Value: Sendable>(
+    func access<Value: Sendable>(
         _ body: (inout sending State, _ time: Double) throws(StoreError) -> sending Value
     ) throws(StoreError) -> Value {
         let time = clock.now()

@@ -38,7 +38,7 @@ enum SQLiteLeases {
         return before > time ? .kept : .lapsed
     }
 
-    private static let isFree = "owner IS NULL OR owner NOT IN (SELECT number FROM nodes WHERE until > ?2)"
+    static let isFree = "owner IS NULL OR owner NOT IN (SELECT number FROM nodes WHERE until > ?2)"
 
     static func claim(_ tasks: [TaskID], by node: NodeID, at time: Double, _ db: Database) throws -> [Lease] {
         guard let number = number(of: node) else { throw StoreError.expelled(node) }
@@ -84,11 +84,14 @@ enum SQLiteLeases {
 
     static func expel(_ node: NodeID, _ db: Database) throws {
         guard let number = number(of: node) else { return }
-        try db.execute(sql: "UPDATE leases SET owner = NULL WHERE owner = ?", arguments: [number])
+        // Rooms are noted as orphaned: no node has the number 0.
+        try db.execute(
+            sql: "UPDATE leases SET owner = CASE WHEN task >= '//' AND task < '/0' THEN 0 END WHERE owner = ?",
+            arguments: [number])
         try db.execute(sql: "DELETE FROM nodes WHERE number = ?", arguments: [number])
     }
 
-    private static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }
+    static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }
 
     static func number(of node: NodeID) -> Int64? {
         node.rawValue.lastIndex(of: "#").flatMap { Int64(node.rawValue[node.rawValue.index(after: $0)...]) }

@@ -184,6 +184,9 @@ enum SQLiteSchema {
                     CREATE INDEX rooms_by_layout ON rooms (layout, id) WHERE layout IS NOT NULL;
                     """)
         }
+        migrator.registerMigration("9 what nodes tell") { db in
+            try db.execute(sql: "ALTER TABLE nodes ADD COLUMN profile TEXT")
+        }
         return migrator
     }
 }

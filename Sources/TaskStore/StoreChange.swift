@@ -18,6 +18,9 @@ public struct StoreChange: Sendable {
     public var outbox: [OutboxMessage]
     /// Leases that the writer must still hold: `StoreError.fenced` otherwise.
     public var require: [Requirement]
+    /// Room that decided on the change; `nil` if none did. It is not stored: a cluster's node adds its lease of the room to
+    /// `require`.
+    public var decidedBy: RoomID?
 
     public init(
         event: RoomEvent? = nil, room: Write<Room>? = nil, tasks: [TaskChange] = [],

@@ -1,0 +1,131 @@
+import Foundation
+import MixModel
+import TaskStore
+
+extension PostgreSQLTaskStore {
+    public func announce(_ node: NodeID, _ profile: NodeProfile) async throws(StoreError) {
+        let text: String
+        do {
+            text = String(decoding: try JSONEncoder().encode(profile), as: UTF8.self)
+        } catch {
+            throw .engine("the node \(node) cannot be described: \(error)")
+        }
+        try await write { connection, _ in
+            guard let number = PostgreSQLLeases.number(of: node),
+                try connection.execute(
+                    "UPDATE nodes SET profile = $2 WHERE number = $1", [.integer(number), .text(text)]
+                ).affected == 1
+            else { throw StoreError.expelled(node) }
+        }
+    }
+
+    public func roster() async throws(StoreError) -> [NodeEntry] {
+        let now = clock?.now()
+        return try await read { connection in
+            try connection.execute(
+                """
+                SELECT number, name, profile,
+                    (until > coalesce($1::double precision, extract(epoch FROM clock_timestamp())))::int AS works
+                FROM nodes ORDER BY number
+                """, [.real(now)]
+            ).rows.map { row in
+                let name = try row.text("name")
+                let node = Node(id: PostgreSQLLeases.id(name, try row.integer("number")), name: name)
+                let profile = try row.optionalText("profile").flatMap {
+                    try? JSONDecoder().decode(NodeProfile.self, from: Data($0.utf8))
+                }
+                return NodeEntry(node: node, profile: profile, isAtWork: try row.integer("works") == 1)
+            }
+        }
+    }
+
+    public func holder(of room: RoomID) async throws(StoreError) -> NodeID? {
+        let now = clock?.now()
+        return try await read { connection in
+            try connection.execute(
+                """
+                SELECT nodes.number, nodes.name FROM leases JOIN nodes ON nodes.number = owner
+                WHERE task = $1
+                    AND until > coalesce($2::double precision, extract(epoch FROM clock_timestamp()))
+                """, [.text(TaskID.lease(of: room).rawValue), .real(now)]
+            ).rows.first.map { PostgreSQLLeases.id(try $0.text("name"), try $0.integer("number")) }
+        }
+    }
+
+    public func claimRooms(
+        of lives: [RoomLife], by node: NodeID, limit: Int, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try await write { connection, time in
+            _ = try PostgreSQLLeases.renew(node, at: time, until: time + duration.seconds, connection)
+            let wanted = try PostgreSQLRooms.waiting(of: lives, limit: limit, at: time, connection)
+            guard !wanted.isEmpty else { return [] }
+            return try PostgreSQLLeases.claim(
+                PostgreSQLRooms.unlocked(wanted, connection), by: node, at: time, connection)
+        }
+    }
+
+    public func dismiss(_ leases: [Lease], areWanted: Bool) async throws(StoreError) {
+        guard !leases.isEmpty else { return }
+        let change = areWanted ? "UPDATE leases SET owner = 0" : "DELETE FROM leases"
+        try await write { connection, _ in
+            for lease in leases {
+                guard let number = PostgreSQLLeases.number(of: lease.fence.owner) else { continue }
+                try connection.execute(
+                    "\(change) WHERE task = $1 AND owner = $2 AND epoch = $3",
+                    [.text(lease.task.rawValue), .integer(number), .integer(lease.fence.epoch)])
+            }
+        }
+    }
+
+    public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
+        try await write { connection, _ in
+            guard let number = PostgreSQLLeases.number(of: node),
+                try !connection.execute("SELECT 1 FROM nodes WHERE number = $1 FOR SHARE", [.integer(number)])
+                    .rows.isEmpty
+            else { throw StoreError.expelled(node) }
+            if let old = PostgreSQLLeases.number(of: earlier) {
+                // Its row goes first, as in `expel`.
+                try connection.execute("DELETE FROM nodes WHERE number = $1", [.integer(old)])
+                try connection.execute(
+                    "UPDATE leases SET owner = $2, epoch = epoch + 1 WHERE owner = $1",
+                    [.integer(old), .integer(number)])
+            }
+            return try PostgreSQLLeases.leases(of: node, connection)
+        }
+    }
+}
+
+/// The SQL statements that find rooms without a node.
+enum PostgreSQLRooms {
+    /// Returns the names of the leases of rooms that need a node and have none.
+    static func waiting(
+        of lives: [RoomLife], limit: Int, at time: Double, _ connection: PGConnection
+    ) throws -> [TaskID] {
+        try connection.execute(
+            """
+            SELECT wanted.lease FROM (
+                SELECT '//' || room COLLATE "C" AS lease FROM tasks WHERE active = 1
+                UNION SELECT '//' || id COLLATE "C" FROM rooms WHERE live = ANY($3::bigint[])
+                UNION SELECT task FROM leases WHERE owner IS NOT NULL AND task >= '//' AND task < '/0'
+            ) AS wanted LEFT JOIN leases ON leases.task = wanted.lease
+            WHERE leases.owner IS NULL
+                OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.number = leases.owner AND nodes.until > $2)
+            ORDER BY wanted.lease LIMIT $1
+            """,
+            [.integer(Int64(limit)), .real(time), .integers(lives.map { Int64($0.rawValue) })]
+        ).rows.map { TaskID(try $0.text("lease")) }
+    }
+
+    /// Returns those of the leases that no other node is just taking, and locks them.
+    static func unlocked(_ leases: [TaskID], _ connection: PGConnection) throws -> [TaskID] {
+        let names = SQLValue.texts(leases.map(\.rawValue))
+        let known = try connection.execute("SELECT task FROM leases WHERE task = ANY($1::text[])", [names]).rows.map {
+            TaskID(try $0.text("task"))
+        }
+        let locked = try connection.execute(
+            "SELECT task FROM leases WHERE task = ANY($1::text[]) ORDER BY task FOR UPDATE SKIP LOCKED", [names]
+        ).rows.map { TaskID(try $0.text("task")) }
+        let busy = Set(known).subtracting(locked)
+        return leases.filter { !busy.contains($0) }
+    }
+}

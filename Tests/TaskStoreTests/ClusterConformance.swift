@@ -1,0 +1,128 @@
+import MixModel
+import Testing
+
+@testable import TaskStore
+
+/// How rooms are shared out among nodes, for every store.
+@Suite struct ClusterConformance {
+    private func profile(_ name: String) -> NodeProfile {
+        NodeProfile(name: name, url: "http://\(name)", key: "k-\(name)", rooms: 3, capacity: 9)
+    }
+
+    /// Stores a room with a publisher for an output of its own.
+    private func makeLive(_ id: RoomID, in store: any TaskStore) async throws {
+        var room = Room(
+            id: id, settings: RoomSettings(outputs: [PushDestination(id: "o", url: "rtmp://127.0.0.1/o")]))
+        _ = RoomMachine.apply(event("live", room: id), to: &room)
+        #expect(room.life == .live)
+        _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func nodesTellOfThemselves(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            let store = try kind.open(directory, clock: time.clock)
+            let one = try await store.register("one", for: .seconds(10))
+            let two = try await store.register("two", for: .seconds(60))
+            try await store.announce(two, profile("b"))
+            time.advance(11)
+            #expect(
+                try await store.roster() == [
+                    NodeEntry(node: Node(id: one, name: "one"), profile: nil, isAtWork: false),
+                    NodeEntry(node: Node(id: two, name: "two"), profile: profile("b"), isAtWork: true),
+                ])
+            try await store.expel(two)
+            await #expect(throws: StoreError.expelled(two)) { try await store.announce(two, profile("b")) }
+            await #expect(throws: StoreError.expelled("none")) { try await store.announce("none", profile("b")) }
+            #expect(try await store.roster().map(\.node.id) == [one])
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aRoomHasOneNode(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            let store = try kind.open(directory, clock: time.clock)
+            let one = try await store.register("one", for: .seconds(10))
+            let two = try await store.register("two", for: .seconds(100))
+            #expect(try await store.holder(of: "app/demo") == nil)
+            let room = TaskID.lease(of: "app/demo")
+            #expect(room.leasedRoom == "app/demo" && TaskID("app/auto-demo").leasedRoom == nil)
+            let lease = try #require(try await store.claim([room], by: one, for: .seconds(10)).first)
+            #expect(try await store.holder(of: "app/demo") == one)
+            #expect(try await store.claim([room], by: two, for: .seconds(100)).isEmpty)
+            time.advance(11)
+            #expect(try await store.holder(of: "app/demo") == nil)
+            // It is taken without being asked for, because its node is gone.
+            let taken = try await store.claimRooms(of: [], by: two, limit: 9, for: .seconds(100))
+            #expect(taken == [Lease(task: room, fence: Fence(owner: two, epoch: lease.fence.epoch + 1))])
+            let late = StoreChange(room: .put(Room(id: "app/demo"), expected: 0), require: [.init(lease)])
+            #expect(await outcome(of: late, in: store) == .failure(.fenced("task //app/demo")))
+            // Given back as not needed, it waits for nobody; a lease of the past gives nothing back.
+            try await store.dismiss([lease], areWanted: false)
+            #expect(try await store.holder(of: "app/demo") == two)
+            try await store.dismiss(taken, areWanted: false)
+            #expect(try await store.holder(of: "app/demo") == nil)
+            #expect(try await store.claimRooms(of: [], by: one, limit: 9, for: .seconds(10)).isEmpty)
+            let again = try await store.claim([room], by: one, for: .seconds(10))
+            try await store.dismiss(again, areWanted: true)
+            #expect(try await store.claimRooms(of: [], by: two, limit: 9, for: .seconds(10)).count == 1)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func roomsThatNeedANodeAreTaken(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            for room: RoomID in ["c", "a", "b"] { try await makeLive(room, in: store) }
+            _ = try await store.commit(StoreChange(room: .put(Room(id: "idle"), expected: 0)))
+            let one = try await store.register("one", for: .seconds(100))
+            let two = try await store.register("two", for: .seconds(100))
+            #expect(try await store.claimRooms(of: [], by: one, limit: 9, for: .seconds(100)).isEmpty)
+            let first = try await store.claimRooms(of: [.live], by: one, limit: 2, for: .seconds(100))
+            #expect(first.map(\.task.leasedRoom) == ["a", "b"])
+            #expect(
+                try await store.claimRooms(of: [.live], by: two, limit: 9, for: .seconds(100)).map(\.task.leasedRoom)
+                    == ["c"])
+            // The room of an expelled node is noted, even if nothing else calls for a node.
+            _ = try await store.claim([.lease(of: "idle")], by: one, for: .seconds(100))
+            try await store.expel(one)
+            #expect(try await store.holder(of: "a") == nil)
+            let orphans = try await store.claimRooms(of: [], by: two, limit: 9, for: .seconds(100))
+            #expect(orphans.map(\.task.leasedRoom) == ["a", "b", "idle"])
+            #expect(orphans.allSatisfy { $0.fence.epoch == 2 })
+            await #expect(throws: StoreError.expelled(one)) {
+                try await store.claimRooms(of: [.live], by: one, limit: 1, for: .seconds(1))
+            }
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aSuccessorInheritsAtOnce(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            let old = try await store.register("here", for: .seconds(100))
+            let leases = try await store.claim(
+                [.lease(of: "a"), .lease(of: "b")], by: old, for: .seconds(100))
+            let new = try await store.register("here", for: .seconds(100))
+            let other = try await store.register("there", for: .seconds(100))
+            let inherited = try await store.inherit(from: old, by: new)
+            #expect(inherited.map(\.task) == leases.map(\.task))
+            #expect(inherited.allSatisfy { $0.fence.owner == new && $0.fence.epoch == 2 })
+            #expect(try await store.claimRooms(of: [], by: other, limit: 9, for: .seconds(1)).isEmpty)
+            #expect(try await store.nodes().map(\.id) == [new, other])
+            let late = StoreChange(event: event("1"), require: [.init(leases[0])])
+            #expect(await outcome(of: late, in: store) == .failure(.fenced("task //a")))
+            await #expect(throws: StoreError.expelled(old)) { try await store.inherit(from: new, by: old) }
+            await store.close()
+        }
+    }
+}
+
+extension StoreChange.Requirement {
+    fileprivate init(_ lease: Lease) { self.init(task: lease.task, fence: lease.fence) }
+}
