@@ -59,7 +59,7 @@ public struct ProgramAnchor: Hashable, Codable, Sendable {
 /// Decides when a program's anchor is noted, so that it bounds every timestamp that was sent. Pure.
 public struct AnchorSchedule: Sendable {
     /// Longest time between two notes. After a reboot the stream goes on at least as much later.
-    static let interval = MediaTime.seconds(10)
+    public static let interval = MediaTime.seconds(10)
     /// Growth of the lead beyond the noted one that calls for another note.
     static let tolerance = MediaTime.milliseconds(50)
 

@@ -60,6 +60,8 @@ package final class SocketLoop: @unchecked Sendable {
     private let wake: (read: Int32, write: Int32)
     /// The loop's thread as `pthread_self()` names it; 0 before it runs.
     private let thread = Atomic<UInt>(0)
+    /// Time from which the process sends nothing, in ns of CLOCK_BOOTTIME; `.max` means never.
+    private let silence = Atomic<Int64>(.max)
     /// Interval in ms at which the loop looks for work without `wake`.
     private static let patience: Int32 = 10
 
@@ -107,6 +109,26 @@ package final class SocketLoop: @unchecked Sendable {
         watches.removeAll { $0 === watch }
     }
 
+    // MARK: Silence
+
+    /// Status of a process that ended because it may send no longer.
+    package static let silentExit: Int32 = 75
+
+    /// Ends the process at `deadline`, in ns of CLOCK_BOOTTIME, before anything else is read or sent on the loop: also if the
+    /// process or the machine stood still in between. Call from any thread; the last call counts.
+    package func fallSilent(at deadline: Int64) {
+        silence.store(deadline, ordering: .releasing)
+        perform {}
+    }
+
+    private func keepSilence() {
+        let deadline = silence.load(ordering: .relaxed)
+        guard deadline != .max, BootClock.now() >= deadline else { return }
+        FileHandle.standardError.write(
+            Data("the lease was not renewed in time: this process sends nothing more and ends\n".utf8))
+        _exit(Self.silentExit)
+    }
+
     private func run() {
         thread.store(pthread_self(), ordering: .relaxed)
         while true {
@@ -115,6 +137,7 @@ package final class SocketLoop: @unchecked Sendable {
                 return inbox.isAwake
             }
             let count = poller.wait(hasWork ? 0 : wait(until: earliest))
+            keepSilence()
             inbox.withLock { $0.isAwake = true }
             for index in 0..<count { handle(poller[index]) }
             if earliest != .max { callDeadlines() }
@@ -148,7 +171,12 @@ package final class SocketLoop: @unchecked Sendable {
 
     /// Returns the time to wait in ms; −1 means for ever. Rounded up, so that the wait never ends before the deadline.
     private func wait(until deadline: Int64) -> Int32 {
-        let longest = wake.read < 0 ? Self.patience : -1
+        var longest = wake.read < 0 ? Self.patience : -1
+        let silence = silence.load(ordering: .relaxed)
+        if silence != .max {
+            let left = Int32(clamping: max(0, silence - BootClock.now() + 999_999) / 1_000_000)
+            longest = longest < 0 ? left : min(longest, left)
+        }
         guard deadline != .max else { return longest }
         let time = Int32(clamping: max(0, deadline - MonotonicClock.now() + 999_999) / 1_000_000)
         return longest < 0 ? time : min(time, longest)

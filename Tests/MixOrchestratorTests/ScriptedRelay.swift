@@ -61,6 +61,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var recordings: [RecordingStatus] = []
         var outputs: [OutputID: DestinationStatus] = [:]
         var previews: [SourceID?: [UInt8]] = [:]
+        var place: ProgramPlace?
     }
     private let state = Mutex(State())
     private let keepsHistory: Bool
@@ -84,6 +85,12 @@ final class ScriptedRelay: RelayProcessHandle {
     /// What it tells of recordings from now on.
     func setRecordings(_ recordings: [RecordingStatus]) {
         state.withLock { $0.recordings = recordings }
+        report(.status(status))
+    }
+
+    /// Where its stream is on the clock; told with the next status.
+    func setPlace(_ place: ProgramPlace) {
+        state.withLock { $0.place = place }
         report(.status(status))
     }
 
@@ -175,7 +182,7 @@ final class ScriptedRelay: RelayProcessHandle {
         case .drain:
             unlink(socket)
             end("exited with status 0")
-        case .requestKeyframe: break
+        case .requestKeyframe, .hold, .resume: break
         case .preview(let source, let hasPicture):
             let bytes = state.withLock { $0.previews[source] ?? [] }
             let answer = bytes.isEmpty ? [] : [hasPicture ? 1 : 0] + bytes
@@ -218,7 +225,7 @@ final class ScriptedRelay: RelayProcessHandle {
                     : SourceStatus(id: source.id, state: .live)
             } ?? [],
             outputs: [OutputStatus](destinations) + [OutputStatus](state.withLock { $0.recordings }),
-            programTime: .seconds(1))
+            programTime: .seconds(1), place: state.withLock { $0.place })
     }
 
     private func end(_ exit: String) {

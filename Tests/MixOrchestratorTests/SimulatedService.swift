@@ -109,7 +109,7 @@ struct SimulatedService {
                 isDraining = true
             case .scheduleDeadline(let token, let time):
                 deadlines.append((token, time))
-            case .record, .retryOutput:
+            case .record, .retryOutput, .resume:
                 break
             }
         }

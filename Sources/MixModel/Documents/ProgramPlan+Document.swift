@@ -117,6 +117,8 @@ extension RelayCommand: DocumentWritable {
                 command.values(of: "viewFLV") { $0.field("keyframeRequests", ifPresent: keyframeRequests) }
             case .requestKeyframe: command.values(of: "requestKeyframe")
             case .retryOutput(let output): command.values(of: "retryOutput") { $0.field("_0", output.rawValue) }
+            case .hold(let deadline): command.values(of: "hold") { $0.field("until", deadline) }
+            case .resume(let place): try command.values(of: "resume") { try $0.field("_0", encoding: place) }
             }
         }
     }

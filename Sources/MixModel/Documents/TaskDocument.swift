@@ -37,6 +37,8 @@ struct TaskDocument: Hashable, Codable {
     var failedLaunches = 0
     var connectedAt: Int64?
     var relayCauses: [CauseID]?
+    /// Where the stream is on the clock.
+    var place: ProgramPlace?
 }
 
 extension TaskDocument: DocumentWritable {
@@ -67,6 +69,7 @@ extension TaskDocument: DocumentWritable {
             task.field("failedLaunches", failedLaunches)
             task.field("connectedAt", ifPresent: connectedAt)
             task.field("relayCauses", ifPresent: relayCauses)
+            try task.field("place", encoding: place)
         }
     }
 }

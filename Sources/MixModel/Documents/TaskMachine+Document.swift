@@ -46,6 +46,7 @@ extension TaskMachine.State {
             onAir.program = document.plan.map { TaskMachine.ProgramInForce(plan: $0, host: document.host) }
             onAir.debounce = Debounce(document)
             onAir.idleDeadline = document.idleDeadline
+            onAir.place = document.place
             return .onAir(onAir)
         }
         switch document.phase {
@@ -125,6 +126,7 @@ extension TaskDocument {
         plan = onAir.program?.plan
         relaunchDeadline = onAir.launches.deadline
         idleDeadline = onAir.idleDeadline
+        place = onAir.place
         switch onAir.debounce {
         case .open: break
         case .quiet(let end): quietUntil = end

@@ -23,6 +23,11 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     case preview(of: SourceID?, picture: Bool)
     /// Immediately retries an output that is waiting for its next attempt or was given up.
     case retryOutput(OutputID)
+    /// Allows the relay to send until this time, in ns of CLOCK_BOOTTIME. From then on it sends nothing and its process
+    /// ends, because another machine may run the program. Without this command there is no limit.
+    case hold(until: Int64)
+    /// Goes on with the timestamps of a relay on another machine. Ignored once something was on air.
+    case resume(ProgramPlace)
 
     public static let version = 1
 }
@@ -64,16 +69,19 @@ public struct RelayStatus: Hashable, Sendable {
     public var sharesProcess: Bool
     /// Media that are played while no participant can be shown; `nil` if there are none.
     public var idle: IdleStatus?
+    /// Where the stream is on the clock; `nil` before something was on air.
+    public var place: ProgramPlace?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil, sharesProcess: Bool = false, idle: IdleStatus? = nil
+        load: RelayLoad? = nil, sharesProcess: Bool = false, idle: IdleStatus? = nil, place: ProgramPlace? = nil
     ) {
         self.task = task
         self.processID = processID
         self.sharesProcess = sharesProcess
         self.idle = idle
+        self.place = place
         self.revision = revision
         self.onAir = onAir
         self.bypassSource = bypassSource

@@ -18,7 +18,8 @@ extension RelayStatus: Codable {
             mixerError: try object.decodeIfPresent(String.self, forKey: "mixerError"),
             load: try object.decodeIfPresent(RelayLoad.self, forKey: "load"),
             sharesProcess: try object.decodeIfPresent(Bool.self, forKey: "sharesProcess") ?? false,
-            idle: try object.decodeIfPresent(IdleStatus.self, forKey: "idle"))
+            idle: try object.decodeIfPresent(IdleStatus.self, forKey: "idle"),
+            place: try object.decodeIfPresent(ProgramPlace.self, forKey: "place"))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -35,6 +36,7 @@ extension RelayStatus: Codable {
         try object.encodeIfPresent(load, forKey: "load")
         if sharesProcess { try object.encode(sharesProcess, forKey: "sharesProcess") }
         try object.encodeIfPresent(idle, forKey: "idle")
+        try object.encodeIfPresent(place, forKey: "place")
         try outputs.encode(to: &object, of: OutputDocuments.all)
     }
 }

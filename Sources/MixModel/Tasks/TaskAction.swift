@@ -2,6 +2,8 @@
 public enum TaskAction: Hashable, Sendable {
     /// Connects to the task's relay, and starts its process if there is none.
     case launchRelay
+    /// Has the relay go on with the timestamps of one on another machine.
+    case resume(ProgramPlace)
     /// Hands the plan to the relay, now or as soon as it is connected.
     case apply(ProgramPlan)
     /// Has the relay immediately retry a destination that is waiting or was given up.

@@ -18,6 +18,8 @@ extension TaskMachine {
         var launches: RelayLaunches
         /// Number of the deadline at which an idle program ends; `nil` if none is awaited.
         var idleDeadline: Int?
+        /// Where the program's stream is on the clock, for a relay on another machine; `nil` outside of clusters.
+        @Boxed var place: ProgramPlace?
 
         /// Adapts the program to a new process of the orchestrator: its relay may still be there.
         mutating func restart(origin: CauseID?) {
@@ -28,7 +30,9 @@ extension TaskMachine {
         }
 
         /// The actions that connect to the relay, or start it, and give it the plan in force.
-        var launch: [TaskAction] { [.launchRelay] + (program.map { [.apply($0.plan)] } ?? []) }
+        var launch: [TaskAction] {
+            [.launchRelay] + (place.map { [.resume($0)] } ?? []) + (program.map { [.apply($0.plan)] } ?? [])
+        }
     }
 
     /// The program that a relay shows or is to show.

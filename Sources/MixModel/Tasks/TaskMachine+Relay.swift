@@ -22,6 +22,18 @@ extension TaskMachine {
         return actions
     }
 
+    /// Takes note of where the program's stream is, if a relay on another machine could not go on without it.
+    public mutating func relayPlaced(_ place: ProgramPlace) {
+        guard case .onAir(var onAir) = state, place.isNews(after: onAir.place) else { return }
+        onAir.place = place
+        state = .onAir(onAir)
+    }
+
+    /// Where the stream of the program on air is, as far as it is stored.
+    public var place: ProgramPlace? {
+        if case .onAir(let onAir) = state { onAir.place } else { nil }
+    }
+
     /// Handles the loss of a relay: its process or its socket is gone, it could not be started, or it does not answer.
     ///
     /// - Parameter origin: Identifier of the cause of what follows.

@@ -130,6 +130,8 @@ extension Relay {
         case .apply(let plan):
             reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: [id])
         case .retryOutput(let output): retryNow(output)
+        case .hold(let deadline): loop.fallSilent(at: deadline)
+        case .resume(let place): continueProgram(from: place)
         case .drain:
             isDraining = true
         }
@@ -253,6 +255,6 @@ extension Relay {
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputStatuses, programTime: now, mixerError: mixerError,
             load: share.map { RelayLoad(relaySeconds: $0.seconds, mixer: mixer?.load, twin: twin.slot?.load) },
-            sharesProcess: configuration.shares != nil, idle: idle.status)
+            sharesProcess: configuration.shares != nil, idle: idle.status, place: place)
     }
 }

@@ -20,7 +20,7 @@ public actor Relay {
 
     let configuration: Configuration
     let logger: Logger
-    private let loop = SocketLoop.shared
+    let loop = SocketLoop.shared
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let tickDeadline = LoopDeadline()
     private var ticks = TickSchedule()
@@ -53,6 +53,8 @@ public actor Relay {
     var splicer = Splicer()
     var program = FLVProgram()
     var anchors = AnchorSchedule()
+    /// Where the stream was on the clock when that was last noted.
+    var place: ProgramPlace?
     /// Schedule of the SEI messages that players get inside the picture.
     var messages = SEISchedule()
     /// Video configuration on air: the codec, and the size of the length before each NAL unit.

@@ -34,6 +34,7 @@ actor RelaySupervisor {
     private let socket: String
     private let starter: any RelayStarting
     private let starts: Turnstile
+    private let deadline: (@Sendable () -> Int64)?
     private let logger: Logger
     private let report: @Sendable (Report) -> Void
     private let onTold: @Sendable (ProgramPlan) -> Void
@@ -44,6 +45,8 @@ actor RelaySupervisor {
     private var session: Session?
     /// Process that was started last; kept until it has been waited for.
     private var process: (any RelayProcessHandle)?
+    /// Whether another node runs the program.
+    private var isAbandoned = false
 
     private struct Session {
         let number: Int
@@ -58,19 +61,24 @@ actor RelaySupervisor {
     /// Time from a drain request to SIGTERM. SIGKILL follows after another `terminateLimit`.
     static let drainLimit: Duration = .seconds(5)
     static let terminateLimit: Duration = .milliseconds(1500)
+    /// Interval at which it is looked whether the relay may send for longer.
+    static let tellingInterval: Duration = .milliseconds(500)
 
     /// - Parameters:
     ///   - starts: Limits the number of relays that are connected or started at once.
+    ///   - deadline: Returns until when the relay may send, in ns of CLOCK_BOOTTIME; `nil` = without end.
     ///   - onTold: Called when a plan has been sent to the relay.
     init(
-        task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile, logger: Logger,
-        onTold: @escaping @Sendable (ProgramPlan) -> Void = { _ in },
+        task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile,
+        deadline: (@Sendable () -> Int64)? = nil,
+        logger: Logger, onTold: @escaping @Sendable (ProgramPlan) -> Void = { _ in },
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.task = task
         self.socket = socket
         self.starter = starter
         self.starts = starts
+        self.deadline = deadline
         self.logger = logger
         self.report = report
         self.onTold = onTold
@@ -93,8 +101,11 @@ actor RelaySupervisor {
                 case .launchRelay:
                     let (number, commands) = beginSession()
                     group.addTask { await self.runSession(number, commands, mayStart: true) }
+                    if let deadline { group.addTask { await self.keepTelling(deadline, number) } }
                 case .apply(let plan):
                     session?.commands.yield(.apply(plan))
+                case .resume(let place):
+                    session?.commands.yield(.resume(place))
                 case .retryOutput(let output):
                     session?.commands.yield(.retryOutput(output))
                 case .drainRelay:
@@ -119,12 +130,35 @@ actor RelaySupervisor {
         }
     }
 
+    /// Tells the relay until when it may send, whenever that is put off.
+    private func keepTelling(_ deadline: @Sendable () -> Int64, _ number: Int) async {
+        var told: Int64 = 0
+        while session?.number == number {
+            let until = deadline()
+            if until > told { session?.commands.yield(.hold(until: until)) }
+            told = max(told, until)
+            guard (try? await Task.sleep(for: Self.tellingInterval)) != nil else { return }
+        }
+    }
+
+    /// Ends the relay at once, because another node runs the program, and starts none any more.
+    func abandon() {
+        isAbandoned = true
+        queue.finish()
+        guard session != nil || process != nil else { return }
+        signal(SIGKILL, isHung: true)
+        starter.killLeftover(socket: socket)
+        // The next program here is another one.
+        RelayProcessFile.removeClock(socket: socket)
+    }
+
     private func beginSession() -> (Int, AsyncStream<RelayCommand>) {
         let (stream, continuation) = AsyncStream.makeStream(of: RelayCommand.self)
         session?.commands.finish()
         sessions += 1
         let inbox = ReportInbox(task: task, backlog: backlog, forward: report)
         session = Session(number: sessions, commands: continuation, inbox: inbox)
+        if let deadline { continuation.yield(.hold(until: deadline())) }
         return (sessions, stream)
     }
 
@@ -181,11 +215,14 @@ actor RelaySupervisor {
     private func connect(mayStart: Bool) async throws -> RelayConnection? {
         if let connection = try? await RelayConnection.open(path: socket) { return connection }
         guard mayStart else { return nil }
+        if let deadline, deadline() <= BootClock.now() { throw RelayError.notStarted("the node's lease has run out") }
+        if isAbandoned { throw RelayError.notStarted("another node runs the program") }
         // The remains of a relay that died, or that runs but no longer listens.
         starter.killLeftover(socket: socket)
         unlink(socket)
         let process = try starter.start(task: task, socket: socket)
         self.process = process
+        if isAbandoned { process.signal(SIGKILL) }
         logger.info("relay started", metadata: ["pid": "\(process.processID)"])
         let limit = ContinuousClock.now + Self.startLimit
         while ContinuousClock.now < limit {

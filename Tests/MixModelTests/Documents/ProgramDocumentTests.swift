@@ -92,7 +92,8 @@ import Testing
     @Test func commandsAreTheSame() throws {
         let commands: [RelayCommand] = [
             .hello(version: 1), .apply(plan), .drain, .viewFLV(), .viewFLV(keyframeRequests: true), .requestKeyframe,
-            .retryOutput("c\"dn"),
+            .retryOutput("c\"dn"), .hold(until: .max),
+            .resume(ProgramPlace(wallZero: 1.7e9, noted: .seconds(3), ahead: .milliseconds(40))),
         ]
         for command in commands {
             try expectSame(command)
@@ -133,6 +134,7 @@ import Testing
         (task.replanDeadline, task.idleDeadline, task.relaunchDeadline) = (1, 2, 3)
         (task.deadlines, task.failedLaunches) = (3, 2)
         task.relayCauses = ["c1", "c2"]
+        task.place = ProgramPlace(wallZero: 1_700_000_000.5, noted: .seconds(9), ahead: .milliseconds(50))
         return task
     }
 

@@ -1,0 +1,91 @@
+import EncodedMedia
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MixModel
+
+/// A relay that is told until when it may send, without media.
+@Suite struct SilenceTests {
+    /// Starts a relay and connects to it.
+    private func withRelay(_ body: (ManagedProcess, _ tell: (RelayCommand) throws -> Void) async throws -> Void)
+        async throws
+    {
+        let directory = try Workspace.makeDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let socket = directory.appendingPathComponent("t.sock").path
+        let process = try ManagedProcess(
+            "relay", Workspace.executable("mixworker"),
+            ["relay", "--task", "t", "--socket", socket, "--no-ready-mixer"],
+            in: directory)
+        let descriptor = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        try await waitUntil("the relay listens\n\(process.messages())", within: 20, every: 10) {
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(socket.utf8) + [0]) }
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+                }
+            }
+        }
+        try await body(process) { command in
+            let line = Array(try command.document().utf8) + [0x0A]
+            #expect(write(descriptor, line, line.count) == line.count)
+        }
+        process.kill9()
+    }
+
+    private func inSeconds(_ seconds: Double) -> Int64 { BootClock.now() + Int64(seconds * 1e9) }
+
+    @Test(.timeLimit(.minutes(1))) func aRelayEndsByItselfWhenItMaySendNoLonger() async throws {
+        try await withRelay { process, tell in
+            try tell(.hello(version: RelayCommand.version))
+            try tell(.hold(until: inSeconds(1.5)))
+            // Put off twice, as by a service that renews.
+            for _ in 0..<2 {
+                try await Task.sleep(for: .milliseconds(800))
+                #expect(process.isRunning)
+                try tell(.hold(until: inSeconds(1.5)))
+            }
+            let asked = BootClock.now()
+            try await waitUntil("the relay has ended", within: 20, every: 5) { !process.isRunning }
+            #expect(process.exitStatus == 75, "\(process.messages())")
+            #expect(BootClock.now() - asked > 1_200_000_000)
+            #expect(process.messages().contains("sends nothing more"))
+        }
+    }
+
+    /// What stood still beyond the time ends before it does anything else.
+    @Test(.timeLimit(.minutes(1))) func aRelayThatStoodStillEndsAtOnce() async throws {
+        try await withRelay { process, tell in
+            try tell(.hello(version: RelayCommand.version))
+            try tell(.hold(until: inSeconds(2)))
+            try await Task.sleep(for: .seconds(1))
+            kill(process.identifier, SIGSTOP)
+            let threads = "/proc/\(process.identifier)/task"
+            try await waitUntil("all threads stand still", within: 1, every: 5) {
+                try FileManager.default.contentsOfDirectory(atPath: threads).allSatisfy { thread in
+                    (try? String(contentsOfFile: "\(threads)/\(thread)/stat", encoding: .utf8))?.contains(") T ")
+                        ?? true
+                }
+            }
+            // It would be allowed to go on, had it read this before.
+            try tell(.hold(until: inSeconds(60)))
+            try await Task.sleep(for: .milliseconds(1700))
+            kill(process.identifier, SIGCONT)
+            try await waitUntil("the relay has ended", within: 20, every: 5) { !process.isRunning }
+            #expect(process.exitStatus == 75, "\(process.messages())")
+        }
+    }
+
+    /// A service that is alone sets no limit.
+    @Test func withoutALimitARelayGoesOn() async throws {
+        try await withRelay { process, tell in
+            try tell(.hello(version: RelayCommand.version))
+            try await Task.sleep(for: .seconds(1))
+            #expect(process.isRunning)
+        }
+    }
+}
