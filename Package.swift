@@ -243,11 +243,14 @@ if wantsControl {
         .testTarget(
             name: "MixOrchestratorTests",
             dependencies: [
-                "ChildProcesses", "HTTPInterface", "MixOrchestrator", "RoomService", "TestSupport",
+                "ChildProcesses", "HTTPInterface", "MixOrchestrator", "PostgreSQLStore", "RoomService", "StoreSupport",
+                "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Yams", package: "Yams"),
             ],

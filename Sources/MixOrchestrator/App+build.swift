@@ -30,8 +30,11 @@ func buildOrchestrator(
     playDoor: (any WebRTCPlayDoor)? = nil, previews: (any PreviewMaking)? = nil, socketIO: (any SocketIOHandler)? = nil
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
-    let store = try await NodeStore.join(
-        store, name: configuration.store.nodeName(data: configuration.data), logger: logger)
+    let identity = configuration.store.nodeName(data: configuration.data)
+    let cluster = try await joinCluster(configuration, store, identity: identity, shutdown, logger)
+    let exchange = cluster.map { _ in NodeExchange() }
+    let store: any TaskStore & Service =
+        if let cluster { cluster } else { try await NodeStore.join(store, name: identity, logger: logger) }
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let layouts = Layouts(
         pages: configuration.pages.map { _ in OverlaySupervisor.directory(data: configuration.data) })
@@ -52,12 +55,14 @@ func buildOrchestrator(
                 all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)),
         media: MediaLibrary(directory: configuration.mediaDirectory, data: configuration.data),
         playsWithoutOutputs: configuration.playsWithoutOutputs,
-        appsThatStartTasks: configuration.apps.accessKeys.apps, rtmpPlace: configuration.ingest?.rules.playPlace)
+        appsThatStartTasks: configuration.apps.accessKeys.apps, rtmpPlace: configuration.ingest?.rules.playPlace,
+        homes: cluster, relayDeadline: cluster?.relayDeadline)
     let uploads = uploader(configuration, metrics, logger)
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger, uploads: uploads) {
         await starter.missing()
     }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
+    cluster?.attach(registry)
     let images = ImageStore(
         data: configuration.data, layouts: configuration.layouts, fetch: FileFetch(allowed: configuration.sources),
         metrics: metrics, logger: logger)
@@ -78,6 +83,7 @@ func buildOrchestrator(
         services: DeliveryServices(
             index: index, store: store, allowed: configuration.callbacks,
             callbackKeys: configuration.apps.callbackKeys, metrics: metrics, logger: logger, policy: policy))
+    cluster?.attach(subscriptions, deliveries)
     let downloads = MediaDownloads(registry: registry, allowed: configuration.sources, logger: logger)
     await downloads.restore()
     try await registry.restore()
@@ -90,6 +96,7 @@ func buildOrchestrator(
     let methods = MethodTable()
     router.add(middleware: RequestMiddleware(metrics: metrics))
     router.add(middleware: ProblemMiddleware(methods: methods))
+    if let cluster, let exchange { router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange)) }
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
     let pages = try pages(configuration, registry, logger)
@@ -98,8 +105,10 @@ func buildOrchestrator(
         pages: pages,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
         metrics: metrics, limits: limits,
-        apps: configuration.apps.tokens.isEmpty ? configuration.apps.ids : nil
+        apps: configuration.apps.tokens.isEmpty ? configuration.apps.ids : nil, exchange: exchange
     ).addRoutes(to: router)
+    NodeController(roster: NodeRoster(store: store, node: cluster), node: cluster, registry: registry)
+        .addRoutes(to: router)
     let intake = HookIntake(registry: registry, metrics: metrics)
     let hookParser = EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate)
     HookController(
@@ -260,89 +269,9 @@ func buildOrchestrator(
         ]
             + ([
                 ingest, webrtc, viewers, certificate, wcsHooks, hundredms, channels, socketIOServer, webSockets,
-                thumbnails?.process, overlays, uploads,
+                thumbnails?.process, overlays, uploads, exchange,
             ]
             as [(any Service)?])
             .compactMap(\.self),
         logger: logger)
-}
-
-func starter(
-    of command: SocketWorkerStarter.Command, _ configuration: OrchestratorConfiguration
-) -> SocketWorkerStarter {
-    SocketWorkerStarter(
-        command, worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
-        logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
-}
-
-/// Returns what serves Socket.IO: the rooms' channels, unless there is another handler.
-private func socketIOServer(
-    _ configuration: OrchestratorConfiguration, _ channels: RoomChannels?, _ limits: RateLimits, _ metrics: Metrics,
-    _ logger: Logger, handler: (any SocketIOHandler)?
-) -> SocketIOServer? {
-    guard let settings = configuration.socketIO else { return nil }
-    let rooms = channels.map {
-        SocketIORoomHandler(channels: $0, anonymousWriting: configuration.channel?.anonymousWriting ?? false)
-    }
-    return (handler ?? rooms).map { handler in
-        SocketIOServer(
-            settings: settings, apps: configuration.apps, limits: limits, handler: handler, metrics: metrics,
-            logger: logger)
-    }
-}
-
-/// Returns the supervisor of publishers over WebRTC; without WebRTC in the configuration, what ends those of an earlier run.
-private func webrtc(
-    _ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger
-) throws -> WebRTCSupervisor? {
-    let starter = starter(of: .whip, configuration)
-    guard let settings = configuration.webrtc, settings.takesPublishers, let ingest = configuration.ingest else {
-        return try WebRTCSupervisor.Configuration.off(data: configuration.data, starter: starter).map {
-            WebRTCSupervisor($0, metrics: metrics, logger: logger)
-        }
-    }
-    return WebRTCSupervisor(
-        try WebRTCSupervisor.Configuration(
-            rules: settings.rules, ingest: ingest.rules, data: configuration.data, starter: starter,
-            isKept: configuration.keepsRelays),
-        metrics: metrics, logger: logger)
-}
-
-/// Returns what plays over WebRTC; without it in the configuration, what ends the workers of an earlier run.
-private func viewers(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ logger: Logger
-) throws -> WebRTCViewers? {
-    let starter = starter(of: .whep, configuration)
-    guard let settings = configuration.webrtc, settings.takesViewers else {
-        return try WebRTCViewers.Configuration.off(data: configuration.data, starter: starter).map {
-            WebRTCViewers($0, registry: registry, logger: logger)
-        }
-    }
-    return WebRTCViewers(
-        try WebRTCViewers.Configuration(
-            rules: settings.rules, limits: settings.viewerLimits, ingest: configuration.ingest?.rules,
-            data: configuration.data, starter: starter, isKept: configuration.keepsRelays),
-        registry: registry, logger: logger)
-}
-
-/// Returns the supervisor of the RTMP ingest; without one in the configuration, what ends that of an earlier run.
-private func ingest(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ limits: RateLimits, _ logger: Logger
-) throws -> IngestSupervisor? {
-    let starter = starter(of: .ingest, configuration)
-    guard let settings = configuration.ingest else {
-        guard
-            let off = try IngestSupervisor.Configuration.off(
-                data: configuration.data, starter: starter, callbacks: configuration.callbacks)
-        else { return nil }
-        return try IngestSupervisor(off, gate: ClosedIngestGate(), registry: registry, logger: logger)
-    }
-    return try IngestSupervisor(
-        IngestSupervisor.Configuration(
-            rules: settings.rules, files: IngestFiles(data: configuration.data), starter: starter,
-            isKept: configuration.keepsRelays, hook: settings.hook, callbacks: configuration.callbacks),
-        gate: PublisherAccess(
-            signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
-            allowsPlay: settings.allowsPlay, playback: configuration.playback.access, limits: limits),
-        registry: registry, logger: logger)
 }

@@ -25,14 +25,18 @@ package struct OrchestratorContext: RequestContext {
     var caller = Caller.anonymous()
     /// The request's connection.
     let channel: any Channel
+    /// IP address of the client for whom another node passed the request on.
+    var passedOnFor: String?
+    /// Whether only a part of a batch is meant for this node.
+    var takesShare = false
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
     }
 
-    /// The IP address of the connection's other end. Behind a proxy, this is the proxy's address.
-    var peer: String { channel.remoteAddress?.ipAddress ?? "unknown" }
+    /// The IP address of the connection's other end, or of the client of the node that passed the request on. Behind a proxy, this is the proxy's address.
+    var peer: String { passedOnFor ?? channel.remoteAddress?.ipAddress ?? "unknown" }
 
     /// The app whose rooms and tasks the request concerns.
     var app: AppID { caller.app }

@@ -7,7 +7,7 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case events
     /// Changing rooms, tasks and subscriptions.
     case tasks
-    /// Changing layouts, which all apps share.
+    /// Changing layouts and nodes, which all apps share.
     case layouts
     /// Reading everything.
     case read
@@ -113,12 +113,13 @@ package enum RouteAccess: Hashable, Sendable {
         add(.scope(.tasks), "POST /rest-api/{family}/{action}")
         add(.scope(.read), "GET /rest-api/{family}/{action}")
         add(
-            .scope(.layouts), "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
+            .scope(.layouts), "POST /v1/node/drain", "DELETE /v1/node/drain", "DELETE /v1/nodes/{node}",
+            "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
             "POST /v1/layouts/{name}/rollback")
         add(
             .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/rooms/{room}/feed",
             "GET /v1/rooms/{room}/participants/{user}",
-            "GET /v1/tasks",
+            "GET /v1/nodes", "GET /v1/tasks",
             "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/params", "GET /v1/tasks/{task}/thumbnail.jpg",
             "GET /v1/tasks/{task}/participants/{user}.jpg", "GET /v1/tasks/{task}/levels",
             "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",

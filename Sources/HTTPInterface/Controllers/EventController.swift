@@ -6,6 +6,7 @@ import Hummingbird
 import MixModel
 import NIOCore
 import RoomService
+import TaskStore
 
 /// `POST /v1/events` and `POST /v1/rooms/{room}/events`, answered once all events in the body are stored.
 package struct EventController: Sendable {
@@ -16,14 +17,18 @@ package struct EventController: Sendable {
     /// The apps whose events are accepted besides the standard one's, without tokens. With tokens this is `nil`, and
     /// the token determines the app.
     let apps: Set<AppID>?
+    /// Passes parts of batches on to other nodes; `nil` without a cluster.
+    let exchange: NodeExchange?
 
     /// Number of rooms of one batch that are worked on at the same time. More would share few commits more, and would make
     /// other callers wait behind the whole batch.
     private static let roomsAtOnce = 32
 
     package init(
-        pages: PageSupervisor, parser: EventParser, metrics: Metrics, limits: RateLimits, apps: Set<AppID>?
+        pages: PageSupervisor, parser: EventParser, metrics: Metrics, limits: RateLimits, apps: Set<AppID>?,
+        exchange: NodeExchange? = nil
     ) {
+        self.exchange = exchange
         self.pages = pages
         self.parser = parser
         self.metrics = metrics
@@ -51,6 +56,13 @@ package struct EventController: Sendable {
             notes.append(note)
         }
 
+        init() {}
+
+        init(_ counts: EventBatch.Counts) {
+            (accepted, duplicate, stale) = (counts.accepted, counts.duplicate, counts.stale)
+            notes = counts.notes ?? []
+        }
+
         mutating func add(_ other: Counts) {
             for note in other.notes { self.note(note) }
             accepted += other.accepted
@@ -71,8 +83,10 @@ package struct EventController: Sendable {
     @Sendable private func cloudEvents(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let mode = try ContentMode(request.headers)
-        let events = try events(in: try await request.bytes(), packed: mode, request.headers, context)
-        return try await take(events, receivedAt, context)
+        let body = try await request.bytes()
+        let events = try events(in: body, packed: mode, request.headers, context)
+        let batch = exchange.map { EventBatch(exchange: $0, request: request, body: body, context: context) }
+        return try await take(events, receivedAt, context, batch)
     }
 
     private func events(
@@ -150,27 +164,57 @@ package struct EventController: Sendable {
 
     /// Processes the events of one room in order, one after another. Rooms do not wait for each other.
     private func take(
-        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext
+        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext, _ batch: EventBatch? = nil
     ) async throws -> Response {
         try limits.take(events: events.count, context)
         var counts = Counts()
-        if events.count <= 1 {
+        if events.count <= 1, !context.takesShare {
             counts = try await takeInOrder(events[...], receivedAt)
         } else {
             var rooms = Dictionary(grouping: events, by: \.room).values.makeIterator()
-            try await withThrowingTaskGroup(of: Counts.self) { group in
+            var others: [String: NodeProfile] = [:]
+            try await withThrowingTaskGroup(of: Part.self) { group in
                 func takeNextRoom() {
                     guard let events = rooms.next() else { return }
-                    group.addTask { try await takeInOrder(events[...], receivedAt) }
+                    group.addTask { try await takeRoom(events, receivedAt, isPart: batch != nil) }
                 }
                 for _ in 0..<Self.roomsAtOnce { takeNextRoom() }
                 while let part = try await group.next() {
-                    counts.add(part)
+                    switch part {
+                    case .taken(let part): counts.add(part)
+                    case .elsewhere(let node): others[node.key] = node
+                    }
                     takeNextRoom()
                 }
             }
+            // A node that was sent a share sends none.
+            if let batch, !context.takesShare {
+                for node in others.values { counts.add(Counts(try await batch.send(to: node))) }
+            }
         }
         return counts.response
+    }
+
+    /// The outcome of the events of one room.
+    private enum Part: Sendable {
+        case taken(Counts)
+        /// Another node has the room.
+        case elsewhere(NodeProfile)
+    }
+
+    private func takeRoom(_ events: [RoomEvent], _ receivedAt: Int64, isPart: Bool) async throws -> Part {
+        guard isPart else { return .taken(try await takeInOrder(events[...], receivedAt)) }
+        // One for each room, so that the request itself is not passed on.
+        let forwarding = NodeForwarding(isForwarded: false)
+        do {
+            return .taken(
+                try await NodeForwarding.$current.withValue(forwarding) {
+                    try await takeInOrder(events[...], receivedAt)
+                })
+        } catch {
+            guard let node = forwarding.target else { throw error }
+            return .elsewhere(node)
+        }
     }
 
     private func takeInOrder(_ events: ArraySlice<RoomEvent>, _ receivedAt: Int64) async throws -> Counts {

@@ -4,11 +4,11 @@ import PostgreSQLStore
 import RoomService
 import TaskStore
 
-struct StoreCommand: ParsableCommand {
+struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store", abstract: "Prepares, checks and copies the store.",
         discussion: "The store is the one of the configuration: store.url, or the SQLite file in the data directory.",
-        subcommands: [StoreMigrateCommand.self, StoreCheckCommand.self, StoreCopyCommand.self])
+        subcommands: [StoreMigrateCommand.self, StoreCheckCommand.self, StoreCopyCommand.self, StoreExpelCommand.self])
 }
 
 /// The options of all commands about the store.
@@ -28,13 +28,13 @@ struct StoreOptions: ParsableArguments {
         do {
             try body(configuration())
         } catch let error as StartupError {
-            try fail("\(error)")
+            try Self.fail("\(error)")
         } catch let error as StoreError {
-            try fail("\(error)")
+            try Self.fail("\(error)")
         }
     }
 
-    private func fail(_ message: String) throws -> Never {
+    static func fail(_ message: String) throws -> Never {
         FileHandle.standardError.write(Data("mixorchestrator: \(message)\n".utf8))
         throw ExitCode(1)
     }

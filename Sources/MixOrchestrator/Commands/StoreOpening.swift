@@ -35,12 +35,14 @@ enum StoreOpening {
             target, cluster: membership.cluster, onCommit: observer(metrics),
             onUnreadable: reporter(metrics, logger) { $0.advice(target.place, inspection: "the extension amcheck") })
         do {
-            // This version keeps all rooms in one process, which must be the only one.
+            // Services share the rooms of a store only if they know each other's addresses.
             let name = configuration.store.nodeName(data: configuration.data)
-            if let other = try await store.nodesAtWork().first(where: { $0.name != name }) {
+            if configuration.node == nil,
+                let other = try await store.nodesAtWork().first(where: { $0.name != name })
+            {
                 throw StartupError(
-                    "\(target.place) is used by another service (\(other.name)): stop it. If it is dead, its lease "
-                        + "ends within 30 s")
+                    "\(target.place) is used by another service (\(other.name)): stop it, or set node.url on both so "
+                        + "that they share the rooms. If it is dead, its lease ends within 30 s")
             }
             try membership.join(store.cluster)
         } catch {

@@ -16,6 +16,7 @@ enum ConfigurationKeys {
         "http.rate.failures": .scalar, "http.tls.certificateFile": .scalar, "http.tls.keyFile": .scalar,
         "data": .scalar,
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar, "store.passwordFile": .scalar,
+        "node.id": .scalar, "node.url": .scalar, "node.leaseSeconds": .scalar, "node.maxRooms": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
         "rooms.outputs": .list, "media.directory": .scalar,
         "hls.directory": .scalar, "hls.retentionHours": .scalar,

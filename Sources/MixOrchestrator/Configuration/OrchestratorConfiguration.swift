@@ -22,6 +22,8 @@ struct OrchestratorConfiguration: Sendable {
     /// Directory of the store and the relays' sockets, absolute.
     var data: String
     var store: StoreConfiguration
+    /// The place in a cluster; `nil` = this service is alone.
+    var node: ClusterSettings?
     /// Directory of layouts, absolute.
     var layouts: String
     /// Path of `mixworker`.
@@ -109,6 +111,7 @@ struct OrchestratorConfiguration: Sendable {
         hlsRetentionHours = try values.integer("hls.retentionHours", in: 0...87_600) ?? 168
         worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker
         store = try StoreConfiguration(values, file: file)
+        node = try ClusterSettings(values, store: store)
         // With tokens, loopback belongs to the operator: a tenant must not reach other services of this machine.
         let whenEmpty: AllowList.WhenEmpty = apps.tokens.isEmpty ? .loopback : .nothing
         sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)

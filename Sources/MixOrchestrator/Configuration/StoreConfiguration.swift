@@ -9,6 +9,8 @@ struct StoreConfiguration: Sendable {
     /// The PostgreSQL database; `nil` = the SQLite file in the data directory.
     var target: PostgreSQLTarget?
     var warnings: [String] = []
+    /// Name of the data directory's owner; `nil` = machine and path.
+    var identity: String?
 
     /// Text of `store.url` that selects the file in the data directory.
     private static let embedded = "sqlite:"
@@ -63,6 +65,7 @@ struct StoreConfiguration: Sendable {
 
     /// The name under which a service with this data directory takes tasks, the same at every start.
     func nodeName(data: String) -> String {
-        target == nil ? "local" : "\(ProcessInfo.processInfo.hostName) \(data)".shortened(toBytes: 200)
+        if let identity { return identity }
+        return target == nil ? "local" : "\(ProcessInfo.processInfo.hostName) \(data)".shortened(toBytes: 200)
     }
 }

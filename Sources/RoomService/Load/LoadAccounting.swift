@@ -125,6 +125,12 @@ struct LoadAccounting: Sendable {
     mutating func noteRefusal() { refusals += 1 }
 
     /// Books the result of a decision about a task.
+    mutating func forget(_ task: TaskID) {
+        wait(task, nil)
+        committed -= entries.removeValue(forKey: task)?.booked ?? 0
+        if entries.isEmpty { committed = 0 }
+    }
+
     mutating func settle(_ machine: TaskMachine, priority: Int) {
         let task = machine.id
         if let refusal = machine.refusal, machine.awaitsCapacity {

@@ -60,6 +60,9 @@ package final class MachineLoad: Sendable {
         accounting.withLock { $0.settle(machine, priority: priority) }
     }
 
+    /// Forgets a task that goes on elsewhere.
+    func forget(_ task: TaskID) { accounting.withLock { $0.forget(task) } }
+
     /// Reserves cores for what is no task, in place of what was reserved before.
     package func reserve(cores: Double) { accounting.withLock { $0.reserved = cores } }
 

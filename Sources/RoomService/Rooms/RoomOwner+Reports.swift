@@ -20,6 +20,7 @@ extension RoomOwner {
             await takeSources(status, of: task, now)
         case .status(let status):
             let records = take(status, of: task, now)
+            await notePlace(status, of: task)
             if !records.isEmpty || hasNews(of: task, now) {
                 await transact(state.changing(task, nil) { _, _ in records })
             }
@@ -48,6 +49,18 @@ extension RoomOwner {
         services.load.take(status, of: task)
         defer { if state.task(task)?.status.map({ $0.isOnAir(as: before) }) != true { services.news.changed(id) } }
         return state.take(status, of: task, now: now)
+    }
+
+    /// Stores where the stream is, for a relay on another node.
+    private func notePlace(_ status: RelayStatus, of task: TaskID) async {
+        guard services.relayDeadline != nil, let place = status.place, let known = state.task(task)?.machine.document,
+            known.plan != nil, place.isNews(after: known.place)
+        else { return }
+        await transact(
+            state.changing(task, nil) { machine, _ in
+                machine.relayPlaced(place)
+                return []
+            })
     }
 
     private func takeSources(_ status: RelayStatus, of task: TaskID, _ now: Int64) async {

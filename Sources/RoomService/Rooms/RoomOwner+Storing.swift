@@ -89,6 +89,8 @@ extension RoomOwner {
 
     private func write(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         guard !change.isEmpty else { return .committed }
+        var change = change
+        change.decidedBy = id
         let start = MonotonicClock.now()
         do {
             let result = try await services.store.commit(change)

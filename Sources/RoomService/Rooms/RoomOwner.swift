@@ -64,7 +64,7 @@ package actor RoomOwner {
         self.logger = logger
         meter = RoomMeter(services.metrics)
         (mailbox, inbox) = AsyncStream.makeStream(of: RoomMessage.self)
-        performer = RoomPerformer(services: services, logger: logger, meter: meter, inbox: inbox)
+        performer = RoomPerformer(of: id, services: services, logger: logger, meter: meter, inbox: inbox)
     }
 
     // MARK: The loop

@@ -11,6 +11,7 @@ final class RoomPerformer {
     private let logger: Logger
     private let meter: RoomMeter
     private let inbox: AsyncStream<RoomMessage>.Continuation
+    private let room: RoomID
 
     /// Supervisors of relays; each is created with the first action for its task.
     private var supervisors: [TaskID: RelaySupervisor] = [:]
@@ -18,6 +19,8 @@ final class RoomPerformer {
     private var newSupervisors: [RelaySupervisor] = []
     /// Last claims that the service's record of destinations was given.
     private var claims: [TaskID: Claim] = [:]
+    /// Whether the room goes on at another node, so that nothing is performed here any more.
+    private var isAbandoned = false
 
     /// The destinations to which a task may push; `nil` outputs = the configured ones.
     private struct Claim: Hashable {
@@ -27,8 +30,10 @@ final class RoomPerformer {
 
     /// - Parameter inbox: Mailbox of the room, which receives what relays report.
     init(
-        services: RoomServices, logger: Logger, meter: RoomMeter, inbox: AsyncStream<RoomMessage>.Continuation
+        of room: RoomID, services: RoomServices, logger: Logger, meter: RoomMeter,
+        inbox: AsyncStream<RoomMessage>.Continuation
     ) {
+        self.room = room
         self.services = services
         self.logger = logger
         self.meter = meter
@@ -76,7 +81,7 @@ final class RoomPerformer {
     /// Performs a task's actions. Records were stored with the decision itself.
     func perform(_ actions: [TaskAction], of task: TaskID) {
         let actions = actions.filter { if case .record = $0 { false } else { true } }
-        guard !actions.isEmpty else { return }
+        guard !actions.isEmpty, !isAbandoned else { return }
         for action in actions {
             switch action {
             case .apply(let plan): services.overlays.show(plan.scene, by: task)
@@ -113,12 +118,25 @@ final class RoomPerformer {
         claims[task] = nil
     }
 
+    /// Performs nothing any more.
+    ///
+    /// - Returns: The supervisors, whose relays have to be ended.
+    func abandon() -> [RelaySupervisor] {
+        isAbandoned = true
+        for task in supervisors.keys { services.overlays.show(nil, by: task) }
+        defer { supervisors = [:] }
+        return Array(supervisors.values)
+    }
+
     private func makeSupervisor(of task: TaskID) -> RelaySupervisor {
         var logger = logger
         logger[metadataKey: "task"] = "\(task)"
+        var deadline: (@Sendable () -> Int64)?
+        if let limit = services.relayDeadline { deadline = { [room] in limit(room) } }
         let supervisor = RelaySupervisor(
             task: task, socket: services.sockets.path(of: task), starter: services.starter,
-            starts: services.relayStarts, logger: logger, onTold: { [meter] in meter.told($0, of: task) }
+            starts: services.relayStarts, deadline: deadline, logger: logger,
+            onTold: { [meter] in meter.told($0, of: task) }
         ) { [inbox] in inbox.yield(.relay(task, $0)) }
         supervisors[task] = supervisor
         newSupervisors.append(supervisor)
@@ -143,6 +161,7 @@ final class RoomPerformer {
     }
 
     private func holdOutputs(of machine: TaskMachine, in state: RoomState) {
+        guard !isAbandoned else { return }
         let room = state.room.document
         let pushes = machine.isExplicit ? !machine.isFinished : state.isStored || machine.isActive
         let claim = Claim(pushes: pushes, outputs: (machine.settings ?? room.settings).outputs)

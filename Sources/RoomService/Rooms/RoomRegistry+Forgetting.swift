@@ -11,7 +11,8 @@ extension RoomRegistry {
     /// Forgets empty rooms without settings of apps that have nearly as many rooms as they may have. Goes on where the
     /// last pass ended.
     func forgetEmptyRooms() async {
-        var surplus = services.quotas.surplusRooms
+        // In a cluster each node knows only a part of what apps have.
+        var surplus = services.homes == nil ? services.quotas.surplusRooms : [:]
         var read = 0
         do {
             while !surplus.isEmpty, read < Self.mostLookedAt {

@@ -6,6 +6,7 @@ extension RoomRegistry {
     /// Returns what is known of the room; `nil` when the room is unknown.
     package func snapshot(_ id: RoomID) async throws(OrchestratorError) -> RoomState? {
         if let owner = ownerInMemory(id) { return await owner.snapshot }
+        try await services.homes?.check(id)
         do {
             return try await load(id).map { RoomState(room: $0.room, tasks: $0.tasks) }
         } catch {
@@ -15,7 +16,7 @@ extension RoomRegistry {
 
     /// Returns what is known of the room to which this task belongs.
     package func snapshot(of task: TaskID) async throws(OrchestratorError) -> RoomState? {
-        guard let room = room(of: task) else { return nil }
+        guard let room = try await findRoom(of: task) else { return nil }
         return try await snapshot(room)
     }
 
@@ -59,6 +60,7 @@ extension RoomRegistry {
     /// unknown. Requests to a reader reach the room's owner.
     package func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
         if let owner = ownerInMemory(id) { return owner }
+        try await services.homes?.check(id)
         do {
             return try await load(id).map { makeOwner($0, isReader: true) }
         } catch {
@@ -68,7 +70,7 @@ extension RoomRegistry {
 
     /// Returns the reader of the room to which this task belongs.
     package func reader(of task: TaskID) async throws(OrchestratorError) -> RoomOwner? {
-        guard let room = room(of: task) else { return nil }
+        guard let room = try await findRoom(of: task) else { return nil }
         return try await reader(room)
     }
 
@@ -76,6 +78,17 @@ extension RoomRegistry {
     func showValues(of room: RoomID) { ownerInMemory(room)?.valuesChanged() }
 
     private func ownerInMemory(_ id: RoomID) -> RoomOwner? { state.withLock { $0.owners[id]?.owner } }
+
+    /// Returns the room of a task, also of one that another node has made.
+    private func findRoom(of task: TaskID) async throws(OrchestratorError) -> RoomID? {
+        if let room = room(of: task) { return room }
+        guard services.homes != nil else { return nil }
+        do {
+            return try await services.store.task(task)?.document.room
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
 
     /// Returns the room of a task.
     func room(of task: TaskID) -> RoomID? { services.taskIndex.room(of: task) ?? task.roomOfAutomatic }

@@ -7,8 +7,12 @@ extension RoomRegistry {
     /// until the tasks are forgotten.
     func restoreLiveRooms() async {
         do {
-            let lives: [RoomLife] = services.defaultOutputs.isEmpty ? [.live] : [.live, .liveByDefault]
-            for life in lives {
+            if let homes = services.homes {
+                // The others are taken when they need a node.
+                for id in homes.rooms.sorted() { _ = try await existingOwner(id) }
+                return
+            }
+            for life in livesToServe {
                 try await forEachRoom(of: life) { room in _ = try await self.existingOwner(room.id) }
             }
             for id in services.taskIndex.allRooms { _ = try await existingOwner(id) }

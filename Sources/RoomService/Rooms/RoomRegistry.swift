@@ -103,16 +103,20 @@ package final class RoomRegistry: Service {
             case .isStopping: throw .stopping
             case .isLoading: await loaded(id)
             case .isMissing:
-                var stored: Stored?
-                do {
-                    stored = try await load(id)
+                let stored: Stored?
+                do throws(OrchestratorError) {
+                    stored = try await open(id, makingNew: makingNew)
                 } catch {
                     finishLoading(id, nil)
-                    throw OrchestratorError(error)
+                    throw error
                 }
-                if makingNew { stored = stored ?? Stored(room: Versioned(Room(id: id), version: 0)) }
                 let owner = stored.map { makeOwner($0) }
                 guard finishLoading(id, owner) else { throw .stopping }
+                if owner != nil, services.homes?.has(id) == false {
+                    // Lost while it was read.
+                    await abandon([id])
+                    continue
+                }
                 return owner
             }
         }
@@ -168,6 +172,27 @@ package final class RoomRegistry: Service {
         var tasks: [Versioned<TaskMachine>] = []
     }
 
+    /// Reads a room for an owner, as this node's own.
+    private func open(_ id: RoomID, makingNew: Bool) async throws(OrchestratorError) -> Stored? {
+        do {
+            if let homes = services.homes {
+                // What is not there is not taken.
+                if !makingNew {
+                    try await homes.check(id)
+                    guard try await load(id) != nil else { return nil }
+                }
+                try await homes.enter(id)
+            }
+            return try await load(id) ?? (makingNew ? Stored(room: Versioned(Room(id: id), version: 0)) : nil)
+        } catch let error as OrchestratorError {
+            throw error
+        } catch let error as StoreError {
+            throw OrchestratorError(error)
+        } catch {
+            throw .stopping
+        }
+    }
+
     /// Returns the stored room with its tasks; `nil` when neither is stored. A task outlives its room until its relay
     /// has ended.
     func load(_ id: RoomID) async throws(StoreError) -> Stored? {
@@ -195,7 +220,7 @@ package final class RoomRegistry: Service {
             _ = services.taskIndex.claim(task, for: room)
             services.quotas.hold(task, of: room)
         }
-        let active = try await services.store.activeTasks()
+        let active = try await services.store.activeTasks().filter { services.homes?.has($0.document.room) ?? true }
         await leftoverRelays.keepFormer(active.map(\.document.id), in: services.sockets)
         for id in Set(active.map(\.document.room)).sorted() {
             guard let stored = try await load(id) else { continue }

@@ -6,6 +6,9 @@ import MixModel
 import TaskStore
 import TextFormats
 
+/// Returns the time until which the relays of a room may send, in ns of CLOCK_BOOTTIME.
+package typealias RelayDeadline = @Sendable (RoomID) -> Int64
+
 /// The services of every room owner.
 package final class RoomServices: Sendable {
     package let store: any TaskStore
@@ -47,6 +50,10 @@ package final class RoomServices: Sendable {
     package let values = ProgramValues()
     /// Local files of idle media.
     package let media: MediaLibrary
+    /// Which rooms are this node's; `nil` = all.
+    let homes: (any RoomHomes)?
+    /// Until when the relays of a room may send; `nil` = without end.
+    let relayDeadline: RelayDeadline?
     /// Limits the relays that are connected or started at once: after a restart all of them are.
     let relayStarts = Turnstile(limit: 32)
 
@@ -58,8 +65,10 @@ package final class RoomServices: Sendable {
         subscriptions: SubscriptionIndex = SubscriptionIndex(), viewers: ViewerCounts = ViewerCounts(),
         media: MediaLibrary = MediaLibrary(directory: nil, data: ""), playsWithoutOutputs: Bool = false,
         appsThatStartTasks: Set<AppID> = [],
-        rtmpPlace: String? = nil
+        rtmpPlace: String? = nil, homes: (any RoomHomes)? = nil, relayDeadline: RelayDeadline? = nil
     ) {
+        self.homes = homes
+        self.relayDeadline = relayDeadline
         self.rtmpPlace = rtmpPlace
         self.playsWithoutOutputs = playsWithoutOutputs
         self.appsThatStartTasks = appsThatStartTasks

@@ -102,6 +102,14 @@ package final class SubscriptionIndex: Sendable {
         }
     }
 
+    /// Whether these are all subscriptions, in these versions.
+    func hasJust(_ subscriptions: [Versioned<Subscription>]) -> Bool {
+        state.withLock { state in
+            state.subscriptions.count == subscriptions.count
+                && subscriptions.allSatisfy { state.subscriptions[$0.document.id]?.version == $0.version }
+        }
+    }
+
     /// Replaces all subscriptions.
     func load(_ subscriptions: [Versioned<Subscription>]) {
         let known = Set(subscriptions.map(\.document.id))

@@ -33,6 +33,15 @@ package final class SubscriptionRegistry: Sendable {
     /// Reads the stored subscriptions. Call once, before anything happens in rooms.
     package func restore() async throws(StoreError) { index.load(try await store.subscriptions()) }
 
+    /// Takes over what other nodes of the cluster have changed.
+    func refresh() async throws(StoreError) {
+        // Cancelled while it waits: there will be another refresh.
+        do { try await turnstile.enter() } catch { return }
+        defer { turnstile.leave() }
+        let stored = try await store.subscriptions()
+        if !index.hasJust(stored) { index.load(stored) }
+    }
+
     // MARK: Reading
 
     /// Returns an app's subscriptions, in the order of their creation.

@@ -164,7 +164,7 @@ struct OpenAPIRequest: Sendable {
     /// A store with the subscription `sub-example`, which has the dead letter `msg_example`.
     static func filledStore() async throws -> MemoryTaskStore { try await fill(MemoryTaskStore()) }
 
-    /// Puts the subscription and the dead letter of the examples into a store.
+    /// Puts the subscription, the dead letter and the node of the examples into a store.
     static func fill<Store: TaskStore>(_ store: Store) async throws -> Store {
         let subscription = Subscription(
             id: "sub-example", app: .standard, kind: .own, url: "http://127.0.0.1:9/hooks", isEnabled: true,
@@ -178,6 +178,9 @@ struct OpenAPIRequest: Sendable {
             number: 1, at: 1_769_860_800, code: 500, milliseconds: 3, error: "answered 500",
             url: "http://127.0.0.1:9/hooks")
         try await store.settle(try #require(taken.items.first), .givenUp, attempt: attempt)
+        // A node to expel.
+        let node = try await store.register("b", for: .seconds(3600))
+        try await store.announce(node, NodeProfile(name: "b", url: "http://127.0.0.1:9", key: "k"))
         return store
     }
 

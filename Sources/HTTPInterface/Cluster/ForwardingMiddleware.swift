@@ -1,0 +1,95 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import RoomService
+import TaskStore
+
+/// Passes requests of rooms that another node has on to that node, with the caller's authorisation and address.
+///
+/// Which room a request concerns is known to what serves it. A request is therefore tried here first: what finds out that the
+/// room is elsewhere has changed nothing, and says so (`NodeForwarding`). The body is remembered while it is read.
+package struct ForwardingMiddleware: RouterMiddleware {
+    let node: ClusterNode
+    let exchange: NodeExchange
+
+    package init(node: ClusterNode, exchange: NodeExchange) {
+        self.node = node
+        self.exchange = exchange
+    }
+
+    package func handle(
+        _ request: Request, context: OrchestratorContext,
+        next: (Request, OrchestratorContext) async throws -> Response
+    ) async throws -> Response {
+        var (request, context) = (request, context)
+        let isForwarded = request.headers[NodeHeader.key] == node.key
+        if isForwarded {
+            context.passedOnFor = request.headers[NodeHeader.client]
+            context.takesShare = request.headers[NodeHeader.share] != nil
+        }
+        let record = BodyRecord(request.body)
+        request.body = RequestBody(asyncSequence: record)
+        let forwarding = NodeForwarding(isForwarded: isForwarded)
+        let outcome: Result<Response, any Error>
+        do {
+            let (inner, innerContext) = (request, context)
+            outcome = .success(
+                try await NodeForwarding.$current.withValue(forwarding) { try await next(inner, innerContext) })
+        } catch {
+            outcome = .failure(error)
+        }
+        guard let target = forwarding.target else { return try outcome.get() }
+        // What was served all the same needs no other node.
+        if case .success(let response) = outcome, response.status.code < 400 { return response }
+        if ExpectedBody.isAnnounced(by: request.head) { context.wantsBody(of: request) }
+        let body = try await record.whole(upTo: BodyLimit.bytes)
+        return Self.response(
+            try await exchange.pass(
+                NodeExchange.Passed(
+                    method: request.method.rawValue, target: request.head.path ?? "/",
+                    headers: NodeHeader.headers(of: request, context, to: target), body: body), to: target),
+            isHead: request.method == .head)
+    }
+
+    private static func response(_ answer: NodeExchange.Answer, isHead: Bool) -> Response {
+        var headers: HTTPFields = [:]
+        for header in answer.headers where !["date", "server"].contains(header.name.lowercased()) {
+            guard let name = HTTPField.Name(header.name) else { continue }
+            headers.append(HTTPField(name: name, value: header.value))
+        }
+        let status = HTTPResponse.Status(code: answer.status)
+        guard !isHead, status.code != 204, status.code != 304 else {
+            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer()))
+        }
+        return Response(
+            status: status, headers: headers,
+            body: ResponseBody { writer in
+                try await answer.forEachPiece { try await writer.write($0) }
+                try await writer.finish(nil)
+            })
+    }
+}
+
+/// The headers by which nodes know each other's requests.
+enum NodeHeader {
+    /// Shows that the sender can read the store, which says the key.
+    static let key = name("Mixorchestrator-Node-Key")
+    /// IP address of the client.
+    static let client = name("Mixorchestrator-Client")
+    /// Marks a batch of which the receiver takes its own rooms only.
+    static let share = name("Mixorchestrator-Share")
+
+    private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .cacheControl }
+
+    /// Returns the headers of a request that is passed on.
+    static func headers(
+        of request: Request, _ context: OrchestratorContext, to node: NodeProfile
+    ) -> [(name: String, value: String)] {
+        // Nobody else may speak as a node.
+        request.headers.filter { ![key, self.client, share].contains($0.name) }.map {
+            (name: $0.name.rawName, value: $0.value)
+        } + [
+            (name: key.rawName, value: node.key), (name: client.rawName, value: context.peer),
+        ]
+    }
+}

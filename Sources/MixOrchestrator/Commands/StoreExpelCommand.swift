@@ -1,0 +1,46 @@
+import ArgumentParser
+import PostgreSQLStore
+import RoomService
+import TaskStore
+
+struct StoreExpelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "expel", abstract: "Frees the rooms of a node that is dead.",
+        discussion: """
+            The other nodes take its rooms at once, and do not wait until its lease has run out. The node's machine must be \
+            off, or its relays must have ended: otherwise two relays push to the same destinations.
+            """)
+
+    @OptionGroup var options: StoreOptions
+    @Argument(help: "The node's node.id, as `GET /v1/nodes` shows it.")
+    var node: String
+
+    func run() async throws {
+        let configuration = try options.configuration()
+        do {
+            guard let target = configuration.store.target else {
+                throw StartupError(
+                    "store.url: expected postgresql://user@host/database: a store in a file has one node")
+            }
+            let store = try PostgreSQLTaskStore(target, cluster: ClusterMembership(data: configuration.data).cluster)
+            do {
+                let found = try await store.roster().filter { $0.profile?.name == node || $0.node.id.rawValue == node }
+                guard !found.isEmpty else {
+                    throw StartupError("there is no node \(node): `mixorchestrator store check` lists the services")
+                }
+                for entry in found {
+                    try await store.expel(entry.node.id)
+                    print("expelled  \(entry.profile?.name ?? entry.node.name) (\(entry.node.id))")
+                }
+            } catch {
+                await store.close()
+                throw error
+            }
+            await store.close()
+        } catch let error as StartupError {
+            try StoreOptions.fail("\(error)")
+        } catch let error as StoreError {
+            try StoreOptions.fail("\(error)")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import RoomService
+
+extension ClusterSettings {
+    /// - Returns: `nil` if the service is alone.
+    /// - Throws: `StartupError` that names the key.
+    init?(_ values: ConfigurationValues, store: StoreConfiguration) throws(StartupError) {
+        let name = values.text("node.id")
+        let lease = try values.integer("node.leaseSeconds", in: 2...600)
+        let capacity = try values.integer("node.maxRooms", in: 1...1_000_000)
+        guard let url = values.text("node.url") else {
+            for (key, isSet) in [
+                ("node.id", name != nil), ("node.leaseSeconds", lease != nil), ("node.maxRooms", capacity != nil),
+            ] where isSet {
+                throw StartupError(
+                    "configuration: \(key): found without node.url; expected the address of this node as well")
+            }
+            return nil
+        }
+        guard store.target != nil else {
+            throw StartupError(
+                "configuration: node.url: found with a store in a file; expected store.url postgresql://user@host/database, "
+                    + "the same for all nodes")
+        }
+        guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme), let host = parts.host,
+            !host.isEmpty, parts.user == nil, parts.query == nil, ["", "/"].contains(parts.path), url.utf8.count <= 500
+        else {
+            throw StartupError(
+                "configuration: node.url: expected an address that the other nodes reach, as in http://10.0.0.1:8080")
+        }
+        let id = name ?? ProcessInfo.processInfo.hostName
+        let isPlain = id.utf8.allSatisfy { byte in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                || "-._".utf8.contains(byte)
+        }
+        guard isPlain, 1...100 ~= id.utf8.count else {
+            throw StartupError(
+                "configuration: node.id: found \"\(id.prefix(100))\"; expected 1 to 100 letters, digits, \"-\", \".\" and \"_\""
+            )
+        }
+        self.init(
+            name: id, url: url.hasSuffix("/") ? String(url.dropLast()) : url, lease: .seconds(lease ?? 30),
+            capacity: capacity)
+    }
+}

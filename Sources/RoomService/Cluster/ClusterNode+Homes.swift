@@ -1,0 +1,85 @@
+import EncodedMedia
+import MixModel
+import TaskStore
+
+extension ClusterNode: RoomHomes {
+    package func has(_ room: RoomID) -> Bool { machine.withLock { $0.holdings[room] != nil } }
+
+    package var rooms: Set<RoomID> { machine.withLock { Set($0.holdings.keys) } }
+
+    package func enter(_ room: RoomID) async throws(OrchestratorError) {
+        let asked = BootClock.now()
+        if machine.withLock({ $0.use(room, at: asked) }) { return }
+        if machine.withLock({ $0.isLeaving(room) }) { throw .moving(room.rawValue) }
+        // Asked for first: most rooms that are not here have a node.
+        if let other = try await otherHolder(of: room) { throw elsewhere(room, other) }
+        guard machine.withLock({ $0.takesRooms }), !shutdown.hasBegun else {
+            guard let other = lightest else { throw .noNode(room.rawValue) }
+            throw elsewhere(room, other)
+        }
+        do {
+            let node = machine.withLock { $0.node }
+            let leases = try await base.claim([.lease(of: room)], by: node, for: settings.lease)
+            machine.withLock { $0.took(leases, askedAt: asked) }
+            directory.forget(room)
+        } catch {
+            throw OrchestratorError(error)
+        }
+        if machine.withLock({ $0.use(room, at: asked) }) { return }
+        // Another node was faster.
+        guard let other = try await otherHolder(of: room) else { throw .moving(room.rawValue) }
+        throw elsewhere(room, other)
+    }
+
+    package func check(_ room: RoomID) async throws(OrchestratorError) {
+        if has(room) { return }
+        if let other = try await otherHolder(of: room, isFreshWanted: false) { throw elsewhere(room, other) }
+    }
+
+    /// Returns the other node that has the room; `nil` if none has.
+    private func otherHolder(
+        of room: RoomID, isFreshWanted: Bool = true
+    ) async throws(OrchestratorError) -> NodeProfile? {
+        let now = BootClock.now()
+        let found: NodeID?
+        do {
+            if !isFreshWanted, let known = directory.holder(of: room, at: now) {
+                found = known
+            } else {
+                found = try await base.holder(of: room)
+                directory.note(found, of: room, at: now)
+            }
+            guard let node = found, node != machine.withLock({ $0.node }) else { return nil }
+            if let profile = profile(of: node) { return profile }
+            // It came after the roster was read.
+            try await readRoster()
+        } catch {
+            throw OrchestratorError(error)
+        }
+        guard let profile = profile(of: found) else { throw .moving(room.rawValue) }
+        return profile
+    }
+
+    private func profile(of node: NodeID?) -> NodeProfile? {
+        roster.withLock { $0.first { $0.node.id == node }?.profile }
+    }
+
+    /// The other node that has the fewest rooms of those that take some.
+    private var lightest: NodeProfile? {
+        others.filter(\.isAtWork).compactMap(\.profile).filter { !$0.isDraining && $0.rooms < $0.capacity ?? .max }
+            .min { $0.rooms < $1.rooms }
+    }
+
+    private func elsewhere(_ room: RoomID, _ node: NodeProfile) -> OrchestratorError {
+        NodeForwarding.current?.note(node)
+        return .elsewhere(room.rawValue, node)
+    }
+}
+
+extension OrchestratorError {
+    fileprivate static func noNode(_ room: String) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "no-node", "No node takes the room",
+            detail: "every node is full or about to stop: start another one, or raise node.maxRooms", retryAfter: 5)
+    }
+}

@@ -1,0 +1,136 @@
+import EncodedMedia
+import MixModel
+import ServiceLifecycle
+import TaskStore
+
+extension ClusterNode {
+    /// Renews leases, takes rooms that have no node, and gives up rooms that were lost, until the service shuts down.
+    ///
+    /// A node that ends gives its rooms to the others, unless its relays stay on air for its successor.
+    package func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await rooms in self.losses { await self.giveUp(rooms) }
+            }
+            await cancelWhenGracefulShutdown {
+                await withTaskGroup(of: Void.self) { chores in
+                    chores.addTask { await self.every(self.settings.renewalInterval) { await self.renew() } }
+                    chores.addTask { await self.every(self.settings.lookInterval) { await self.takeRooms() } }
+                    chores.addTask { await self.every(.seconds(5)) { await self.dropIdleRooms() } }
+                    chores.addTask { await self.every(.seconds(2)) { await self.followSubscriptions() } }
+                    chores.addTask { await self.every(.seconds(20)) { await self.deliverForOthers() } }
+                }
+            }
+            loss.finish()
+        }
+        registry.withLock { $0 = nil }
+        subscribers.withLock { $0 = nil }
+        guard !keepsRelays else { return }
+        do {
+            try await base.expel(machine.withLock { $0.node })
+        } catch {
+            logger.error("rooms cannot be given back, others take them when the leases have run out: \(error)")
+        }
+    }
+
+    private func every(_ interval: Duration, _ body: () async -> Void) async {
+        while (try? await Task.sleep(for: interval)) != nil { await body() }
+    }
+
+    // MARK: Renewing
+
+    func renew() async {
+        let asked = BootClock.now()
+        let (node, before) = machine.withLock { ($0.node, $0.holdings) }
+        do {
+            let hasLapsed = try await base.renew(node, for: settings.lease) == .lapsed
+            let held = try await base.leases(of: node)
+            let lost = machine.withLock { $0.renewed(held, among: before, askedAt: asked) }
+            if hasLapsed || !lost.isEmpty {
+                logger.warning("leases had run out", metadata: ["lost": "\(lost.count)", "node": "\(node)"])
+            }
+            if !lost.isEmpty { await giveUp(lost) }
+            try await base.dismiss(machine.withLock { $0.strays(among: held) }, areWanted: true)
+            try await announce()
+        } catch StoreError.expelled {
+            await beginAnotherLife()
+        } catch {
+            logger.error("cannot renew leases: \(error)", metadata: ["node": "\(node)"])
+        }
+    }
+
+    /// Goes on without the rooms of the life that others have ended.
+    private func beginAnotherLife() async {
+        logger.warning("the node was expelled: it gives up its rooms and goes on as a new one")
+        do {
+            let node = try await base.register(identity, for: settings.lease)
+            // Who expelled it wants others to have them.
+            rest.withLock { $0 = BootClock.now() + settings.lookInterval.nanoseconds * 6 }
+            let lost = machine.withLock { $0.reborn(as: node) }
+            await giveUp(lost)
+            try await announce()
+        } catch {
+            logger.error("cannot register: \(error)")
+        }
+    }
+
+    private func giveUp(_ rooms: Set<RoomID>) async {
+        for room in rooms { directory.forget(room) }
+        await registry.withLock { $0 }?.abandon(rooms)
+    }
+
+    // MARK: Taking
+
+    func takeRooms() async {
+        guard !shutdown.hasBegun, rest.withLock({ $0 <= BootClock.now() }) else { return }
+        do {
+            try await readRoster()
+            let (node, share) = machine.withLock { [others = self.others] in ($0.node, $0.share(among: others)) }
+            guard share > 0, let registry = registry.withLock({ $0 }) else { return }
+            let asked = BootClock.now()
+            let leases = try await base.claimRooms(
+                of: registry.livesToServe, by: node, limit: share, for: settings.lease)
+            machine.withLock { $0.took(leases, askedAt: asked) }
+            for room in leases.compactMap(\.task.leasedRoom) {
+                logger.notice("takes a room that had no node", metadata: ["room": "\(room)"])
+                directory.forget(room)
+                await registry.adopt(room)
+            }
+        } catch StoreError.expelled {
+            await renew()
+        } catch {
+            logger.debug("cannot look for rooms: \(error)")
+        }
+    }
+
+    private func followSubscriptions() async {
+        guard let subscribers = subscribers.withLock({ $0 }) else { return }
+        do {
+            try await subscribers.subscriptions.refresh()
+        } catch {
+            logger.debug("subscriptions cannot be read: \(error)")
+        }
+    }
+
+    /// Delivers what a node has left that is gone. Each message is taken by one node.
+    private func deliverForOthers() async {
+        guard let subscribers = subscribers.withLock({ $0 }) else { return }
+        do {
+            subscribers.deliveries.wake(try await base.waitingSubscriptions())
+        } catch {
+            logger.debug("waiting messages cannot be found: \(error)")
+        }
+    }
+
+    private func dropIdleRooms() async {
+        guard let registry = registry.withLock({ $0 }) else { return }
+        let idle = machine.withLock { [busy = registry.roomsInMemory] in
+            $0.dropIdle(except: busy, at: BootClock.now())
+        }
+        do {
+            try await base.dismiss(idle, areWanted: false)
+        } catch {
+            logger.debug("rooms cannot be given back: \(error)")
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import EncodedMedia
+import Logging
+import MixModel
+import ServiceLifecycle
+import Synchronization
+import TaskStore
+
+/// This service as one of several nodes on one store. It takes rooms, keeps their leases, and adds the lease's fence to what
+/// rooms store. Thread-safe.
+///
+/// A room that another node took over is given up here at once: its relay is killed and it is forgotten.
+package final class ClusterNode: ForwardingTaskStore, Service {
+    package let base: any TaskStore
+    package let settings: ClusterSettings
+    /// Secret that nodes show which pass requests on to this one.
+    package let key: String
+    /// Name of the data directory's owner, by which the node knows its earlier lives.
+    let identity: String
+    let keepsRelays: Bool
+    let logger: Logger
+    let machine: Mutex<OwnershipMachine>
+    /// The nodes as last read.
+    let roster = Mutex<[NodeEntry]>([])
+    let directory = HolderCache()
+    /// Time until which a node that was expelled leaves rooms without a node to others, in ns of CLOCK_BOOTTIME.
+    let rest = Mutex<Int64>(0)
+    /// Rooms that were lost, on their way to the registry.
+    let losses: AsyncStream<Set<RoomID>>
+    let loss: AsyncStream<Set<RoomID>>.Continuation
+    let registry = Mutex<RoomRegistry?>(nil)
+    let subscribers = Mutex<(subscriptions: SubscriptionRegistry, deliveries: DeliveryEngine)?>(nil)
+    let shutdown: ShutdownNotice
+
+    private init(
+        _ store: any TaskStore, _ settings: ClusterSettings, identity: String, keepsRelays: Bool,
+        machine: OwnershipMachine,
+        key: String, shutdown: ShutdownNotice, logger: Logger
+    ) {
+        base = store
+        self.settings = settings
+        self.identity = identity
+        self.keepsRelays = keepsRelays
+        self.key = key
+        self.shutdown = shutdown
+        self.logger = logger
+        self.machine = Mutex(machine)
+        (losses, loss) = AsyncStream.makeStream()
+    }
+
+    /// Registers this run, and takes over the rooms of an earlier life whose relays may still be on air.
+    ///
+    /// - Parameter identity: Name of the data directory's owner. The caller has locked the directory, so that earlier lives
+    ///   have ended.
+    /// - Throws: `StartupError` if the cluster has another node of this name, or a service that takes part in no cluster
+    ///   is at work on the store.
+    package static func join(
+        _ store: any TaskStore, _ settings: ClusterSettings, identity: String, keepsRelays: Bool,
+        shutdown: ShutdownNotice, logger: Logger
+    ) async throws -> ClusterNode {
+        let found = try await store.roster()
+        for other in found where other.node.name != identity && other.isAtWork {
+            guard let profile = other.profile else {
+                throw StartupError(
+                    "the service \(other.node.name) uses the store alone: give it a node.url, or stop it")
+            }
+            guard profile.name != settings.name else {
+                throw StartupError(
+                    "node.id: the node \(settings.name) at \(profile.url) is at work: choose another name, or run "
+                        + "`mixorchestrator store expel \(settings.name)` if it is dead")
+            }
+        }
+        let lease = settings.lease
+        let asked = BootClock.now()
+        let id = try await store.register(identity, for: lease)
+        let key = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+        var machine = OwnershipMachine(node: id, lease: lease.nanoseconds, capacity: settings.capacity)
+        for earlier in found where earlier.node.name == identity {
+            machine.took(try await store.inherit(from: earlier.node.id, by: id), askedAt: asked)
+        }
+        let node = ClusterNode(
+            store, settings, identity: identity, keepsRelays: keepsRelays, machine: machine, key: key,
+            shutdown: shutdown, logger: logger)
+        try await node.announce()
+        try await node.readRoster()
+        logger.info(
+            "node \(settings.name) of a cluster",
+            metadata: ["url": "\(settings.url)", "rooms": "\(machine.holdings.count)"])
+        return node
+    }
+
+    /// Tells the node whose rooms it shares out. Call before `run`.
+    package func attach(_ registry: RoomRegistry) { self.registry.withLock { $0 = registry } }
+
+    /// Tells the node what has to follow the changes of other nodes. Call before `run`.
+    package func attach(_ subscriptions: SubscriptionRegistry, _ deliveries: DeliveryEngine) {
+        subscribers.withLock { $0 = (subscriptions, deliveries) }
+    }
+
+    /// This life of the node.
+    package var id: NodeID { machine.withLock { $0.node } }
+
+    /// Returns the time until which a room's relays may send.
+    package var relayDeadline: RelayDeadline { { room in self.machine.withLock { $0.deadline(of: room) } } }
+
+    /// The other nodes, as last read.
+    var others: [NodeEntry] {
+        let own = machine.withLock { $0.node }
+        return roster.withLock { $0 }.filter { $0.node.id != own }
+    }
+
+    /// What the node tells of itself.
+    var profile: NodeProfile {
+        let (isDraining, rooms) = machine.withLock { ($0.isDraining, $0.holdings.count) }
+        return NodeProfile(
+            name: settings.name, url: settings.url, key: key, isDraining: isDraining, rooms: rooms,
+            capacity: settings.capacity)
+    }
+
+    func announce() async throws(StoreError) {
+        try await base.announce(machine.withLock { $0.node }, profile)
+    }
+
+    func readRoster() async throws(StoreError) {
+        let found = try await base.roster()
+        roster.withLock { $0 = found }
+    }
+
+    // MARK: Writing
+
+    package func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
+        guard let room = change.decidedBy else { return try await base.commit(change) }
+        guard let fence = machine.withLock({ $0.holdings[room]?.fence }) else { throw .fenced("the room \(room)") }
+        var guarded = change
+        guarded.require.append(StoreChange.Requirement(task: .lease(of: room), fence: fence))
+        do {
+            return try await base.commit(guarded)
+        } catch {
+            guard case .fenced = error else { throw error }
+            if machine.withLock({ $0.fenced(room, fence) }) { loss.yield([room]) }
+            throw .fenced("the room \(room)")
+        }
+    }
+}
+
+/// Which nodes have which rooms, as asked lately. Thread-safe and bounded.
+final class HolderCache: Sendable {
+    private let known = Mutex<[RoomID: (node: NodeID?, at: Int64)]>([:])
+
+    /// Most rooms that are remembered.
+    static let limit = 4096
+    /// Time for which an answer counts, in ns.
+    static let lifetime: Int64 = 1_000_000_000
+
+    /// Returns the answer of the last second; `nil` if there is none.
+    func holder(of room: RoomID, at now: Int64) -> NodeID?? {
+        known.withLock { known in
+            guard let answer = known[room], now - answer.at < Self.lifetime else { return nil }
+            return .some(answer.node)
+        }
+    }
+
+    func note(_ node: NodeID?, of room: RoomID, at now: Int64) {
+        known.withLock { known in
+            if known.count >= Self.limit { known = [:] }
+            known[room] = (node, now)
+        }
+    }
+
+    func forget(_ room: RoomID) { known.withLock { $0[room] = nil } }
+
+    var count: Int { known.withLock { $0.count } }
+}

@@ -1,0 +1,23 @@
+/// How a service takes part in a cluster.
+package struct ClusterSettings: Hashable, Sendable {
+    /// Name of the node, unique in the cluster.
+    package var name: String
+    /// Address at which other nodes reach it, such as `http://10.0.0.1:8080`, without a slash at the end.
+    package var url: String
+    /// Length of the leases: rooms of a node that is gone are taken over after this time.
+    package var lease: Duration
+    /// Most rooms; `nil` = no limit.
+    package var capacity: Int?
+
+    package init(name: String, url: String, lease: Duration = .seconds(30), capacity: Int? = nil) {
+        self.name = name
+        self.url = url
+        self.lease = lease
+        self.capacity = capacity
+    }
+
+    /// Time between two renewals.
+    var renewalInterval: Duration { lease / 6 }
+    /// Time between two looks for rooms without a node.
+    var lookInterval: Duration { min(.milliseconds(500), lease / 10) }
+}

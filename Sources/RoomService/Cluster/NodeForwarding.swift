@@ -1,0 +1,38 @@
+import Synchronization
+import TaskStore
+
+/// Notes, while a request is worked on, that it has to be passed on to another node. Thread-safe.
+///
+/// Whoever finds out that another node has the request's room says so here and throws; the outermost layer passes the
+/// request on, whatever the layers between have made of the error.
+package final class NodeForwarding: Sendable {
+    /// That of the request in whose task the caller runs; `nil` outside of requests, and without a cluster.
+    @TaskLocal package static var current: NodeForwarding?
+
+    /// Whether another node passed the request on. It is not passed on again.
+    package let isForwarded: Bool
+    private let noted = Mutex<NodeProfile?>(nil)
+
+    package init(isForwarded: Bool) { self.isForwarded = isForwarded }
+
+    /// The node that has the room; `nil` if the request is served here.
+    package var target: NodeProfile? { isForwarded ? nil : noted.withLock { $0 } }
+
+    func note(_ node: NodeProfile) { noted.withLock { $0 = $0 ?? node } }
+}
+
+extension OrchestratorError {
+    static func elsewhere(_ room: String, _ node: NodeProfile) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "room-elsewhere", "Another node has the room",
+            detail: "the room \(room.shortened(toBytes: 200)) is on the node \(node.name): ask \(node.url)",
+            retryAfter: 1)
+    }
+
+    static func moving(_ room: String) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "room-moving", "The room is on its way to another node",
+            detail: "the room \(room.shortened(toBytes: 200)) has no node at this moment: retry in a second",
+            retryAfter: 1)
+    }
+}

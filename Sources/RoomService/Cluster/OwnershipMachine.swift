@@ -1,0 +1,174 @@
+import MixModel
+import TaskStore
+
+/// Which rooms of a cluster a node has, and until when. Pure: the owner asks the store and reports its answers.
+///
+/// Points in time are ns of CLOCK_BOOTTIME, read before the store was asked, so that the node never believes in its leases for
+/// longer than the store does.
+struct OwnershipMachine: Sendable {
+    /// A room that this node has.
+    struct Holding: Hashable, Sendable {
+        var fence: Fence
+        /// Time until which no other node can take the room.
+        var until: Int64
+        /// Time at which the room was last asked for.
+        var usedAt: Int64
+        /// Whether the room is on its way to another node.
+        var isLeaving = false
+    }
+
+    /// This life of the node; another one after it was expelled.
+    private(set) var node: NodeID
+    private(set) var holdings: [RoomID: Holding] = [:]
+    private(set) var isDraining = false
+    /// Leases that the store says the node has, although it does not know of them.
+    private var strays: Set<Lease> = []
+    /// Length of the leases in ns.
+    let lease: Int64
+    /// Most rooms; `nil` = no limit.
+    let capacity: Int?
+
+    /// Part of a lease that is not used: clocks differ in rate, and a process needs time to stop. In ns.
+    static func margin(of lease: Int64) -> Int64 { max(lease / 8, 500_000_000) }
+    /// Time for which a room that nobody asks for is kept. In ns.
+    static let leisure: Int64 = 30_000_000_000
+    /// Most rooms that are taken at once: the nodes share out what a lost one leaves.
+    static let mostAtOnce = 8
+    /// The same while another node has fewer rooms.
+    static let fewAtOnce = 2
+
+    init(node: NodeID, lease: Int64, capacity: Int? = nil) {
+        self.node = node
+        self.lease = lease
+        self.capacity = capacity
+    }
+
+    private func end(from time: Int64) -> Int64 { time + lease - Self.margin(of: lease) }
+
+    // MARK: Leases
+
+    /// Takes note of leases that the store gave.
+    mutating func took(_ leases: [Lease], askedAt time: Int64) {
+        for lease in leases where lease.fence.owner == node {
+            guard let room = lease.task.leasedRoom else { continue }
+            let known = holdings[room]
+            guard lease.fence.epoch >= known?.fence.epoch ?? 0 else { continue }
+            holdings[room] = Holding(
+                fence: lease.fence, until: max(end(from: time), known?.until ?? .min),
+                usedAt: max(time, known?.usedAt ?? time), isLeaving: known?.isLeaving ?? false)
+        }
+    }
+
+    /// Takes note of a renewal, and of the leases that were found after it. A lease may have run out, been taken by another
+    /// node and the node come back to life without notice, because any claim renews: only what is found counts.
+    ///
+    /// - Parameters:
+    ///   - before: The holdings before the store was asked; rooms that were taken meanwhile are not judged.
+    ///   - time: The time before the renewal was asked for.
+    /// - Returns: Rooms that another node has taken.
+    mutating func renewed(_ held: [Lease], among before: [RoomID: Holding], askedAt time: Int64) -> Set<RoomID> {
+        let kept = Dictionary(held.compactMap { lease in lease.task.leasedRoom.map { ($0, lease.fence) } }) { $1 }
+        for (room, fence) in kept where holdings[room]?.fence == fence {
+            let later = max(holdings[room]?.until ?? .min, end(from: time))
+            holdings[room]?.until = later
+        }
+        var lost: Set<RoomID> = []
+        for (room, holding) in before
+        where kept[room] != holding.fence && holdings[room]?.fence == holding.fence {
+            holdings[room] = nil
+            lost.insert(room)
+        }
+        return lost
+    }
+
+    /// Returns leases that the node has without knowing, because an answer was lost: those that were found twice in a row,
+    /// so that none counts whose answer is still under way. They have to be given to others.
+    mutating func strays(among held: [Lease]) -> [Lease] {
+        let unknown = held.filter { lease in lease.task.leasedRoom.map { holdings[$0] == nil } ?? false }
+        let known = strays
+        strays = Set(unknown).subtracting(known)
+        return unknown.filter(known.contains)
+    }
+
+    /// Takes note that the store refused a write because of this fence.
+    ///
+    /// - Returns: Whether the room was this node's until now.
+    mutating func fenced(_ room: RoomID, _ fence: Fence) -> Bool {
+        guard holdings[room]?.fence == fence else { return false }
+        holdings[room] = nil
+        return true
+    }
+
+    /// Begins another life, because the node was expelled.
+    ///
+    /// - Returns: The rooms that it had.
+    mutating func reborn(as node: NodeID) -> Set<RoomID> {
+        defer { holdings = [:] }
+        self.node = node
+        return Set(holdings.keys)
+    }
+
+    // MARK: Rooms
+
+    /// Whether the node has the room and may decide on it.
+    mutating func use(_ room: RoomID, at time: Int64) -> Bool {
+        guard let holding = holdings[room], !holding.isLeaving else { return false }
+        holdings[room]?.usedAt = time
+        return true
+    }
+
+    /// Returns the time until which the room's relays may send; the past for a room of another node.
+    func deadline(of room: RoomID) -> Int64 { holdings[room]?.until ?? 0 }
+
+    func isLeaving(_ room: RoomID) -> Bool { holdings[room]?.isLeaving ?? false }
+
+    /// Whether the node takes another room.
+    var takesRooms: Bool { !isDraining && holdings.count < capacity ?? .max }
+
+    /// Returns the number of waiting rooms to take now, so that nodes with fewer rooms get more of them.
+    ///
+    /// - Parameter others: The other nodes of the cluster.
+    func share(among others: [NodeEntry]) -> Int {
+        guard takesRooms else { return 0 }
+        let isLightest = !others.contains { entry in
+            guard entry.isAtWork, let profile = entry.profile, !profile.isDraining else { return false }
+            return profile.rooms < holdings.count && profile.rooms < profile.capacity ?? .max
+        }
+        return min(isLightest ? Self.mostAtOnce : Self.fewAtOnce, (capacity ?? .max) - holdings.count)
+    }
+
+    /// Takes out the rooms that nobody has asked for lately.
+    ///
+    /// - Parameter busy: Rooms that are kept in any case.
+    /// - Returns: The leases to give back.
+    mutating func dropIdle(except busy: Set<RoomID>, at time: Int64) -> [Lease] {
+        let idle = holdings.filter { room, holding in
+            time - holding.usedAt > Self.leisure && !busy.contains(room) && !holding.isLeaving
+        }
+        for room in idle.keys { holdings[room] = nil }
+        return idle.map { Lease(task: .lease(of: $0.key), fence: $0.value.fence) }
+    }
+
+    // MARK: Moving
+
+    /// Begins or ends the time in which the node takes no rooms.
+    mutating func drain(_ isDraining: Bool) { self.isDraining = isDraining }
+
+    /// Begins the move of a room to another node. Until `left`, the room takes no requests here.
+    ///
+    /// - Returns: False if the node does not have the room, or it is leaving already.
+    mutating func leave(_ room: RoomID) -> Bool {
+        guard let holding = holdings[room], !holding.isLeaving else { return false }
+        holdings[room]?.isLeaving = true
+        return true
+    }
+
+    /// Takes note that everything of the room has stopped here.
+    ///
+    /// - Returns: The lease to give to others; `nil` if it was lost meanwhile.
+    mutating func left(_ room: RoomID) -> Lease? {
+        guard let holding = holdings[room], holding.isLeaving else { return nil }
+        holdings[room] = nil
+        return Lease(task: .lease(of: room), fence: holding.fence)
+    }
+}

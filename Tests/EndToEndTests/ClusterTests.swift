@@ -1,0 +1,71 @@
+import EncodedMedia
+import Foundation
+import StoreSupport
+import Testing
+
+@testable import ViewerProbe
+
+/// Rooms of several nodes with a real stream. One room goes through everything, because each node costs a start.
+@Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
+struct ClusterTests {
+    @Test(.timeLimit(.minutes(3))) func aRoomOutlivesItsNodes() async throws {
+        try await ClusterStage.run(lease: 5) { stage in
+            let (a, b) = (stage.a, stage.b)
+            try await a.client.putRoom(
+                "demo", host: "alice", output: stage.media.cdn("demo"), layout: "side-by-side", canvas: .portrait)
+            try await a.client.published("demo", user: "alice", url: stage.media.live("alice"), role: "host")
+            try await stage.waitForOnAir("bypass", at: a)
+            let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
+
+            // Everything at the other node, too.
+            try await stage.waitForOnAir("bypass", at: b)
+            #expect(b.relays.isEmpty)
+            let other = try await stage.record("http://127.0.0.1:\(b.client.port)/live/demo.flv", as: "other")
+            let answer = try await b.client.request(
+                "PATCH", "/v1/rooms/demo/participants/alice", json: #"{"muted": false}"#)
+            #expect(answer.status < 300, "\(answer.text)")
+            try await waitUntil("a viewer sees more", within: 10) { other.progress.tags > 60 }
+            other.stop()
+
+            // A machine that stands still: its relay may not send when it goes on.
+            let frozen = a.relays
+            let at = MonotonicClock.now()
+            a.freeze(true)
+            try await waitUntil("the other node has the program", within: 30) { !b.relays.isEmpty }
+            print("taken over after \((MonotonicClock.now() - at) / 1_000_000) ms, lease 5 s")
+            try await stage.waitForOnAir("bypass", at: b)
+            a.freeze(false)
+            try await waitUntil("the relay that stood still has ended", within: 10) {
+                Set(a.relays).isDisjoint(with: frozen)
+            }
+            #expect(a.relayLog.contains("sends nothing more"), "\(a.relayLog)")
+            try await stage.waitForOnAir("bypass", at: a)
+            #expect(a.relays.isEmpty, "it is the other node's program")
+            try await Task.sleep(for: .seconds(2))
+
+            // A machine that is gone, and is known to be.
+            b.destroy()
+            try await stage.expel(b)
+            try await waitUntil("the first node has the program again", within: 15) { !a.relays.isEmpty }
+            try await stage.waitForOnAir("bypass", at: a)
+            try await Task.sleep(for: .seconds(2))
+            viewer.stop()
+
+            let seen = await viewer.recording()
+            #expect(seen.publisherLosses == 2, "one reconnect for each node that was lost")
+            let trace = try seen.trace()
+            for track in [trace.video, trace.audio] {
+                let times = track.map(\.frame.dts)
+                #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "timestamps go on")
+            }
+            let last = try #require(trace.video.last)
+            let begin = (trace.video.first?.arrival ?? 0) + 2_000_000_000
+            let first = try #require(trace.video.first { ($0.arrival ?? 0) >= begin })
+            let drift =
+                Double((last.arrival ?? 0) - (first.arrival ?? 0)) / 1e6
+                - (last.frame.dts - first.frame.dts).inMilliseconds
+            print("\(drift) ms between clock and timestamps over both losses")
+            #expect(abs(drift) < 1000, "timestamps keep step with the clock")
+        }
+    }
+}

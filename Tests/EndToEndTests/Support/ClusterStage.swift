@@ -1,0 +1,159 @@
+import Foundation
+import StoreSupport
+import Synchronization
+
+@testable import ViewerProbe
+
+/// Two nodes on one database, a media server that is also the CDN, and a publisher. Real processes.
+final class ClusterStage: Sendable {
+    /// One node: its service, and the directory by which its workers are known.
+    struct Node: Sendable {
+        let name: String
+        let data: String
+        let client: ServiceClient
+        let service: ManagedProcess
+
+        /// The service and all of its workers.
+        var processes: [Int32] {
+            let workers = ProcessTable.entries().filter { entry in
+                entry.arguments.contains { $0.hasPrefix(data) }
+            }.map(\.identifier)
+            return Array(
+                Set(
+                    [service.identifier] + workers
+                        + workers.flatMap { worker in
+                            ProcessTable.descendants(of: worker).map(\.identifier)
+                        }))
+        }
+
+        /// Relays that run.
+        var relays: [Int32] {
+            ProcessTable.entries().filter { entry in
+                entry.arguments.contains("relay") && entry.arguments.contains { $0.hasPrefix(data) }
+            }.map(\.identifier)
+        }
+
+        /// What its relays have written.
+        var relayLog: String {
+            let directory = data + "/relays"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+            return names.filter { $0.hasSuffix(".log") }.compactMap {
+                try? String(contentsOfFile: directory + "/" + $0, encoding: .utf8)
+            }.joined()
+        }
+
+        /// What the loss of its machine does: everything ends at once.
+        func destroy() { for process in processes { kill(process, SIGKILL) } }
+        func freeze(_ isFrozen: Bool) { for process in processes { kill(process, isFrozen ? SIGSTOP : SIGCONT) } }
+    }
+
+    let directory: URL
+    let media: MediaServer
+    let a: Node
+    let b: Node
+    private let environment: [String: String]
+    private let publisher: ManagedProcess
+    private let recorders = Mutex<[ProbeRecorder]>([])
+
+    static func run(lease: Int, _ body: (ClusterStage) async throws -> Void) async throws {
+        let directory = try Workspace.makeDirectory()
+        let media = try await MediaServer.start(in: directory)
+        let stage: ClusterStage
+        do {
+            stage = try await ClusterStage(directory, media, lease: lease)
+        } catch {
+            await media.stop()
+            throw error
+        }
+        do {
+            try await body(stage)
+        } catch {
+            for node in [stage.a, stage.b] { print("--- \(node.name)\n\(node.service.messages())\n\(node.relayLog)") }
+            await stage.stop()
+            throw error
+        }
+        await stage.stop()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    private init(_ directory: URL, _ media: MediaServer, lease: Int) async throws {
+        self.directory = directory
+        self.media = media
+        try FileManager.default.copyItem(
+            at: Workspace.root.appendingPathComponent("layouts"), to: directory.appendingPathComponent("layouts"))
+        let server = try PostgreSQLServer.shared.get()
+        environment = [
+            "MIXORCHESTRATOR_STORE_URL": server.url(schema: try server.makeSchema()),
+            "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
+            "MIXORCHESTRATOR_NODE_LEASE_SECONDS": "\(lease)",
+        ]
+        a = try await Self.start("a", in: directory, environment)
+        b = try await Self.start("b", in: directory, environment)
+        let source = SyntheticPublisher(id: 1, gopSeconds: 1)
+        publisher = try ManagedProcess(
+            "publisher", "ffmpeg", source.arguments(url: media.live("alice")), in: directory)
+        let stat = ServiceClient(port: media.httpPort)
+        try await waitUntil("alice publishes", within: 20) {
+            try await stat.request("GET", "/stat").text.contains("<name>alice</name>")
+        }
+    }
+
+    private static func start(_ name: String, in directory: URL, _ environment: [String: String]) async throws -> Node {
+        // The port is chosen here and taken by the service a moment later: another process may be faster.
+        for _ in 0..<5 {
+            let port = Int.random(in: 32000..<40000)
+            let data = directory.appendingPathComponent("data-\(name)").path
+            let own = ["MIXORCHESTRATOR_NODE_ID": name, "MIXORCHESTRATOR_NODE_URL": "http://127.0.0.1:\(port)"]
+            let service = try ManagedProcess(
+                "node-\(name)", Workspace.executable("mixorchestrator"),
+                [
+                    "serve", "--listen", "127.0.0.1:\(port)", "--data", data, "--layouts",
+                    directory.appendingPathComponent("layouts").path,
+                ], in: directory, environment: environment.merging(own) { $1 })
+            let client = ServiceClient(port: port)
+            try await waitUntil("node \(name) answers\n\(service.messages())", within: 30) {
+                if !service.isRunning { return true }
+                return (try? await client.request("GET", "/readyz").status) == 200
+            }
+            if service.isRunning { return Node(name: name, data: data, client: client, service: service) }
+            guard service.messages().contains("is in use") else { throw EndToEndError(service.messages()) }
+        }
+        throw EndToEndError("node \(name) does not start on five ports")
+    }
+
+    /// `mixorchestrator store expel`.
+    func expel(_ node: Node) async throws {
+        let process = try ManagedProcess(
+            "expel", Workspace.executable("mixorchestrator"),
+            ["store", "expel", node.name, "--data", directory.appendingPathComponent("data-operator").path],
+            in: directory, environment: environment.filter { $0.key == "MIXORCHESTRATOR_STORE_URL" })
+        try await waitUntil("store expel", within: 20) { !process.isRunning }
+        guard process.exitStatus == 0 else { throw EndToEndError(process.messages()) }
+    }
+
+    /// A viewer, who records; returns when the stream comes.
+    func record(_ url: String, as name: String) async throws -> ProbeRecorder {
+        let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
+        recorders.withLock { $0.append(recorder) }
+        try recorder.start()
+        try await waitUntil("a viewer of \(url) gets the stream", within: 20) { recorder.progress.tags > 4 }
+        return recorder
+    }
+
+    /// Returns when the room's program is on air, as this node tells.
+    func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = 20) async throws {
+        try await waitUntil("\(kind) on air at \(node.name)", within: seconds) {
+            (try? await node.client.task("demo"))?.state.onAir == kind
+        }
+    }
+
+    private func stop() async {
+        for recorder in recorders.withLock({ $0 }) { recorder.stop() }
+        for node in [a, b] {
+            node.freeze(false)
+            node.destroy()
+        }
+        await publisher.stop(within: 3)
+        await media.stop()
+    }
+}

@@ -1,0 +1,127 @@
+import AsyncHTTPClient
+import Foundation
+import MixModel
+import NIOCore
+import NIOHTTP1
+import PostgreSQLStore
+import RoomService
+import ServiceLifecycle
+import StoreSupport
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+
+/// One node of a cluster, as `serve` runs it, with scripted relays.
+final class ClusterMember: Sendable {
+    let name: String
+    let url: String
+    let relays = ScriptedRelays()
+    let log = LogRecorder()
+    private let group: ServiceGroup
+    private let service: Task<Void, any Error>
+
+    private static let http = HTTPClient(eventLoopGroupProvider: .singleton)
+
+    init(
+        _ name: String, in directory: String, store: any TaskStore, lease: Duration, settings: [String: [String]] = [:],
+        capacity: Int? = nil
+    ) async throws {
+        self.name = name
+        let place = directory + "/" + name
+        try FileManager.default.createDirectory(atPath: place + "/relays", withIntermediateDirectories: true)
+        let listener = try LoopbackListener()
+        let port = listener.port
+        close(listener.descriptor)
+        url = "http://127.0.0.1:\(port)"
+        var configuration = try testConfiguration(
+            place, ["http.listen": ["127.0.0.1:\(port)"]].merging(settings) { $1 })
+        configuration.node = ClusterSettings(name: name, url: url, lease: lease, capacity: capacity)
+        configuration.store.identity = "test \(place)"
+        let shutdown = ShutdownNotice(logger: log.logger)
+        let application = try await buildOrchestrator(
+            configuration, store: store, starter: relays, logger: log.logger, shutdown: shutdown)
+        let group = ServiceGroup(services: [application, shutdown], logger: LogRecorder().logger)
+        self.group = group
+        service = Task { try await group.run() }
+        let log = log
+        try await eventually { log.text.contains("Server started and listening") ? true : nil }
+    }
+
+    /// Ends it in good order, which gives its rooms to the others.
+    func stop() async throws {
+        await group.triggerGracefulShutdown()
+        try await service.value
+        relays.tearDown()
+    }
+
+    func call(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: url + path)
+        request.method = HTTPMethod(rawValue: method)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let body {
+            request.body = .bytes(ByteBuffer(string: body))
+            if headers["Content-Type"] == nil { request.headers.add(name: "Content-Type", value: "application/json") }
+        }
+        let response = try await Self.http.execute(request, timeout: .seconds(20))
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        return Answer(status: Int(response.status.code), headers: [:], text: String(buffer: bytes))
+    }
+
+    /// Returns the beginning of a body that does not end.
+    func beginning(of path: String, bytes: Int) async throws -> (status: Int, bytes: [UInt8]) {
+        let response = try await Self.http.execute(HTTPClientRequest(url: url + path), timeout: .seconds(20))
+        var read: [UInt8] = []
+        for try await piece in response.body {
+            read += piece.readableBytesView
+            if read.count >= bytes { break }
+        }
+        return (Int(response.status.code), read)
+    }
+
+    func publish(_ user: String, room: String) async throws {
+        let body = #"{"type":"stream.published","user":"\#(user)","url":"rtmp://127.0.0.1/live/\#(user)"}"#
+        let answer = try await call("POST", "/v1/rooms/\(room)/events", body)
+        #expect(answer.status == 202, "\(answer.text)")
+    }
+
+    /// Relays that run for a task.
+    func running(_ task: TaskID) -> [ScriptedRelay] { relays.running.filter { $0.task == task } }
+}
+
+/// Runs nodes of one cluster in this process: on one store in memory, or each with its own connection to one database.
+func withCluster(
+    onPostgreSQL: Bool = false, lease: Duration = .seconds(6), settings: [String: [String]] = [:],
+    _ body: (_ start: (_ name: String, _ capacity: Int?) async throws -> ClusterMember) async throws -> Void
+) async throws {
+    try await withDirectory { directory in
+        let memory = MemoryTaskStore()
+        let schema = onPostgreSQL ? try PostgreSQLServer.shared.get().makeSchema() : ""
+        var stores: [any TaskStore] = []
+        var members: [ClusterMember] = []
+        func start(_ name: String, _ capacity: Int?) async throws -> ClusterMember {
+            var store: any TaskStore = memory
+            if onPostgreSQL {
+                store = try PostgreSQLTaskStore(
+                    PostgreSQLTarget(url: PostgreSQLServer.shared.get().url(schema: schema)))
+                stores.append(store)
+            }
+            let member = try await ClusterMember(
+                name, in: directory, store: store, lease: lease, settings: settings, capacity: capacity)
+            members.append(member)
+            return member
+        }
+        do {
+            try await body(start)
+        } catch {
+            for member in members { try? await member.stop() }
+            for store in stores { await store.close() }
+            throw error
+        }
+        for member in members { try await member.stop() }
+        for store in stores { await store.close() }
+    }
+}

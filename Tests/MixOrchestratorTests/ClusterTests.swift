@@ -1,0 +1,190 @@
+import Foundation
+import MixModel
+import StoreSupport
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// Several services on one store, in one process, with scripted relays.
+@Suite(.timeLimit(.minutes(3))) struct ClusterTests {
+    /// On the store in memory, and on PostgreSQL where it is installed.
+    private static let places = [false] + (PostgreSQLServer.isInstalled ? [true] : [])
+
+    @Test(arguments: places) func anyNodeAnswersAnyCall(onPostgreSQL: Bool) async throws {
+        try await withCluster(onPostgreSQL: onPostgreSQL) { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            try await eventually { a.running("auto-demo").first?.plan }
+            // Events, settings and reads at the other node reach the room.
+            try await b.publish("bob", room: "demo")
+            try await eventually { a.running("auto-demo").first?.plan?.sources.count == 2 ? true : nil }
+            let room = try await b.call("GET", "/v1/rooms/demo")
+            #expect(room.status == 200 && room.text.contains("alice") && room.text.contains("bob"), "\(room.text)")
+            let task = try await eventually {
+                let answer = try await b.call("GET", "/v1/tasks/auto-demo")
+                return try answer.value("onAir") == "mix" ? answer : nil
+            }
+            #expect(task.status == 200)
+            let made = try await a.call(
+                "POST", "/v1/tasks", #"{"id":"mine","room":"demo","outputs":[{"id":"x","url":"rtmp://127.0.0.1/x"}]}"#)
+            #expect(made.status == 201, "\(made.text)")
+            #expect(try await b.call("GET", "/v1/tasks/mine").status == 200)
+            #expect(try await b.call("GET", "/v1/tasks/nothing").status == 404)
+            // Viewers get the program through the other node.
+            let opening = ScriptedProgram.opening()
+            let seen = try await b.beginning(of: "/live/demo.flv", bytes: 13)
+            #expect(seen.status == 200 && seen.bytes.starts(with: opening.prefix(13)))
+            #expect(b.relays.started.isEmpty)
+            let list = try await b.call("GET", "/v1/rooms")
+            #expect(list.text.contains(#""demo""#), "\(list.text)")
+            let nodes = try await b.call("GET", "/v1/nodes")
+            #expect(nodes.text.contains(a.url) && nodes.text.contains(b.url), "\(nodes.text)")
+        }
+    }
+
+    /// A batch about rooms of several nodes is shared out, and sent again is known everywhere.
+    @Test func aBatchGoesToAllNodes() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "one")
+            try await b.publish("alice", room: "two")
+            let events = ["one", "two", "three"].map { room in
+                """
+                {"specversion":"1.0","type":"stream.published","source":"app","id":"e-\(room)","subject":"\(room)",
+                 "data":{"user":"bob","url":"rtmp://127.0.0.1/live/bob"}}
+                """
+            }
+            let body = "[\(events.joined(separator: ","))]"
+            let type = ["Content-Type": "application/cloudevents-batch+json"]
+            let first = try await a.call("POST", "/v1/events", body, headers: type)
+            #expect(first.status == 202, "\(first.text)")
+            #expect(try first.value("accepted") == "3", "\(first.text)")
+            let again = try await b.call("POST", "/v1/events", body, headers: type)
+            #expect(try again.value("duplicate") == "3", "\(again.text)")
+            for room in ["one", "two", "three"] {
+                let answer = try await b.call("GET", "/v1/rooms/\(room)")
+                #expect(answer.text.contains("bob"), "\(room): \(answer.text)")
+            }
+        }
+    }
+
+    /// The headers of nodes are worth nothing without the node's key, and a request is passed on once.
+    @Test func nobodyElseSpeaksAsANode() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            for key in ["", "guessed"] {
+                let answer = try await b.call(
+                    "GET", "/v1/rooms/demo",
+                    headers: ["Mixorchestrator-Node-Key": key, "Mixorchestrator-Client": "8.8.8.8"])
+                #expect(answer.status == 200)
+            }
+        }
+    }
+
+    /// What a node stores after another took its room is refused, and its relay is gone.
+    @Test(arguments: places) func aLostRoomIsGivenUp(onPostgreSQL: Bool) async throws {
+        try await withCluster(onPostgreSQL: onPostgreSQL) { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            let relay = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            let place = ProgramPlace(wallZero: 1_700_000_000, noted: .seconds(30), ahead: .milliseconds(40))
+            relay.setPlace(place)
+            try await eventually {
+                relay.commands.contains { if case .hold(let until) = $0 { until > 0 } else { false } } ? true : nil
+            }
+            // Stored before the node is lost.
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(try await b.call("DELETE", "/v1/nodes/b").status == 409)
+            #expect(try await b.call("DELETE", "/v1/nodes/a").status == 204)
+            // The other node goes on where the stream was.
+            let next = try await eventually { b.running("auto-demo").first { $0.plan != nil } }
+            #expect(next.commands.contains(.resume(place)), "\(next.commands)")
+            let order = next.commands.compactMap { command -> String? in
+                switch command {
+                case .hold: "hold"
+                case .resume: "resume"
+                case .apply: "apply"
+                default: nil
+                }
+            }
+            #expect(order.first == "hold" && order.firstIndex(of: "resume") ?? 9 < order.firstIndex(of: "apply") ?? 0)
+            try await eventually { relay.exitDescription() }
+            #expect(a.running("auto-demo").isEmpty)
+            // The expelled node lives on as another one, and passes on what it is asked.
+            try await a.publish("bob", room: "demo")
+            try await eventually { b.running("auto-demo").first?.plan?.sources.count == 2 ? true : nil }
+            #expect(try await a.call("GET", "/v1/nodes").text.contains(a.url))
+        }
+    }
+
+    @Test func aDrainedNodeMovesItsRooms() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            for room in ["one", "two"] { try await a.publish("alice", room: room) }
+            try await eventually { a.relays.running.filter { $0.plan != nil }.count == 2 ? true : nil }
+            let drained = try await a.call("POST", "/v1/node/drain")
+            #expect(try drained.value("moved") == "2" && drained.value("left") == "0", "\(drained.text)")
+            try await eventually { b.relays.running.filter { $0.plan != nil }.count == 2 ? true : nil }
+            #expect(a.relays.running.isEmpty)
+            // They ended in good order.
+            #expect(a.relays.started.allSatisfy { $0.commands.contains(.drain) })
+            try await a.publish("bob", room: "three")
+            #expect(a.relays.running.isEmpty, "a draining node takes no room")
+            #expect(try await a.call("GET", "/v1/nodes").text.contains("draining"))
+            #expect(try await a.call("DELETE", "/v1/node/drain").status == 204)
+            #expect(try await b.call("POST", "/v1/node/drain").value("left") == "0")
+            try await eventually { a.relays.running.filter { $0.plan != nil }.count == 3 ? true : nil }
+        }
+    }
+
+    /// A node that ends gives its rooms away; one whose place is full takes none.
+    @Test func theRoomsOfANodeThatEndsGoOn() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            try await a.publish("alice", room: "demo")
+            try await eventually { a.running("auto-demo").first?.plan }
+            let b = try await start("b", 1)
+            try await a.stop()
+            try await eventually { b.running("auto-demo").first?.plan }
+            let refused = try await b.call("PUT", "/v1/rooms/other", "{}")
+            #expect(refused.status == 503 && refused.text.contains("no-node"), "\(refused.text)")
+        }
+    }
+
+    @Test func aServiceAloneKeepsOthersOut() async throws {
+        let store = MemoryTaskStore()
+        _ = try await store.register("alone", for: .seconds(100))
+        let settings = ClusterSettings(name: "a", url: "http://127.0.0.1:9")
+        func join(_ identity: String) async throws -> ClusterNode {
+            try await ClusterNode.join(
+                store, settings, identity: identity, keepsRelays: false, shutdown: ShutdownNotice(),
+                logger: LogRecorder().logger)
+        }
+        await #expect { try await join("one") } throws: { "\($0)".contains("give it a node.url") }
+        for node in try await store.nodes() { try await store.expel(node.id) }
+        _ = try await join("one")
+        // The same data directory is the same node; another one needs a name of its own.
+        _ = try await join("one")
+        #expect(try await store.nodes().count == 1)
+        await #expect { try await join("two") } throws: { "\($0)".contains("node.id") }
+    }
+
+    /// What is asked about rooms of others is remembered, but not without bound.
+    @Test func rememberedHoldersAreBounded() {
+        let cache = HolderCache()
+        for number in 0..<(HolderCache.limit * 2 + 1) { cache.note("n#1", of: RoomID("\(number)"), at: 0) }
+        #expect(cache.count <= HolderCache.limit)
+        cache.note(nil, of: "r", at: 5)
+        #expect(cache.holder(of: "r", at: 6) == .some(nil))
+        #expect(cache.holder(of: "r", at: 5 + HolderCache.lifetime) == nil)
+    }
+}

@@ -1,0 +1,240 @@
+import MixModel
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import RoomService
+
+/// Which rooms a node has: answers of the store that come late, get lost or cross each other.
+@Suite struct OwnershipMachineTests {
+    private static let second: Int64 = 1_000_000_000
+
+    private func lease(_ room: RoomID, _ owner: NodeID, _ epoch: Int64) -> Lease {
+        Lease(task: .lease(of: room), fence: Fence(owner: owner, epoch: epoch))
+    }
+
+    private func machine(capacity: Int? = nil) -> OwnershipMachine {
+        OwnershipMachine(node: "a#1", lease: 8 * Self.second, capacity: capacity)
+    }
+
+    @Test func leasesAreCountedFromBeforeTheCall() {
+        var machine = machine()
+        machine.took([lease("r", "a#1", 1)], askedAt: 2 * Self.second)
+        #expect(machine.deadline(of: "r") == 9 * Self.second)
+        let held = [lease("r", "a#1", 1)]
+        #expect(machine.renewed(held, among: machine.holdings, askedAt: 4 * Self.second) == [])
+        #expect(machine.deadline(of: "r") == 11 * Self.second)
+        // An answer that was under way for long does not take anything back.
+        #expect(machine.renewed(held, among: machine.holdings, askedAt: Self.second) == [])
+        #expect(machine.deadline(of: "r") == 11 * Self.second && machine.deadline(of: "other") == 0)
+        #expect(machine.use("r", at: 0) && !machine.use("other", at: 0))
+    }
+
+    @Test func onlyWhatIsFoundIsRenewed() {
+        var machine = machine()
+        machine.took([lease("kept", "a#1", 1), lease("lost", "a#1", 1), lease("again", "a#1", 1)], askedAt: 0)
+        let before = machine.holdings
+        // Taken, and taken again, while the store was asked.
+        machine.took([lease("new", "a#1", 4), lease("again", "a#1", 3)], askedAt: 1)
+        #expect(machine.renewed([lease("kept", "a#1", 1)], among: before, askedAt: Self.second) == ["lost"])
+        #expect(Set(machine.holdings.keys) == ["kept", "again", "new"])
+        #expect(machine.deadline(of: "kept") == 8 * Self.second)
+        #expect(machine.deadline(of: "new") == 7 * Self.second + 1)
+        #expect(machine.fenced("again", Fence(owner: "a#1", epoch: 1)) == false)
+        #expect(machine.fenced("again", Fence(owner: "a#1", epoch: 3)) == true)
+        #expect(machine.use("again", at: 0) == false)
+    }
+
+    @Test func aFullOrDrainingNodeTakesNothing() {
+        var machine = machine(capacity: 1)
+        #expect(machine.share(among: []) == 1)
+        machine.took([lease("r", "a#1", 1)], askedAt: 0)
+        #expect(!machine.takesRooms && machine.share(among: []) == 0)
+        var other = self.machine()
+        #expect(other.share(among: []) == OwnershipMachine.mostAtOnce)
+        other.took([lease("r", "a#1", 1)], askedAt: 0)
+        func peer(_ rooms: Int, isDraining: Bool = false, isAtWork: Bool = true) -> NodeEntry {
+            NodeEntry(
+                node: Node(id: "b#2", name: "b"),
+                profile: NodeProfile(name: "b", url: "", key: "", isDraining: isDraining, rooms: rooms),
+                isAtWork: isAtWork)
+        }
+        #expect(other.share(among: [peer(0)]) == OwnershipMachine.fewAtOnce)
+        for useless in [peer(1), peer(0, isDraining: true), peer(0, isAtWork: false)] {
+            #expect(other.share(among: [useless]) == OwnershipMachine.mostAtOnce)
+        }
+        other.drain(true)
+        #expect(other.share(among: []) == 0)
+        other.drain(false)
+        #expect(other.takesRooms)
+    }
+
+    @Test func aRoomLeavesOnce() {
+        var machine = machine()
+        machine.took([lease("r", "a#1", 1)], askedAt: 0)
+        #expect(machine.leave("r") && !machine.leave("r") && !machine.leave("other"))
+        #expect(machine.isLeaving("r") && !machine.use("r", at: 1))
+        // An answer that comes late does not bring it back.
+        machine.took([lease("r", "a#1", 1)], askedAt: 1)
+        #expect(machine.isLeaving("r"))
+        #expect(machine.dropIdle(except: [], at: .max) == [])
+        #expect(machine.left("r") == lease("r", "a#1", 1))
+        #expect(machine.left("r") == nil && machine.holdings.isEmpty)
+    }
+
+    @Test func roomsThatNobodyAsksForAreGivenBack() {
+        var machine = machine()
+        machine.took([lease("a", "a#1", 1), lease("b", "a#1", 1), lease("c", "a#1", 1)], askedAt: 0)
+        let later = OwnershipMachine.leisure + 2
+        #expect(machine.use("a", at: 2) == true)
+        #expect(machine.dropIdle(except: ["b"], at: later) == [lease("c", "a#1", 1)])
+        #expect(Set(machine.holdings.keys) == ["a", "b"])
+        #expect(machine.reborn(as: "a#9") == ["a", "b"])
+        // What the earlier life is told is no longer its own.
+        machine.took([lease("a", "a#1", 2)], askedAt: later)
+        #expect(machine.holdings.isEmpty && machine.node == "a#9")
+    }
+
+    @Test func whatAnswersDidNotTellIsGivenToOthers() {
+        var machine = machine()
+        let lost = lease("r", "a#1", 1)
+        #expect(machine.strays(among: [lost]) == [])
+        #expect(machine.strays(among: [lost]) == [lost])
+        #expect(machine.strays(among: [lost]) == [])
+        machine.took([lost], askedAt: 0)
+        #expect(machine.strays(among: [lost]) == [])
+    }
+
+    /// Three nodes on one store, with calls that get lost, answers that come late, pauses, expulsions and drains in random
+    /// order: two nodes never believe at once that their relays may send for a room, and in the end every room has a node.
+    @Test func noRoomIsOnAirTwice() async throws {
+        var random = SeededGenerator(announcedFor: "ownership")
+        for run in 0..<30 { try await ClusterRun(seed: random.next()).play("run \(run), seed \(random.seed)") }
+    }
+}
+
+/// Nodes on a store in memory, whose clock and whose own clocks are one.
+private final class ClusterRun {
+    private struct Answer {
+        var node: Int
+        var due: Int64
+        var apply: (inout OwnershipMachine) -> Void
+    }
+    private let clock = StepClock()
+    private let store: MemoryTaskStore
+    private var random: SeededGenerator
+    private var machines: [OwnershipMachine] = []
+    private var answers: [Answer] = []
+    private var strays: [Lease] = []
+    private let rooms: [RoomID] = ["a", "b", "c", "d"]
+    private let lease = Duration.seconds(8)
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        store = MemoryTaskStore(clock: StoreClock { [clock] in Double(clock.now) / 1e9 })
+    }
+
+    func play(_ name: String) async throws {
+        for number in 0..<3 {
+            let node = try await store.register("n\(number)", for: lease)
+            machines.append(OwnershipMachine(node: node, lease: lease.nanoseconds))
+        }
+        for _ in 0..<400 {
+            clock.now += Int64.random(in: 0..<1_500_000_000, using: &random)
+            deliver()
+            expectOne(name)
+            try await step()
+            try await store.dismiss(strays, areWanted: true)
+            strays = []
+        }
+        // Calm: everyone renews and takes what waits.
+        answers = []
+        for number in machines.indices { machines[number].drain(false) }
+        for _ in 0..<40 {
+            clock.now += 500_000_000
+            for number in machines.indices {
+                try await renew(number, isLost: false, delay: 0)
+                try await take(number, isLost: false, delay: 0)
+            }
+            deliver()
+            try await store.dismiss(strays, areWanted: true)
+            strays = []
+            expectOne(name)
+        }
+        for room in rooms {
+            #expect(machines.filter { $0.holdings[room] != nil }.count == 1, "\(room), \(name)")
+        }
+    }
+
+    private func expectOne(_ name: String) {
+        for room in rooms {
+            let senders = machines.filter { clock.now < $0.deadline(of: room) }
+            #expect(senders.count <= 1, "\(room) at \(clock.now), \(name)")
+        }
+    }
+
+    private func step() async throws {
+        let number = Int.random(in: 0..<3, using: &random)
+        let isLost = Int.random(in: 0..<5, using: &random) == 0
+        let delay = Int64.random(in: 0..<3_000_000_000, using: &random)
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<8: try await renew(number, isLost: isLost, delay: delay)
+        case 8..<13: try await take(number, isLost: isLost, delay: delay)
+        case 13..<17: try await claim(try #require(rooms.randomElement(using: &random)), number, isLost: isLost, delay)
+        case 17: clock.now += Int64.random(in: 0..<20_000_000_000, using: &random)
+        case 18:
+            machines[number].drain(Bool.random(using: &random))
+        default:
+            // Known to be dead: its relays have ended.
+            let dead = machines[number].node
+            let node = try await store.register("n\(number)", for: lease)
+            _ = machines[number].reborn(as: node)
+            try await store.expel(dead)
+        }
+        deliver()
+    }
+
+    private func answer(
+        _ number: Int, _ isLost: Bool, _ delay: Int64, _ apply: @escaping (inout OwnershipMachine) -> Void
+    ) {
+        guard !isLost else { return }
+        let node = machines[number].node
+        answers.append(
+            Answer(node: number, due: clock.now + delay) { machine in if machine.node == node { apply(&machine) } })
+    }
+
+    private func deliver() {
+        for answer in answers where answer.due <= clock.now { answer.apply(&machines[answer.node]) }
+        answers.removeAll { $0.due <= clock.now }
+    }
+
+    private func renew(_ number: Int, isLost: Bool, delay: Int64) async throws {
+        let (asked, node, before) = (clock.now, machines[number].node, machines[number].holdings)
+        _ = try await store.renew(node, for: lease)
+        let held = try await store.leases(of: node)
+        answer(number, isLost, delay) { [self] machine in
+            _ = machine.renewed(held, among: before, askedAt: asked)
+            strays += machine.strays(among: held)
+        }
+    }
+
+    private func take(_ number: Int, isLost: Bool, delay: Int64) async throws {
+        let share = machines[number].share(among: try await store.roster())
+        guard share > 0 else { return }
+        let asked = clock.now
+        let leases = try await store.claimRooms(of: [], by: machines[number].node, limit: share, for: lease)
+        answer(number, isLost, delay) { $0.took(leases, askedAt: asked) }
+    }
+
+    private func claim(_ room: RoomID, _ number: Int, isLost: Bool, _ delay: Int64) async throws {
+        guard machines[number].takesRooms else { return }
+        let asked = clock.now
+        let leases = try await store.claim([.lease(of: room)], by: machines[number].node, for: lease)
+        answer(number, isLost, delay) { $0.took(leases, askedAt: asked) }
+    }
+}
+
+/// A clock in ns that is moved by hand, by one task at a time.
+private final class StepClock: @unchecked Sendable {
+    var now: Int64 = 1_000_000_000_000
+}
