@@ -18,7 +18,7 @@ export KEEP CDN BUILD_DIR SWIFT
 SWIFTFLAGS := --scratch-path $(BUILD_DIR) --disable-index-store
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-fast test-long soak run check format bench bench-media chaos fuzz clean
+.PHONY: help setup build demo cluster test test-fast test-long soak run check format bench bench-media chaos fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 13
@@ -31,6 +31,9 @@ build: setup ## build everything except the tests
 
 demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running, CDN=nginx uses nginx
 	@deploy/demo.sh
+
+cluster: build ## run three nodes on one PostgreSQL server on loopback, with a room that moves; KEEP=1 keeps them running
+	@deploy/cluster.sh
 
 test: ## build and run all tests
 	@deploy/setup.sh --tests

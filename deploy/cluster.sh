@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# Runs PostgreSQL and three nodes on loopback, puts a room on air, takes its node away and shows that another one goes on;
+# `make cluster` runs it.
+#
+# Environment: KEEP=1 goes on until Ctrl-C · BUILD_DIR (.build) · OUT (demo-out) · LEASE (6) seconds
+# Exit status 0 only if the room was on air again after its node was killed, and after the next one was drained.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$here")
+bin=${BIN:-$root/${BUILD_DIR:-.build}/debug}
+[[ ${BUILD_DIR:-} == /* ]] && bin=${BIN:-$BUILD_DIR/debug}
+out=${OUT:-$root/demo-out}
+lease=${LEASE:-6}
+room=demo
+
+say() { printf '%s  %s\n' "$(date +%T)" "$*"; }
+
+die() {
+    echo "cluster: $*" >&2
+    exit 1
+}
+
+for program in "$bin/mixworker" "$bin/mixorchestrator"; do
+    [[ -x "$program" ]] || die "$program is missing: run \`make build\` first"
+done
+for program in curl ffmpeg jq; do
+    command -v "$program" >/dev/null || die "$program is not installed: run deploy/setup.sh"
+done
+postgres=
+for place in /usr/lib/postgresql/*/bin /usr/local/pgsql/bin; do
+    if [[ -x $place/initdb ]]; then postgres=$place; fi
+done
+[[ -n $postgres ]] || die "PostgreSQL's server is not installed: run deploy/setup.sh --tests"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/mix-cluster.XXXXXX")
+mkdir -p "$out"
+children=()
+database=()
+pg=
+
+# Ends a process that this script has started: asks, waits up to 12 s, then insists.
+end() {
+    local pid=$1
+    kill -TERM "$pid" 2>/dev/null || return 0
+    for _ in $(seq 240); do
+        kill -0 "$pid" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    kill -KILL "$pid" 2>/dev/null || true
+}
+
+clean_up() {
+    local status=$?
+    trap - EXIT
+    set +e
+    local index
+    for ((index = ${#children[@]} - 1; index >= 0; index--)); do end "${children[index]}"; done
+    if [[ ${#database[@]} -gt 0 ]]; then "${database[@]}" -D "$pg" -m immediate stop >/dev/null 2>&1; fi
+    "$here/media-server.sh" stop "$work/nginx" >/dev/null 2>&1
+    [[ $status == 0 ]] || cp "$work"/*.log "$out"/ 2>/dev/null
+    rm -rf "$work" ${pg:+"$pg"}
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+free_port() {
+    local port=$((20000 + RANDOM % 12000))
+    while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((20000 + RANDOM % 12000)); done
+    echo "$port"
+}
+
+# --- database --------------------------------------------------------------------------------------------------------
+
+say "starting PostgreSQL"
+db=$(free_port)
+as=()
+if [[ $(id -u) != 0 ]]; then
+    pg=$work/pg
+    mkdir "$pg"
+else
+    # PostgreSQL refuses to run as root, and its user may not enter the directory of another.
+    pg=$(mktemp -d /var/tmp/mix-pg.XXXXXX)
+    owner=postgres
+    id "$owner" >/dev/null 2>&1 || owner=nobody
+    chown "$owner" "$pg"
+    as=(setpriv "--reuid=$owner" --clear-groups)
+fi
+"${as[@]}" "$postgres/initdb" -D "$pg" -U mix -E UTF8 --locale=C --auth=trust --no-sync >"$work/initdb.log"
+database=("${as[@]}" "$postgres/pg_ctl")
+"${database[@]}" -D "$pg" -w -l "$pg/server.log" \
+    -o "-p $db -c listen_addresses=127.0.0.1 -c unix_socket_directories=$pg" start >/dev/null
+store="postgresql://mix@127.0.0.1:$db/postgres"
+
+# --- servers and nodes -----------------------------------------------------------------------------------------------
+
+say "starting the media server (nginx with RTMP)"
+ports=$("$here/media-server.sh" start "$work/nginx")
+rtmp=$(sed -n 's/^RTMP_PORT=//p' <<<"$ports")
+
+declare -A url pid
+start_node() {
+    local name=$1 port
+    port=$(free_port)
+    url[$name]=http://127.0.0.1:$port
+    env "MIXORCHESTRATOR_STORE_URL=$store" "MIXORCHESTRATOR_NODE_URL=${url[$name]}" "MIXORCHESTRATOR_NODE_ID=$name" \
+        "MIXORCHESTRATOR_NODE_LEASE_SECONDS=$lease" MIXORCHESTRATOR_ADMISSION_CORES=0 \
+        "$bin/mixorchestrator" serve --listen "127.0.0.1:$port" --data "$work/data-$name" --layouts "$root/layouts" \
+        >>"$work/node-$name.log" 2>&1 </dev/null &
+    pid[$name]=$!
+    children+=("${pid[$name]}")
+    for _ in $(seq 400); do
+        kill -0 "${pid[$name]}" 2>/dev/null || die "node $name ended: $(tail -n 3 "$work/node-$name.log")"
+        curl -fsS -o /dev/null "${url[$name]}/readyz" 2>/dev/null && return
+        sleep 0.05
+    done
+    die "node $name does not answer: $(tail -n 3 "$work/node-$name.log")"
+}
+
+for name in a b c; do
+    start_node "$name"
+    say "node $name at ${url[$name]}"
+done
+
+"$bin/mixworker" publish "rtmp://127.0.0.1:$rtmp/live/alice" >"$work/publisher.log" 2>&1 </dev/null &
+children+=($!)
+
+call() {
+    local method=$1 address=$2 body=${3:-} answer
+    answer=$(curl -sS -X "$method" ${body:+-H 'Content-Type: application/json' -d "$body"} -w '\n%{http_code}' "$address")
+    [[ ${answer##*$'\n'} == 2* ]] || die "$method $address: ${answer//$'\n'/ }"
+    printf '%s\n' "${answer%$'\n'*}"
+}
+
+# The node whose relay has the room.
+owner_of_room() {
+    local name
+    for name in a b c; do
+        if pgrep -f "relay --task auto-$room --socket $work/data-$name/" >/dev/null; then echo "$name"; fi
+    done
+}
+
+# Waits until the room is on air at a node other than the one named.
+wait_for_other() {
+    local former=$1 asked=$2 begin now
+    begin=$(date +%s%3N)
+    for _ in $(seq 600); do
+        now=$(owner_of_room)
+        if [[ -n $now && $now != "$former" ]] &&
+            [[ $(curl -sS "${url[$asked]}/v1/tasks/auto-$room" 2>/dev/null | jq -r .onAir 2>/dev/null) == bypass ]]; then
+            say "on air at node $now after $(($(date +%s%3N) - begin)) ms, as node $asked tells"
+            return
+        fi
+        sleep 0.05
+    done
+    die "the room is not on air again; the messages of the nodes are in $out"
+}
+
+say "a room at node a, asked for at node b"
+call PUT "${url[a]}/v1/rooms/$room" "{\"outputs\":[{\"id\":\"cdn\",\"url\":\"rtmp://127.0.0.1:$rtmp/cdn/$room\"}]}" >/dev/null
+call POST "${url[b]}/v1/rooms/$room/events" \
+    "{\"type\":\"stream.published\",\"user\":\"alice\",\"url\":\"rtmp://127.0.0.1:$rtmp/live/alice\",\"role\":\"host\"}" >/dev/null
+wait_for_other none c
+
+first=$(owner_of_room)
+others=()
+for name in a b c; do [[ $name == "$first" ]] || others+=("$name"); done
+
+say "killing node $first and its relay, as the loss of its machine would"
+relays=$(pgrep -f "$work/data-$first/" || true)
+kill -KILL "${pid[$first]}" 2>/dev/null || true
+wait "${pid[$first]}" 2>/dev/null || true
+for relay in $relays; do kill -KILL "$relay" 2>/dev/null || true; done
+env "MIXORCHESTRATOR_STORE_URL=$store" "$bin/mixorchestrator" store expel "$first" --data "$work/data-operator"
+wait_for_other "$first" "${others[0]}"
+
+second=$(owner_of_room)
+third=${others[0]}
+[[ $third == "$second" ]] && third=${others[1]}
+say "draining node $second"
+call POST "${url[$second]}/v1/node/drain"
+wait_for_other "$second" "$third"
+
+call GET "${url[$third]}/v1/nodes" | jq -r '.nodes[] | "  \(.name)  \(.state)  rooms: \(.rooms)  \(.url)"'
+if [[ ${KEEP:-} == 1 ]]; then
+    say "the program is at http://127.0.0.1 of any node: ${url[$third]}/watch/$room; Ctrl-C ends everything"
+    wait
+fi
+say "done"
