@@ -8,8 +8,7 @@ import Testing
 /// The decoder is asked by its own error messages: an unknown key is answered with all that are known, a wrong word
 /// with all that are right.
 struct SchemaTests {
-    /// A place of a file: a template with `@` where members of its object are inserted, and where the schema describes
-    /// that object.
+    /// A place of a file: a template with `@` where members are inserted, and where the schema describes their object.
     struct Place: Sendable, CustomTestStringConvertible {
         var name: String
         var file: String
