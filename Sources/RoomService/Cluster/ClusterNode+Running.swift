@@ -50,7 +50,7 @@ extension ClusterNode {
                 logger.warning("leases had run out", metadata: ["lost": "\(lost.count)", "node": "\(node)"])
             }
             if !lost.isEmpty { await giveUp(lost) }
-            try await base.dismiss(machine.withLock { $0.strays(among: held) }, areWanted: true)
+            try await base.dismiss(machine.withLock { $0.strays(among: held, askedAt: asked) }, areWanted: true)
             try await announce()
         } catch StoreError.expelled {
             await beginAnotherLife()

@@ -23,6 +23,9 @@ struct OwnershipMachine: Sendable {
     private(set) var isDraining = false
     /// Leases that the store says the node has, although it does not know of them.
     private var strays: Set<Lease> = []
+    /// Leases that the node has given to others before they had run out, with a time not before that of any question whose
+    /// answer may still tell of one of them: such an answer comes too late.
+    private var givenUp: [RoomID: (epoch: Int64, at: Int64)] = [:]
     /// Length of the leases in ns.
     let lease: Int64
     /// Most rooms; `nil` = no limit.
@@ -52,7 +55,9 @@ struct OwnershipMachine: Sendable {
         for lease in leases where lease.fence.owner == node {
             guard let room = lease.task.leasedRoom else { continue }
             let known = holdings[room]
-            guard lease.fence.epoch >= known?.fence.epoch ?? 0 else { continue }
+            guard lease.fence.epoch >= known?.fence.epoch ?? 0, lease.fence.epoch > givenUp[room]?.epoch ?? .min else {
+                continue
+            }
             holdings[room] = Holding(
                 fence: lease.fence, until: max(end(from: time), known?.until ?? .min),
                 usedAt: max(time, known?.usedAt ?? time), isLeaving: known?.isLeaving ?? false)
@@ -82,12 +87,20 @@ struct OwnershipMachine: Sendable {
     }
 
     /// Returns leases that the node has without knowing, because an answer was lost: those that were found twice in a row,
-    /// so that none counts whose answer is still under way. They have to be given to others.
-    mutating func strays(among held: [Lease]) -> [Lease] {
+    /// because the answer may still be under way. They have to be given to others.
+    ///
+    /// - Parameter time: The time before the store was asked for them.
+    mutating func strays(among held: [Lease], askedAt time: Int64) -> [Lease] {
+        // What an answer of that age could tell is over.
+        givenUp = givenUp.filter { time - $0.value.at < lease }
         let unknown = held.filter { lease in lease.task.leasedRoom.map { holdings[$0] == nil } ?? false }
         let known = strays
         strays = Set(unknown).subtracting(known)
-        return unknown.filter(known.contains)
+        let lost = unknown.filter(known.contains)
+        for lease in lost {
+            if let room = lease.task.leasedRoom { givenUp[room] = (lease.fence.epoch, time) }
+        }
+        return lost
     }
 
     /// Takes note that the store refused a write because of this fence.
@@ -103,7 +116,7 @@ struct OwnershipMachine: Sendable {
     ///
     /// - Returns: The rooms that it had.
     mutating func reborn(as node: NodeID) -> Set<RoomID> {
-        defer { holdings = [:] }
+        defer { (holdings, givenUp) = ([:], [:]) }
         self.node = node
         return Set(holdings.keys)
     }
@@ -145,7 +158,10 @@ struct OwnershipMachine: Sendable {
         let idle = holdings.filter { room, holding in
             time - holding.usedAt > Self.leisure && !busy.contains(room) && !holding.isLeaving
         }
-        for room in idle.keys { holdings[room] = nil }
+        for (room, holding) in idle {
+            holdings[room] = nil
+            givenUp[room] = (holding.fence.epoch, time)
+        }
         return idle.map { Lease(task: .lease(of: $0.key), fence: $0.value.fence) }
     }
 
@@ -169,6 +185,7 @@ struct OwnershipMachine: Sendable {
     mutating func left(_ room: RoomID) -> Lease? {
         guard let holding = holdings[room], holding.isLeaving else { return nil }
         holdings[room] = nil
+        givenUp[room] = (holding.fence.epoch, holding.until)
         return Lease(task: .lease(of: room), fence: holding.fence)
     }
 }
