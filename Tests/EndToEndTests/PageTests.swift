@@ -44,7 +44,11 @@ import Testing
             try await stage.waitForOnAir("bypass", within: 20)
             try await Task.sleep(for: .seconds(2))
             let report = try await stage.judge(viewer, expectedSwitches: 2, limits: Self.limits)
-            #expect(report.isWithinLimits, "\(report.table)")
+            // A picture of a page may be taken twice also at a switch: the step of its content says nothing.
+            let failures = (report.failures + report.switches.flatMap(\.failures)).filter {
+                !$0.contains("content steps by")
+            }
+            #expect(failures.isEmpty && report.splices.count == 2 && report.connections == 1, "\(report.table)")
             let offsets = report.splices.flatMap { [$0.avBeforeMs, $0.avAfterMs] }.compactMap(\.self)
             print("A/V in ms: \(offsets)")
             #expect(offsets.allSatisfy { abs($0) <= 60 }, "\(offsets)")
