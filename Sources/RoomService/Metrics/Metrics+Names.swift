@@ -191,7 +191,7 @@ extension Metrics {
         case subscriptions
         case feedListeners = "feed_listeners"
         case tasksWaiting = "tasks_waiting"
-        case uploadFiles = "upload_files"
+        case uploadFiles = "upload_pending_files"
         case viewers
         case webhookCircuits = "webhook_circuits_open"
         case webhooksWaiting = "webhook_messages_waiting"

@@ -83,7 +83,7 @@ import Testing
 
                 let metrics = try await bench.call(.get, "/metrics").text
                 #expect(metrics.contains(#"upload_files_total{target="main",result="stored"} 2"#), "\(metrics)")
-                #expect(metrics.contains(#"upload_files{target="backup",state="waiting"} 0"#))
+                #expect(metrics.contains(#"upload_pending_files{target="backup",state="waiting"} 0"#))
                 let ready = try await bench.call(.get, "/readyz")
                 #expect(try ready.value("checks.5.name") == "uploads" && ready.value("checks.5.detail") == nil)
                 let notes = try String(
