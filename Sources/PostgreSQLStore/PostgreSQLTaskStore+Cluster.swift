@@ -66,12 +66,12 @@ extension PostgreSQLTaskStore {
 
     public func dismiss(_ leases: [Lease], areWanted: Bool) async throws(StoreError) {
         guard !leases.isEmpty else { return }
-        let change = areWanted ? "UPDATE leases SET owner = 0" : "DELETE FROM leases"
+        let owner = areWanted ? "0" : "NULL"
         try await write { connection, _ in
             for lease in leases {
                 guard let number = PostgreSQLLeases.number(of: lease.fence.owner) else { continue }
                 try connection.execute(
-                    "\(change) WHERE task = $1 AND owner = $2 AND epoch = $3",
+                    "UPDATE leases SET owner = \(owner) WHERE task = $1 AND owner = $2 AND epoch = $3",
                     [.text(lease.task.rawValue), .integer(number), .integer(lease.fence.epoch)])
             }
         }

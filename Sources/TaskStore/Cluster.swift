@@ -79,7 +79,8 @@ public protocol ClusterStore: LeaseStore {
     func claimRooms(
         of lives: [RoomLife], by node: NodeID, limit: Int, for duration: Duration
     ) async throws(StoreError) -> [Lease]
-    /// Gives rooms back. Leases that are no longer current are left alone.
+    /// Gives rooms back. Leases that are no longer current are left alone. Epochs go on, so that no later lease is taken for one
+    /// of these.
     ///
     /// - Parameter areWanted: Whether other nodes are to take the rooms, which need a node, at once.
     func dismiss(_ leases: [Lease], areWanted: Bool) async throws(StoreError)

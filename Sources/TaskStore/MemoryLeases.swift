@@ -92,7 +92,7 @@ extension MemoryLeases {
 
     mutating func dismiss(_ leases: [Lease], areWanted: Bool) {
         for lease in leases where holds(.init(task: lease.task, fence: lease.fence)) {
-            holders[lease.task] = areWanted ? (Self.nobody, lease.fence.epoch) : nil
+            holders[lease.task]?.owner = areWanted ? Self.nobody : nil
         }
     }
 

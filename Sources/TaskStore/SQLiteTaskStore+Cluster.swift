@@ -68,9 +68,9 @@ extension SQLiteTaskStore {
         try await write { db, _ in
             for lease in leases {
                 guard let number = SQLiteLeases.number(of: lease.fence.owner) else { continue }
-                let change = areWanted ? "UPDATE leases SET owner = 0" : "DELETE FROM leases"
+                let owner = areWanted ? "0" : "NULL"
                 try db.execute(
-                    sql: "\(change) WHERE task = ? AND owner = ? AND epoch = ?",
+                    sql: "UPDATE leases SET owner = \(owner) WHERE task = ? AND owner = ? AND epoch = ?",
                     arguments: [lease.task.rawValue, number, lease.fence.epoch])
             }
         }

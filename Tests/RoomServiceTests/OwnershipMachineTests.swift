@@ -88,6 +88,11 @@ import Testing
         let later = OwnershipMachine.leisure + 2
         #expect(machine.use("a", at: 2) == true)
         #expect(machine.dropIdle(except: ["b"], at: later) == [lease("c", "a#1", 1)])
+        // A late answer does not bring it back, and the next lease does.
+        machine.took([lease("c", "a#1", 1)], askedAt: 1)
+        #expect(machine.holdings["c"] == nil)
+        machine.took([lease("c", "a#1", 2)], askedAt: later)
+        #expect(machine.left("c") == nil && machine.leave("c") && machine.left("c") == lease("c", "a#1", 2))
         #expect(Set(machine.holdings.keys) == ["a", "b"])
         #expect(machine.reborn(as: "a#9") == ["a", "b"])
         // What the earlier life is told is no longer its own.

@@ -67,6 +67,7 @@ import Testing
             #expect(try await store.holder(of: "app/demo") == nil)
             #expect(try await store.claimRooms(of: [], by: one, limit: 9, for: .seconds(10)).isEmpty)
             let again = try await store.claim([room], by: one, for: .seconds(10))
+            #expect(again.first?.fence.epoch == lease.fence.epoch + 2, "no lease is like one before")
             try await store.dismiss(again, areWanted: true)
             #expect(try await store.claimRooms(of: [], by: two, limit: 9, for: .seconds(10)).count == 1)
             await store.close()
