@@ -14,8 +14,7 @@ LONG_TESTS := $(LONG_TESTS)|WhipSeamTests|IngestServerTests/strangersDisturbNobo
 LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 100
 export KEEP CDN BUILD_DIR SWIFT
 
-# The index is for editors, which make one of their own. It costs a third of the time that compiling takes.
-SWIFTFLAGS := --scratch-path $(BUILD_DIR) --disable-index-store
+SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo cluster test test-fast test-long soak run check format bench bench-media chaos fuzz clean

@@ -50,14 +50,13 @@ check_paths() {
 }
 
 # The test run does this too; here it answers within seconds.
-check_edges() { MIX_ONLY=pure swift test --disable-index-store --scratch-path "$build-pure" --filter 'ModuleEdgesTests|FolderCirclesTests'; }
+check_edges() { MIX_ONLY=pure swift test --scratch-path "$build-pure" --filter 'ModuleEdgesTests|FolderCirclesTests'; }
 
 # Proves that these modules need neither C nor network, and that their arrows point one way.
-check_pure() { MIX_ONLY=pure swift build --disable-index-store --scratch-path "$build-pure" --build-tests; }
+check_pure() { MIX_ONLY=pure swift build --scratch-path "$build-pure" --build-tests; }
 
 # Warnings are errors in Package.swift.
-# With the flags of the Makefile: with others everything would be compiled again.
-check_build() { swift build --disable-index-store --scratch-path "$build"; }
+check_build() { swift build --scratch-path "$build"; }
 
 check_link() {
     local binary=$build/debug/mixorchestrator needed
