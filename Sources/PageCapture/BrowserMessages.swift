@@ -1,6 +1,6 @@
 /// Divides what a browser writes to its debugging pipe into messages, which end with a zero byte. Pure.
 ///
-/// A message that is too long is left out: none that is waited for is long, and a page may cause any.
+/// A message that is too long is left out: but for pictures, none that is waited for is long, and a page may cause any.
 struct BrowserMessages: Sendable {
     /// Longest message in bytes, without pictures and with them.
     static let longest = 1 << 20

@@ -1,15 +1,9 @@
-import Foundation
 import MixModel
 import TaskStore
 
 extension PostgreSQLTaskStore {
     public func announce(_ node: NodeID, _ profile: NodeProfile) async throws(StoreError) {
-        let text: String
-        do {
-            text = String(decoding: try JSONEncoder().encode(profile), as: UTF8.self)
-        } catch {
-            throw .engine("the node \(node) cannot be described: \(error)")
-        }
+        let text = try profile.storedText()
         try await write { connection, _ in
             guard let number = PostgreSQLLeases.number(of: node),
                 try connection.execute(
@@ -31,10 +25,9 @@ extension PostgreSQLTaskStore {
             ).rows.map { row in
                 let name = try row.text("name")
                 let node = Node(id: PostgreSQLLeases.id(name, try row.integer("number")), name: name)
-                let profile = try row.optionalText("profile").flatMap {
-                    try? JSONDecoder().decode(NodeProfile.self, from: Data($0.utf8))
-                }
-                return NodeEntry(node: node, profile: profile, isAtWork: try row.integer("works") == 1)
+                return NodeEntry(
+                    node: node, profile: try row.optionalText("profile").flatMap(NodeProfile.init(storedText:)),
+                    isAtWork: try row.integer("works") == 1)
             }
         }
     }

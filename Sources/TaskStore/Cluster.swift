@@ -1,3 +1,4 @@
+import Foundation
 import MixModel
 import TextFormats
 
@@ -26,6 +27,23 @@ public struct NodeProfile: Hashable, Codable, Sendable {
         self.isDraining = isDraining
         self.rooms = rooms
         self.capacity = capacity
+    }
+}
+
+extension NodeProfile {
+    /// Returns the text that SQL stores keep.
+    package func storedText() throws(StoreError) -> String {
+        do {
+            return String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
+        } catch {
+            throw .engine("the node \(name) cannot be described: \(error)")
+        }
+    }
+
+    /// Reads the text of a store; `nil` for one that a later release wrote in another form.
+    package init?(storedText text: String) {
+        guard let profile = try? JSONDecoder().decode(NodeProfile.self, from: Data(text.utf8)) else { return nil }
+        self = profile
     }
 }
 

@@ -1,15 +1,9 @@
-import Foundation
 import GRDB
 import MixModel
 
 extension SQLiteTaskStore {
     public func announce(_ node: NodeID, _ profile: NodeProfile) async throws(StoreError) {
-        let text: String
-        do {
-            text = String(decoding: try JSONEncoder().encode(profile), as: UTF8.self)
-        } catch {
-            throw .engine("the node \(node) cannot be described: \(error)")
-        }
+        let text = try profile.storedText()
         try await write { db, _ in
             if let number = SQLiteLeases.number(of: node) {
                 try db.execute(sql: "UPDATE nodes SET profile = ? WHERE number = ?", arguments: [text, number])
@@ -27,7 +21,7 @@ extension SQLiteTaskStore {
                 let profile: String? = try row.value("profile")
                 return NodeEntry(
                     node: Node(id: SQLiteLeases.id(name, try row.value("number")), name: name),
-                    profile: profile.flatMap { try? JSONDecoder().decode(NodeProfile.self, from: Data($0.utf8)) },
+                    profile: profile.flatMap(NodeProfile.init(storedText:)),
                     isAtWork: until > time)
             }
         }
