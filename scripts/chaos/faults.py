@@ -8,6 +8,8 @@ from .judge import Limits
 from .world import ROOM
 
 GOP_MS = 2000
+# Seconds for which a source is on probation after a relay's beginning (`SourceQuarantine`), and its successor's start.
+PROBATION = 13
 # Nothing may be missing. The machine's own lateness is no freeze: a picture may be late by this.
 _UNNOTICED = Limits(freeze=300, lost=0, reconnects=0)
 
@@ -24,6 +26,13 @@ def _kill(kind):
     def do(world):
         os.kill(world.process(kind), signal.SIGKILL)
     return do
+
+
+def _kill_relay(world):
+    """Kills a relay that is not young any more: what dies twice while its sources are new has them quarantined."""
+    time.sleep(max(0.0, world.last_relay_loss + PROBATION - time.monotonic()))
+    world.last_relay_loss = time.monotonic()
+    os.kill(world.process("relay"), signal.SIGKILL)
 
 
 def _pause(kind, seconds):
@@ -89,7 +98,8 @@ ALL = (
     Fault("layout changed", lambda world: world.change_layout(), _UNNOTICED, True),
     Fault("mixer killed", _kill("mixer"), Limits(freeze=GOP_MS + 250, reconnects=0), True, 2),
     Fault("mixer stopped", _pause("mixer", (6, 8)), Limits(freeze=1500, reconnects=0), True, 2),
-    Fault("relay killed", _kill("relay"), Limits(freeze=1500, reconnects=1), None, 2),
+    # nginx keeps no group of pictures for those who come later: the next keyframe has to come first.
+    Fault("relay killed", _kill_relay, Limits(freeze=GOP_MS + 500, reconnects=1), None, 2),
     Fault("recorder killed", _kill("recorder"), _UNNOTICED, None),
     Fault("recorder stopped", _pause("recorder", (2, 4)), _UNNOTICED, None),
     Fault("packager killed", _kill("packager"), _UNNOTICED, None),

@@ -84,6 +84,7 @@ class World:
         self.publishers["eve"] = self._hostile()
         self.service = Service(stage, "service", binaries, CANVAS)
         self.guests = set()
+        self.last_relay_loss = 0.0
         self.layout = "side-by-side"
         self.service.call("PUT", f"/v1/rooms/{ROOM}", self._settings())
         self.service.call("PUT", f"/v1/rooms/{ROOM}/recording", {})
@@ -184,8 +185,13 @@ class World:
         wait_until(is_steady, "the program is not steady", seconds)
 
     def keep_logs(self, target):
-        """Copies the logs of everything to a directory."""
+        """Copies the logs of everything to a directory, and what the service says of the room."""
         target.mkdir(parents=True, exist_ok=True)
+        for name, path in (("room", f"/v1/rooms/{ROOM}"), ("timeline", f"/v1/tasks/auto-{ROOM}/timeline")):
+            try:
+                (target / f"{name}.json").write_bytes(self.service.call("GET", path)[1])
+            except (BenchError, OSError) as error:
+                (target / f"{name}.txt").write_text(f"{error}\n")
         for path in [*self.stage.directory.glob("logs/*.log"), *self.stage.directory.glob("*/data/relays/*.log")]:
             shutil.copy(path, target / path.name)
         return pathlib.Path(target)
