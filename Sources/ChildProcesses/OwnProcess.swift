@@ -14,7 +14,8 @@ public enum OwnProcess {
     /// refuses stays as it was.
     public static func become(_ kind: WorkerKind, limits: WorkerLimits) {
         setMemoryShortage(kind.memoryShortage)
-        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, kind.niceness)
+        // A service that an operator has put behind other programs stays there with all its workers.
+        niceness = max(niceness, kind.niceness)
         // Counts the process's own writable memory: heaps and stacks, but no address space that is only reserved, and no
         // file that is mapped.
         if let bytes = limits.bytes(of: kind) { lower(RLIMIT_DATA, to: rlim_t(bytes)) }
@@ -33,8 +34,15 @@ public enum OwnProcess {
         return write(file, text, text.count) == text.count
     }
 
-    /// Puts the calling thread before others of the machine, as far as that is allowed.
-    public static func favourThread() { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -4) }
+    /// Puts the calling thread before others of its process, and before other programs of the same niceness, as far as that is
+    /// allowed.
+    public static func favourThread() { niceness -= 4 }
+
+    /// Niceness of the calling thread, -20 to 19. What the system refuses stays as it was.
+    private static var niceness: Int32 {
+        get { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+        set { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, newValue) }
+    }
 
     /// Lowers a limit, soft and hard, unless it is lower already.
     private static func lower(_ resource: __rlimit_resource, to value: rlim_t) {
