@@ -19,7 +19,7 @@ import Testing
             let relay = try stage.relay()
             for _ in 0..<10 { try await joinAndLeave(stage) }
             let before = try await settled(relay)
-            let more = TestLength.of(short: 30, long: 90)
+            let more = TestLength.of(short: 15, long: 90)
             for _ in 0..<more { try await joinAndLeave(stage) }
             let after = try await settled(relay)
             print("relay after 10: \(before); after \(10 + more): \(after)")

@@ -1,6 +1,7 @@
 import Foundation
 import GStreamerKit
 import Synchronization
+import TestSupport
 import Testing
 import EncodedMedia
 
@@ -10,7 +11,8 @@ import EncodedMedia
 /// Recording while a program is on air: nothing of it touches the program.
 @Suite(.serialized) struct RecordingTests {
     /// Started and stopped twice on air, across both switches, with a killed service and a killed recorder in between.
-    @Test(.timeLimit(.minutes(3)), arguments: [0, 2]) func recordingsComeAndGoOnAir(bFrames: Int) async throws {
+    @Test(.timeLimit(.minutes(3)), arguments: TestLength.of(short: [2], long: [0, 2]))
+    func recordingsComeAndGoOnAir(bFrames: Int) async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, bFrames: bFrames, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))

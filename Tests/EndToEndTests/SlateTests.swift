@@ -1,5 +1,6 @@
 import EncodedMedia
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ViewerProbe
@@ -7,7 +8,7 @@ import Testing
 /// A slate that stays costs no mixer, and is left and entered like one that is mixed.
 @Suite(.serialized) struct SlateTests {
     /// Alice leaves and comes back: once into a bypass, once into a mix of her alone.
-    @Test(.timeLimit(.minutes(2)), arguments: ["auto", "never"])
+    @Test(.timeLimit(.minutes(2)), arguments: TestLength.of(short: ["auto"], long: ["auto", "never"]))
     func aSlateIsRepeatedWithoutAMixer(bypass: String) async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_RELAY_READY_MIXER": "false"]) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))

@@ -1,12 +1,13 @@
 import EncodedMedia
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ViewerProbe
 
 /// The host, alone in a bypass, stalls: a real sender that is stopped.
 @Suite(.serialized) struct StallTests {
-    @Test(.timeLimit(.minutes(2)), arguments: [(0, [1.5, 3.0]), (2, [1.5])])
+    @Test(.timeLimit(.minutes(2)), arguments: TestLength.of(short: [(2, [1.5])], long: [(0, [1.5, 3.0]), (2, [1.5])]))
     func viewersGetTheLastPictureWhileTheHostStalls(bFrames: Int, lengths: [Double]) async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, bFrames: bFrames, gopSeconds: 1))

@@ -10,7 +10,7 @@ import Testing
     /// Many switches at random times: every limit holds at every one of them.
     @Test(.timeLimit(.minutes(5))) func switchesAtRandomTimes() async throws {
         var random = SeededGenerator(announcedFor: "switches at random times")
-        let joins = TestLength.of(short: 4, long: 10)
+        let joins = TestLength.of(short: 3, long: 10)
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1, hasSound: false))
