@@ -109,7 +109,7 @@ package final class OverlaySupervisor: Service {
             case .open(let page):
                 do throws(OrchestratorError) {
                     let session = PageSession(
-                        id: WebRTCFiles.newID(), subject: .overlay(page), job: try job(page), isAdopted: false,
+                        id: WorkerID.make(), subject: .overlay(page), job: try job(page), isAdopted: false,
                         in: surroundings)
                     state.withLock { $0.sessions[page] = session }
                     opened.append((page, session))

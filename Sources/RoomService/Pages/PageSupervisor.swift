@@ -221,7 +221,7 @@ package final class PageSupervisor: Service {
             freeMemory: MachineMemory.free())
         if let obstacle { throw obstacle }
         try takePlace(names, rules)
-        let session = session(WebRTCFiles.newID(), names, job, isAdopted: false, configuration)
+        let session = session(WorkerID.make(), names, job, isAdopted: false, configuration)
         do {
             // Before the event, so that a page that is acknowledged is opened after a crash, too.
             try configuration.files.write(PageRecord(stream: key.text, job: job), of: session.id)

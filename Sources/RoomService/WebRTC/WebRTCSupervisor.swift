@@ -154,7 +154,7 @@ package final class WebRTCSupervisor: Service {
             throw OrchestratorError(error)
         }
         let key = IngestStreamKey(wish.names)
-        let id = WebRTCFiles.newID()
+        let id = WorkerID.make()
         let record = WebRTCRecord(
             stream: key.text, address: wish.address, needsToken: wish.needsToken, generation: 1,
             iceName: offer.sections.first?.credentials.name ?? "")
@@ -216,13 +216,13 @@ package final class WebRTCSupervisor: Service {
     }
 
     /// Whether the text may be the identifier of a session.
-    package static func isSession(_ id: String) -> Bool { WebRTCFiles.isID(id) }
+    package static func isSession(_ id: String) -> Bool { WorkerID.isValid(id) }
 
     /// Returns the session if it exists and belongs to the app.
     ///
     /// - Parameter app: The app of a token; `nil` without one.
     private func session(_ id: String, of app: AppID?) throws(OrchestratorError) -> WebRTCSession {
-        let session = WebRTCFiles.isID(id) ? state.withLock { $0.sessions[id] } : nil
+        let session = WorkerID.isValid(id) ? state.withLock { $0.sessions[id] } : nil
         // Sessions of other apps do not exist.
         guard let session, app.map({ $0 == session.names.room.app }) ?? !session.needsToken else {
             throw .noWHIPSession

@@ -121,7 +121,7 @@ package final class WebRTCViewers: Service {
         state.withLock { state in
             guard let player = state.players[id]?.player else { return }
             state.players[id]?.stream = stream
-            for viewer in viewers where WebRTCFiles.isID(viewer.id) {
+            for viewer in viewers where WorkerID.isValid(viewer.id) {
                 state.sessions[viewer.id] = Session(
                     player: player, app: stream.app, note: WebRTCViewerNote(viewer.note), iceName: nil,
                     // Who is there stays, whatever the limits say now.
@@ -169,7 +169,7 @@ package final class WebRTCViewers: Service {
         }
         let (stream, origin) = try await source(of: wish.target)
         let viewer = PlayViewer(
-            id: WebRTCFiles.newID(),
+            id: WorkerID.make(),
             note: WebRTCViewerNote(address: wish.address, needsToken: wish.needsToken).text)
         let player: WebRTCPlayer
         do throws(OrchestratorError) {
@@ -263,13 +263,13 @@ package final class WebRTCViewers: Service {
     }
 
     /// Whether the text may be the identifier of a session.
-    package static func isSession(_ id: String) -> Bool { WebRTCFiles.isID(id) }
+    package static func isSession(_ id: String) -> Bool { WorkerID.isValid(id) }
 
     /// Returns the session if it exists and belongs to the app.
     ///
     /// - Parameter app: The app of a token; `nil` without one.
     private func session(_ id: String, of app: AppID?) throws(OrchestratorError) -> Session {
-        let session = WebRTCFiles.isID(id) ? state.withLock { $0.sessions[id] } : nil
+        let session = WorkerID.isValid(id) ? state.withLock { $0.sessions[id] } : nil
         // Sessions of other apps do not exist.
         guard let session, app.map({ $0 == session.app }) ?? !session.note.needsToken else { throw .noWHEPSession }
         return session
