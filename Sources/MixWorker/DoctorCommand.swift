@@ -89,8 +89,8 @@ struct DoctorCommand: AsyncParsableCommand {
     private static var ofWebRTC: [RequiredElements.Required] {
         var required: [RequiredElements.Required] = []
         let uses = [
-            (WhipProcess.elements, "receiving WebRTC publishers"),
-            (WhepProcess.elements, "sending over WebRTC"),
+            (WhipPublication.elements, "receiving WebRTC publishers"),
+            (WhepPlayback.elements, "sending over WebRTC"),
         ]
         for (elements, purpose) in uses {
             for element in elements
@@ -104,7 +104,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private static var missingForPages: String? {
         let names =
             PagePrograms.missing.map(\.name)
-            + GStreamerRuntime.missingElements(PageProcess.elements.map(\.name)).map { "element \($0.name)" }
+            + GStreamerRuntime.missingElements(PagePublication.elements.map(\.name)).map { "element \($0.name)" }
         guard !names.isEmpty else { return nil }
         return
             "web pages cannot be shown: \(names.joined(separator: ", ")) not installed. \(PagePrograms.cure) installs it"

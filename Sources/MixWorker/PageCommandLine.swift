@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PageCapture
+import WebRTCGateway
 
 /// `mixworker page`: one web page as a stream.
 struct PageCommandLine: AsyncParsableCommand {
@@ -17,7 +18,8 @@ struct PageCommandLine: AsyncParsableCommand {
 
     func run() async throws {
         try await SocketWorker.run("page", logLevel: options.logLevel) { logger in
-            let process = PageProcess(socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
+            let process = StreamWorker<PagePublication>(
+                socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
             try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
         }
     }

@@ -18,7 +18,8 @@ struct WhepCommandLine: AsyncParsableCommand {
     func run() async throws {
         try await SocketWorker.run("whep", logLevel: options.logLevel) { logger in
             if let warning = WorkerStart.containment?.warning { logger.warning("the worker \(warning)") }
-            let process = WhepProcess(socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
+            let process = StreamWorker<WhepPlayback>(
+                socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
             try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
         }
     }

@@ -18,7 +18,8 @@ struct WhipCommandLine: AsyncParsableCommand {
     func run() async throws {
         try await SocketWorker.run("whip", logLevel: options.logLevel) { logger in
             if let warning = WorkerStart.containment?.warning { logger.warning("the worker \(warning)") }
-            let process = WhipProcess(socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
+            let process = StreamWorker<WhipPublication>(
+                socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
             try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
         }
     }

@@ -11,7 +11,9 @@ import WebRTCGateway
 /// Performs what a `PageMachine` decides: owns the proxy, the browser with what it needs, the capture and the way to the ingest.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
-final class PagePublication: @unchecked Sendable {
+package final class PagePublication: StreamDuty, @unchecked Sendable {
+    package static var elements: [(name: String, package: String)] { PagePipeline.elements }
+
     private static let interval: Int64 = 50_000_000
     /// Time between two reports, by which the service knows that the worker does not hang.
     private static let reportInterval: Int64 = 2_000_000_000
@@ -39,20 +41,30 @@ final class PagePublication: @unchecked Sendable {
     private var begin: Int64?
     private var reportAt: Int64 = 0
 
-    /// - Parameters:
-    ///   - report: Sends a report to the service, if one is connected.
-    ///   - onEnd: Called when nothing is left to do but `close()`.
-    init(logger: Logger, report: @escaping (PageReport) -> Void, onEnd: @escaping () -> Void) {
+    package static func refusal(_ reason: String) -> PageReport { .refused(reason: reason) }
+
+    package init(logger: Logger, report: @escaping (PageReport) -> Void, onEnd: @escaping () -> Void) {
         self.logger = logger
         self.report = report
         self.onEnd = onEnd
         ticker.begin { [weak self] in self?.tick() }
     }
 
-    var hasPage: Bool { machine.hasPage }
-    var state: PageState { machine.state }
+    package var greeting: [PageReport] {
+        let hello = PageReport.hello(version: PageCommand.version, process: getpid())
+        return machine.hasPage ? [hello, .state(machine.state)] : [hello]
+    }
 
-    func publish(_ job: PageJob) {
+    package func obey(_ command: PageCommand) {
+        switch command {
+        case .hello, .terminate: break
+        case .publish(let job): publish(job)
+        }
+    }
+
+    package func terminate() { perform(machine.end("the service ended it")) }
+
+    private func publish(_ job: PageJob) {
         guard !machine.hasPage else { return perform(machine.publish(job, now: MonotonicClock.now())) }
         if let path = job.picture { picture = PagePicture(path: path, width: job.width, height: job.height) }
         do throws(RTMPError) {
@@ -67,10 +79,8 @@ final class PagePublication: @unchecked Sendable {
         ticker.set(MonotonicClock.now() + Self.interval)
     }
 
-    func end(_ reason: String) { perform(machine.end(reason)) }
-
-    /// Unpublishes the stream and ends everything that was started for it. Call from any thread, once.
-    func close() async {
+    /// Unpublishes the stream and ends everything that was started for it.
+    package func close() async {
         let (uplink, work) = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 ticker.end()

@@ -10,7 +10,9 @@ import RTMP
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there, except `close()`.
 /// What blocks runs on a queue of its own.
-final class WhepPlayback: @unchecked Sendable {
+package final class WhepPlayback: StreamDuty, @unchecked Sendable {
+    package static var elements: [(name: String, package: String)] { WebRTCSending.elements + OpusTranscoder.elements }
+
     /// Time in ns between two looks at viewers and stream, and between two reports of figures.
     private static let interval: Int64 = 50_000_000
     private static let figuresInterval: Int64 = 2_000_000_000
@@ -43,37 +45,35 @@ final class WhepPlayback: @unchecked Sendable {
     /// Figures of viewers that have gone.
     private var former = WebRTCSender.Figures()
 
-    /// - Parameters:
-    ///   - report: Sends a report to the service, if one is connected.
-    ///   - onEnd: Called when nothing is left to do but `close()`.
-    init(logger: Logger, report: @escaping (PlayReport) -> Void, onEnd: @escaping () -> Void) {
+    package static func refusal(_ reason: String) -> PlayReport { .failed(reason: reason) }
+
+    package init(logger: Logger, report: @escaping (PlayReport) -> Void, onEnd: @escaping () -> Void) {
         self.logger = logger
         self.report = report
         self.onEnd = onEnd
         // While the first offer is on its way: loading plug-ins takes some 0.3 s.
-        queue.async { GStreamerRuntime.load(WhepProcess.elements.map(\.name)) }
+        queue.async { GStreamerRuntime.load(Self.elements.map(\.name)) }
         ticker.begin { [weak self] in self?.tick() }
     }
 
-    /// The answer to a service that connects.
-    var greeting: PlayReport {
-        .hello(version: PlayCommand.version, process: getpid(), stream: machine.stream, viewers: machine.all)
+    package var greeting: [PlayReport] {
+        [.hello(version: PlayCommand.version, process: getpid(), stream: machine.stream, viewers: machine.all)]
+            + machine.connected.map { .connected(viewer: $0) }
     }
-    var connected: [String] { machine.connected }
 
-    func play(_ source: PlaySource) { perform(machine.play(source, now: MonotonicClock.now())) }
+    package func obey(_ command: PlayCommand) {
+        switch command {
+        case .hello, .terminate: break
+        case .play(let source): perform(machine.play(source, now: MonotonicClock.now()))
+        case .view(let viewer, let offer): perform(machine.view(viewer, offer: offer))
+        case .candidates(let viewer, let fragment): viewers[viewer]?.sender.addCandidates(fragment)
+        case .close(let viewer): perform(machine.close(viewer))
+        }
+    }
 
-    func view(_ viewer: PlayViewer, offer: String) { perform(machine.view(viewer, offer: offer)) }
+    package func terminate() { perform(machine.end(nil)) }
 
-    func addCandidates(_ fragment: String, of viewer: String) { viewers[viewer]?.sender.addCandidates(fragment) }
-
-    func close(_ viewer: String) { perform(machine.close(viewer)) }
-
-    /// - Parameter reason: Why it fails; `nil` if it was told to end.
-    func end(_ reason: String?) { perform(machine.end(reason)) }
-
-    /// Frees everything. Call from any thread, once, after the end.
-    func close() async {
+    package func close() async {
         let tasks = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 ticker.end()

@@ -11,7 +11,9 @@ import TextFormats
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there. What blocks runs on
 /// a queue of its own.
-final class WhipPublication: @unchecked Sendable {
+package final class WhipPublication: StreamDuty, @unchecked Sendable {
+    package static var elements: [(name: String, package: String)] { WebRTCReception.elements }
+
     /// Time in ns between two looks at what has come, and between two reports of figures.
     private static let interval: Int64 = 50_000_000
     private static let figuresInterval: Int64 = 2_000_000_000
@@ -36,32 +38,39 @@ final class WhipPublication: @unchecked Sendable {
     private var countedBytes = 0
     private var countedAt: Int64 = 0
 
-    /// - Parameters:
-    ///   - report: Sends a report to the service, if one is connected.
-    ///   - onEnd: Called when nothing is left to do but `close()`.
-    init(logger: Logger, report: @escaping (WebRTCReport) -> Void, onEnd: @escaping () -> Void) {
+    package static func refusal(_ reason: String) -> WebRTCReport { .refused(reason: reason) }
+
+    package init(logger: Logger, report: @escaping (WebRTCReport) -> Void, onEnd: @escaping () -> Void) {
         self.logger = logger
         self.report = report
         self.onEnd = onEnd
         // While the offer is on its way: loading plug-ins takes some 0.3 s.
-        queue.async { GStreamerRuntime.load(WebRTCReception.elements.map(\.name)) }
+        queue.async { GStreamerRuntime.load(Self.elements.map(\.name)) }
         ticker.begin { [weak self] in self?.tick() }
     }
 
-    var isLive: Bool { machine.isLive }
-    var hasPublisher: Bool { machine.hasPublisher }
-
-    func publish(_ publisher: WebRTCPublisher) { perform(machine.publish(publisher)) }
-
-    func end(_ reason: String) { perform(machine.end(reason)) }
-
-    /// Adds candidates of the client. Those beyond the limit are left out.
-    func addCandidates(_ fragment: String) {
-        for candidate in remoteCandidates.take(fragment) { peer?.addCandidate(candidate, section: section) }
+    package var greeting: [WebRTCReport] {
+        let hello = WebRTCReport.hello(version: WebRTCCommand.version, process: getpid())
+        return machine.isLive ? [hello, .connected] : [hello]
     }
 
-    /// Unpublishes the stream and frees everything. Call from any thread, once.
-    func close() async {
+    package func obey(_ command: WebRTCCommand) {
+        switch command {
+        case .hello, .terminate: break
+        case .publish(let publisher): perform(machine.publish(publisher))
+        case .candidates(let fragment):
+            // Those beyond the limit are left out.
+            for candidate in remoteCandidates.take(fragment) { peer?.addCandidate(candidate, section: section) }
+        case .restart:
+            // `webrtcbin` 1.22 does not restart ICE. A client that loses its connection publishes again.
+            report(.refused(reason: "ICE restarts are not supported: publish again."))
+        }
+    }
+
+    package func terminate() { perform(machine.end("the service ended it")) }
+
+    /// Unpublishes the stream and frees everything.
+    package func close() async {
         let (uplink, opening) = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 ticker.end()

@@ -1,0 +1,59 @@
+import Foundation
+import Logging
+import MixModel
+import RTMP
+
+/// The process of one duty: a publisher over WebRTC, a stream that is played over WebRTC, or a page; and the Unix socket by which
+/// the service rules it.
+///
+/// It goes on without the service, and ends when none has been there for a time, with its duty, or when it is told to.
+///
+/// `@unchecked Sendable`: all state belongs to the socket loop.
+package final class StreamWorker<Duty: StreamDuty>: @unchecked Sendable {
+    private let loop = SocketLoop.shared
+    private let logger: Logger
+    private let socket: WorkerSocket<Duty.Command, Duty.Report>
+    private var duty: Duty?
+
+    /// - Parameters:
+    ///   - socket: Path of the Unix socket.
+    ///   - orphanTimeout: Seconds without a service after which the process ends.
+    package init(socket path: String, orphanTimeout: Double, logger: Logger) {
+        self.logger = logger
+        socket = WorkerSocket(
+            path: path, longestLine: Duty.Command.longestLine, orphanTimeout: orphanTimeout, logger: logger)
+    }
+
+    /// Runs until its duty is over, or until told to end.
+    ///
+    /// - Throws: The reason why the Unix socket cannot be listened on, in words.
+    package func run() async throws {
+        try await socket.run(
+            begin: { [self] in
+                duty = Duty(
+                    logger: logger, report: { [weak self] in self?.socket.send($0) },
+                    onEnd: { [weak self] in self?.socket.end() })
+            }, role: { [self] in role(of: $0) }, perform: { [self] in perform($0) },
+            onOrphaned: { [self] in end() }, close: { [self] in await duty?.close() })
+    }
+
+    /// Ends the duty, and then `run()`. Safe to call from any thread.
+    package func terminate() { loop.perform { [self] in end() } }
+
+    private func end() {
+        duty?.terminate()
+        socket.end()
+    }
+
+    private func role(of command: Duty.Command) -> WorkerSocket<Duty.Command, Duty.Report>.Role {
+        guard let version = command.helloVersion else { return .command(command) }
+        guard let duty, version == Duty.Command.version else {
+            return .refused(Duty.refusal("the worker speaks version \(Duty.Command.version), not \(version)"))
+        }
+        return .hello(answers: duty.greeting)
+    }
+
+    private func perform(_ command: Duty.Command) {
+        if command == .terminate { end() } else { duty?.obey(command) }
+    }
+}
