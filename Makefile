@@ -8,7 +8,7 @@ FUZZ_REQUESTS ?= 50000
 # Those whose number of rounds is a TestLength, and what takes a number from the environment.
 LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|SwitchingTests/aThousandSwitchesInARow|LeakTests/joinsAndLeaves|CrashTests
 LONG_TESTS := $(LONG_TESTS)|BrowserTests/theWatchPagePlaysAcrossSwitches|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
-LONG_TESTS := $(LONG_TESTS)|ChannelLoadTests
+LONG_TESTS := $(LONG_TESTS)|ChannelLoadTests|PostgreSQLFailoverTests|ClusterHistoryTests
 LONG_TESTS := $(LONG_TESTS)|BypassClockTests/anyTrouble|SourceQuarantineTests/culprit|SourceMatrixTests/aStreamIsCopied
 LONG_TESTS := $(LONG_TESTS)|BypassTests|RecordingTests/recordingsComeAndGoOnAir|StallTests|SlateTests|SourceChangeTests|CodecMatrixTests
 LONG_TESTS := $(LONG_TESTS)|MixerProgramTests/encoder|SocketIOReaderTests|EngineIOPayloadTests|SocketIOServerTests|WebRTCOfferTests
@@ -59,7 +59,7 @@ soak: build ## run four rooms for MINUTES (60) and say whether a process grows
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
 
-check: setup ## format, warnings, module edges, folders, link line, scripts, instruction and allocation counts
+check: setup ## format, warnings, module edges, folders, link line, scripts, examples, instruction and allocation counts
 	@scripts/check.sh
 
 format: ## format the sources as `make check` requires

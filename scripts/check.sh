@@ -2,7 +2,7 @@
 # Everything that is checked without running the whole program. Goes on after a failure and names all of them at the end.
 #
 #   scripts/check.sh           every step
-#   scripts/check.sh STEP…     only these: format, scripts, paths, edges, pure, build, link, counts
+#   scripts/check.sh STEP…     only these: format, scripts, deployments, paths, edges, pure, build, link, counts
 #
 # BUILD_DIR is SwiftPM's scratch directory (.build).
 set -uo pipefail
@@ -38,6 +38,14 @@ check_scripts() {
     PYTHONPATH=scripts python3 -m bench_media.tests --quiet || failed=1
     PYTHONPATH=scripts python3 -m chaos.tests --quiet || failed=1
     return $failed
+}
+
+# The examples in deploy/. Where their schemas cannot be installed, they are not checked.
+check_deployments() {
+    local status=0
+    scripts/deployments.sh || status=$?
+    [ "$status" -ne 2 ] || { echo "(the examples in deploy/ are not checked)"; status=0; }
+    return "$status"
 }
 
 # Nothing may depend on where this machine keeps things. Paths of the system itself are everywhere the same.
@@ -81,11 +89,11 @@ check_counts() {
 }
 
 steps=("$@")
-[ $# -gt 0 ] || steps=(format scripts paths edges pure build link counts)
+[ $# -gt 0 ] || steps=(format scripts deployments paths edges pure build link counts)
 failed=()
 for step in "${steps[@]}"; do
     case $step in
-    format | scripts | paths | edges | pure | build | link | counts) ;;
+    format | scripts | deployments | paths | edges | pure | build | link | counts) ;;
     *)
         echo "check: no step '$step'" >&2
         exit 2
