@@ -10,6 +10,10 @@ enum ConnectionAdvice {
             ["session is read-only", "hot standby", "in recovery"],
             "name the primary, or all servers of the cluster, in store.url: the one that writes is used"
         ),
+        (
+            ["too many clients", "too many connections", "remaining connection slots"],
+            "raise max_connections of the server, or CONNECTION LIMIT of the user: each node uses up to six connections"
+        ),
         (["invalid "], "check store.url"),
         (["SSL", "certificate"], "check sslmode and sslrootcert in store.url"),
         (

@@ -12,7 +12,8 @@ final class ConnectionKeeper {
     private var nextAttempt = ContinuousClock.now
 
     static let shortestPause: Duration = .milliseconds(100)
-    static let longestPause: Duration = .seconds(5)
+    /// Bounds how long after a failover of the database the service goes on.
+    static let longestPause: Duration = .seconds(1)
 
     init(_ target: PostgreSQLTarget, cluster: String) {
         self.target = target

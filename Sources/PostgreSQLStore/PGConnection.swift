@@ -3,7 +3,7 @@ import Foundation
 
 /// One connection to the server. It blocks, and belongs to the one thread that made it.
 final class PGConnection {
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private let secrets: [String]
     /// The names of prepared statements by their text.
     private var prepared: [String: String] = [:]
@@ -161,7 +161,7 @@ final class PGConnection {
         return PQgetResult(handle)
     }
 
-    private func failure() -> PGFailure {
+    func failure() -> PGFailure {
         PGFailure(isUsable ? .refused : .lost, Self.line(PQerrorMessage(handle), hiding: secrets))
     }
 

@@ -151,6 +151,7 @@ extension PostgreSQLTaskStore {
 
     public func expel(_ node: NodeID) async throws(StoreError) {
         try await write { connection, _ in try PostgreSQLLeases.expel(node, connection) }
+        await tell(.departure)
     }
 }
 

@@ -13,9 +13,10 @@ public struct PostgreSQLTarget: Sendable {
     /// The schemes of URLs that name a PostgreSQL database.
     public static let schemes = ["postgresql://", "postgres://"]
 
-    /// Applied where the URL sets nothing else. Times are in seconds, `tcp_user_timeout` in milliseconds.
+    /// Applied where the URL sets nothing else. Times are in seconds, `tcp_user_timeout` in milliseconds. A server of
+    /// several that does not answer delays each attempt by `connect_timeout`.
     private static let defaults = [
-        ("connect_timeout", "5"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "10"),
+        ("connect_timeout", "2"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "10"),
         ("keepalives_interval", "5"), ("keepalives_count", "3"), ("target_session_attrs", "read-write"),
         ("application_name", "mixorchestrator"),
     ]

@@ -48,9 +48,9 @@ extension PostgreSQLTaskStore {
     public func claimRooms(
         of lives: [RoomLife], by node: NodeID, limit: Int, for duration: Duration
     ) async throws(StoreError) -> [Lease] {
-        try await write { connection, time in
+        try await write { [looks] connection, time in
             _ = try PostgreSQLLeases.renew(node, at: time, until: time + duration.seconds, connection)
-            let wanted = try PostgreSQLRooms.waiting(of: lives, limit: limit, at: time, connection)
+            let wanted = try looks.waiting(of: lives, limit: limit, at: time, connection)
             guard !wanted.isEmpty else { return [] }
             return try PostgreSQLLeases.claim(
                 PostgreSQLRooms.unlocked(wanted, connection), by: node, at: time, connection)
@@ -68,6 +68,7 @@ extension PostgreSQLTaskStore {
                     [.text(lease.task.rawValue), .integer(number), .integer(lease.fence.epoch)])
             }
         }
+        if areWanted { await tell(.rooms) }
     }
 
     public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
@@ -90,7 +91,20 @@ extension PostgreSQLTaskStore {
 
 /// The SQL statements that find rooms without a node.
 enum PostgreSQLRooms {
-    /// Returns the names of the leases of rooms that need a node and have none.
+    /// Returns the names of the leases of rooms whose node is gone, or gave them away. Takes no longer for more rooms.
+    static func orphaned(limit: Int, at time: Double, _ connection: PGConnection) throws -> [TaskID] {
+        try connection.execute(
+            """
+            SELECT task FROM leases
+            WHERE owner = ANY(array_append(ARRAY(SELECT number FROM nodes WHERE until <= $2), 0::bigint))
+                AND task >= '//' AND task < '/0'
+            ORDER BY task LIMIT $1
+            """, [.integer(Int64(limit)), .real(time)]
+        ).rows.map { TaskID(try $0.text("task")) }
+    }
+
+    /// Returns the names of the leases of rooms that need a node and have none, also of those that never had one. Reads every
+    /// room with a relay or a publisher.
     static func waiting(
         of lives: [RoomLife], limit: Int, at time: Double, _ connection: PGConnection
     ) throws -> [TaskID] {

@@ -11,6 +11,8 @@ public final class PostgreSQLTaskStore: TaskStore {
     public let cluster: String
     let writer: PostgreSQLWriter
     let reader: ReadPool
+    let listener: HintListener
+    let looks = RoomLooks()
     let expiry: PostgreSQLExpiry
     let setAside: PostgreSQLSetAside
     let clock: StoreClock?
@@ -42,6 +44,7 @@ public final class PostgreSQLTaskStore: TaskStore {
         expiry = PostgreSQLExpiry(retention)
         writer = PostgreSQLWriter(target, cluster: cluster, clock: clock, expiry: expiry, onCommit: onCommit)
         reader = ReadPool(target, cluster: cluster)
+        listener = HintListener(target, cluster: cluster)
         housekeeping = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
         let interval = Self.housekeepingInterval
         housekeeping.schedule(deadline: .now() + .seconds(interval), repeating: .seconds(interval))
@@ -67,7 +70,9 @@ public final class PostgreSQLTaskStore: TaskStore {
     }
 
     public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
-        try await writer.write(PreparedChange(change, now: clock?.now()))
+        let result = try await writer.write(PreparedChange(change, now: clock?.now()))
+        if change.subscription != nil, result == .committed { await tell(.subscriptions) }
+        return result
     }
 
     public func commit(
@@ -114,6 +119,7 @@ public final class PostgreSQLTaskStore: TaskStore {
 
     public func close() async {
         housekeeping.cancel()
+        await listener.close()
         await writer.close()
         await reader.close()
     }

@@ -108,4 +108,7 @@ public protocol ClusterStore: LeaseStore {
     /// - Returns: The leases of `node`, ordered by task.
     /// - Throws: `StoreError.expelled` if `node` was expelled.
     func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease]
+    /// Returns what other nodes tell from now on. The stream ends with the store; of hints that nobody takes, the oldest
+    /// are dropped.
+    func hints() -> AsyncStream<StoreHint>
 }

@@ -68,6 +68,7 @@ extension ForwardingTaskStore {
         try await base.announce(node, profile)
     }
     public func roster() async throws(StoreError) -> [NodeEntry] { try await base.roster() }
+    public func hints() -> AsyncStream<StoreHint> { base.hints() }
     public func holder(of room: RoomID) async throws(StoreError) -> NodeID? { try await base.holder(of: room) }
     public func claimRooms(
         of lives: [RoomLife], by node: NodeID, limit: Int, for duration: Duration

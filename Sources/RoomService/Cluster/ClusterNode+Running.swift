@@ -19,6 +19,7 @@ extension ClusterNode {
                     chores.addTask { await self.every(.seconds(5)) { await self.dropIdleRooms() } }
                     chores.addTask { await self.every(.seconds(2)) { await self.followSubscriptions() } }
                     chores.addTask { await self.every(.seconds(20)) { await self.deliverForOthers() } }
+                    chores.addTask { await self.followHints() }
                 }
             }
             loss.finish()
@@ -103,7 +104,7 @@ extension ClusterNode {
         }
     }
 
-    private func followSubscriptions() async {
+    func followSubscriptions() async {
         guard let subscribers = subscribers.withLock({ $0 }) else { return }
         do {
             try await subscribers.subscriptions.refresh()
@@ -113,7 +114,7 @@ extension ClusterNode {
     }
 
     /// Delivers what a node has left that is gone. Each message is taken by one node.
-    private func deliverForOthers() async {
+    func deliverForOthers() async {
         guard let subscribers = subscribers.withLock({ $0 }) else { return }
         do {
             subscribers.deliveries.wake(try await base.waitingSubscriptions())

@@ -1,0 +1,47 @@
+import MixModel
+import StoreSupport
+import Testing
+
+@testable import PostgreSQLStore
+@testable import TaskStore
+
+/// What rooms without a node cost those who look for them.
+@Suite struct RoomLooksTests {
+    /// All nodes together read no more, however many they are.
+    @Test func theDatabaseIsAskedNoMoreOftenThanItBears() {
+        #expect(RoomLooks.pause(nodes: 3, rows: 30_000) == .zero, "a small cluster looks each time")
+        #expect(RoomLooks.pause(nodes: 0, rows: -1) == .zero)
+        for (nodes, rows) in [(3, 100_000), (30, 100_000), (1000, 2_000_000)] {
+            let pause = RoomLooks.pause(nodes: nodes, rows: rows)
+            #expect(abs(Double(nodes * rows) / pause.seconds - RoomLooks.rowsPerSecond) < 1)
+        }
+    }
+
+    /// Between two looks at everything, a room whose node is gone is found all the same, and one that never had a node is not.
+    @Test(needsPostgreSQL) func whatLostItsNodeIsFoundAtOnce() async throws {
+        try await withSchema { server, schema in
+            let store = try PostgreSQLTaskStore(target(server, schema))
+            let one = try await store.register("one", for: .seconds(60))
+            let two = try await store.register("two", for: .seconds(60))
+            let gone = try await store.register("gone", for: .milliseconds(1))
+            _ = try await store.claim([.lease(of: "a"), .lease(of: "b")], by: one, for: .seconds(60))
+            _ = try await store.claim([.lease(of: "c")], by: gone, for: .milliseconds(1))
+            // As many rows as a large cluster has, by the database's own estimate.
+            try server.sql(
+                "UPDATE pg_class SET reltuples = 1e9 WHERE oid = '\(schema).rooms'::regclass", database: "mix")
+            #expect(
+                try await store.claimRooms(of: [.live], by: two, limit: 9, for: .seconds(60)).map(\.task.leasedRoom)
+                    == ["c"])
+            // From now on only what lost its node.
+            _ = try await store.claim([.lease(of: "d")], by: gone, for: .milliseconds(1))
+            try server.sql(
+                "INSERT INTO \(schema).rooms (id, version, document, live) VALUES ('new', 1, '{}', 1)", database: "mix")
+            try await store.expel(one)
+            #expect(
+                try await store.claimRooms(of: [.live], by: two, limit: 9, for: .seconds(60)).map(\.task.leasedRoom)
+                    == ["a", "b", "d"])
+            #expect(try await store.claimRooms(of: [.live], by: two, limit: 9, for: .seconds(60)).isEmpty)
+            await store.close()
+        }
+    }
+}
