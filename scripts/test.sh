@@ -21,8 +21,8 @@ trap 'rm -rf "$results"' EXIT
 swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-build)
 
 fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|SocketIO|EventSubscription|ObjectStorage|TaskStore)Tests[.]'
-# Suites of the store that restart a database server for half a minute.
-database='TaskStoreTests[.]PostgreSQLLossTests'
+# Suites of the store that restart database servers for half a minute.
+database='TaskStoreTests[.]PostgreSQL(Loss|Failover)Tests'
 service="((RoomService|HTTPInterface|MixOrchestrator|ViewerProbe)Tests[.]|$database)"
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests|EngineIOSuiteTests|SocketIO(Suite|Server)Tests)/'

@@ -65,4 +65,40 @@ struct DatabaseTests {
             }
         }
     }
+
+    /// What cannot be used is said in one line, by the program itself, and nothing is served.
+    @Test(.timeLimit(.minutes(2))) func aDatabaseThatCannotBeUsedIsNamed() async throws {
+        let server = try PostgreSQLServer.shared.get()
+        let newer = try server.makeSchema()
+        let directory = try Workspace.makeDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        func run(_ arguments: [String], _ url: String, data: String) async throws -> (status: Int32?, text: String) {
+            let process = try ManagedProcess(
+                "program", Workspace.executable("mixorchestrator"),
+                arguments + ["--data", directory.appendingPathComponent(data).path], in: directory,
+                environment: ["MIXORCHESTRATOR_STORE_URL": url])
+            try await waitUntil("the program ends", within: 30) { !process.isRunning }
+            return (process.exitStatus, process.messages())
+        }
+        let made = try await run(["store", "migrate"], server.url(schema: newer), data: "first")
+        #expect(made.status == 0, "\(made.text)")
+        try server.sql("INSERT INTO \(newer).schema_version VALUES (99, now())", database: "mix")
+        let data = directory.appendingPathComponent("joined")
+        try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
+        try Data("another-cluster\n".utf8).write(to: data.appendingPathComponent("store-cluster"))
+        let schema = try server.makeSchema()
+        for (url, data, words) in [
+            (server.url(password: "wr0ng"), "a", "store.passwordFile"),
+            (server.url(database: "nowhere"), "b", "create the database"),
+            (server.url(schema: newer), "c", "install the version that wrote it"),
+            (server.url(schema: schema), "joined", "belongs to another cluster"),
+        ] {
+            let (status, text) = try await run(["serve", "--listen", "127.0.0.1:0"], url, data: data)
+            #expect(status != 0, "\(text)")
+            let lines = text.split(separator: "\n").filter { $0.contains(words) }
+            #expect(lines.count == 1, "\(words): \(text)")
+            #expect(!text.contains("wr0ng") && !text.contains(PostgreSQLServer.password), "\(text)")
+        }
+        #expect(try server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = '\(schema)'", database: "mix") == "0")
+    }
 }

@@ -31,7 +31,7 @@ public final class PostgreSQLServer: Sendable {
     public let directory: String
     public let port: Int
     private let data: String
-    private let process = Mutex<Int32?>(nil)
+    let process = Mutex<Int32?>(nil)
 
     /// Creates a database cluster with the user `mix` and the database `mix`, and starts it.
     ///

@@ -1,0 +1,46 @@
+import Foundation
+
+/// Pairs of servers, of which one copies the other.
+extension PostgreSQLServer {
+    /// Confirms a commit only when a standby has it, too, from now on. Waits until one does.
+    ///
+    /// A standby copied before this does not wait for one itself when it is promoted.
+    public func confirmWithStandby() throws {
+        try sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try sql("SELECT pg_reload_conf()")
+        for _ in 0..<300 {
+            if try sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1" { return }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+        throw Failure(description: "no standby confirms commits")
+    }
+
+    /// Makes a standby the server that writes. Returns when it does.
+    public func promote() throws { try sql("SELECT pg_promote(true, 60)") }
+
+    /// A URL that names this server and another; the one that writes is used.
+    public func url(or other: PostgreSQLServer) -> String {
+        "postgresql://\(Self.user):\(Self.password)@127.0.0.1:\(port),127.0.0.1:\(other.port)/\(Self.user)"
+    }
+}
+
+extension PostgreSQLServer {
+    /// Returns the processor time of the server's processes so far, in seconds, those that have ended included.
+    public func processorTime() -> Double {
+        guard let pid = process.withLock({ $0 }) else { return 0 }
+        let children = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
+        // What the postmaster has waited for is in its own figures.
+        return Self.time(of: "\(pid)", fields: 12...15)
+            + children.split(separator: " ").reduce(0) { $0 + Self.time(of: String($1), fields: 12...13) }
+    }
+
+    /// Sums fields of `/proc/{process}/stat` after the name, in seconds.
+    private static func time(of process: String, fields: ClosedRange<Int>) -> Double {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return 0 }
+        let found = text[end...].split(separator: " ")
+        guard found.count > fields.upperBound else { return 0 }
+        return found[fields].compactMap { Double($0) }.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+}
