@@ -46,7 +46,7 @@ test-fast: setup ## build, and run the tests of the pure targets and of the stor
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) fast
 
-test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays, 100 joins, 1000 switches
+test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays, 100 joins, 1000 switches, 50 failovers, 200 histories of a cluster
 	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	MIX_LONG=1 MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 \

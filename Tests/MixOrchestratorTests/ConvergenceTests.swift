@@ -17,12 +17,6 @@ import Testing
     private static let context = PlanningContext(
         template: Layouts().template("auto"), defaultOutputs: outputs, defaultCanvas: RoomCanvas(.portrait))
 
-    /// Nobody waits so long for the end of a room.
-    private static func settings(_ history: RoomHistory) -> RoomSettings {
-        RoomSettings(
-            host: history.hostIsNamed ? history.host : nil, policy: RoomPolicy(maxIdleSeconds: 86_400))
-    }
-
     /// The machines, with a store, a relay and a clock that are simulated.
     @Test(.timeLimit(.minutes(5))) func whateverHappensTheStateIsTrueInTheEnd() async {
         let seed = SeededGenerator(announcedFor: "convergence").seed
@@ -70,7 +64,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         let history = RoomHistory(room: "demo", &random)
         var service = SimulatedService(
-            Room(id: "demo", settings: settings(history)), context: context, random: random,
+            Room(id: "demo", settings: history.settings), context: context, random: random,
             answersTooSoon: answersTooSoon)
         for event in history.deliveries { service.tell(event) }
         service.pass(10_000_000_000)
@@ -91,7 +85,7 @@ import Testing
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for history in histories {
                         group.addTask {
-                            try await service.configure(history.room, Self.settings(history))
+                            try await service.configure(history.room, history.settings)
                             for event in history.deliveries { try await service.tell(event) }
                         }
                     }
@@ -103,8 +97,7 @@ import Testing
                     try await eventually("seed \(seed), \(history.room)") {
                         let room = try await service.store.room(history.room)?.document
                         let task = try await service.store.task(.automatic(for: history.room))?.document
-                        let outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/\(history.room)")]
-                        faults = room.map { history.faults($0, task?.plan, outputs: outputs) } ?? ["no room"]
+                        faults = room.map { history.faults($0, task?.plan, outputs: history.outputs) } ?? ["no room"]
                         return faults.isEmpty ? true : nil
                     }
                 }

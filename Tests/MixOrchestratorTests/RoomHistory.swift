@@ -45,6 +45,14 @@ struct RoomHistory {
         tell(happened, &random)
     }
 
+    /// The room's settings. Nobody waits so long for its end.
+    var settings: RoomSettings {
+        RoomSettings(host: hostIsNamed ? host : nil, policy: RoomPolicy(maxIdleSeconds: 86_400))
+    }
+
+    /// Where the room's program goes.
+    var outputs: [PushDestination] { [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/\(room)")] }
+
     private func event(_ number: Int, _ kind: RoomEvent.Kind) -> RoomEvent {
         RoomEvent(
             room: room, source: Self.source, id: "\(room) \(number)", sequence: UInt64(number), time: Double(number),

@@ -307,18 +307,20 @@ private func published(_ room: RoomID, _ user: String, _ id: String) -> RoomEven
 /// Runs a registry for the length of `body`.
 func withRegistry<Value: Sendable>(
     _ store: any TaskStore, relays: any RelayStarting = ScriptedRelays(), in directory: String = "/tmp/mo-none",
-    hasOutputs: Bool = false, log: LogRecorder = LogRecorder(),
+    hasOutputs: Bool = false, cluster: ClusterNode? = nil, log: LogRecorder = LogRecorder(),
     _ body: @escaping @Sendable (RoomRegistry) async throws -> Value
 ) async throws -> Value {
     let outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/{room}")]
     let services = RoomServices(
         store: store, sockets: try RelaySockets(directory: directory + "/relays"), starter: relays, layouts: Layouts(),
         metrics: Metrics(), logger: log.logger, defaultOutputs: hasOutputs ? outputs : [], defaultLayout: "auto",
-        defaultCanvas: RoomCanvas(.portrait))
+        defaultCanvas: RoomCanvas(.portrait), homes: cluster, relayDeadline: cluster?.relayDeadline)
     let registry = RoomRegistry(services: services, keepsRelays: true)
+    cluster?.attach(registry)
     try await registry.restore()
     return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await registry.run() }
+        if let cluster { group.addTask { try await cluster.run() } }
         let value = try await body(registry)
         group.cancelAll()
         try await group.waitForAll()

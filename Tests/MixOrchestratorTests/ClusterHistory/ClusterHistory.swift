@@ -1,0 +1,239 @@
+import EncodedMedia
+import Foundation
+import MixModel
+import Synchronization
+import TaskStore
+import TestSupport
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// Rooms of which events arrive while their nodes are killed, frozen, cut off, drained and started again, and the database
+/// fails over. In the end everything has to be as the rooms' histories say.
+final class ClusterHistory: Sendable {
+    /// The end of one history.
+    struct Outcome: Sendable {
+        /// What is not true in the end; empty if everything is.
+        var untrue: [String] = []
+        /// What happened, by name.
+        var happened: [String: Int] = [:]
+        var events = 0
+    }
+
+    private enum Trouble: String, CaseIterable {
+        case kill, freeze, cut, lostAnswer, promotion, stop, drain
+    }
+
+    static let lease: Duration = .seconds(2)
+    private static let names = ["a", "b", "c"]
+
+    private let nodes: [HistoryNode]
+    private let histories: [RoomHistory]
+    private let place: HistoryPlace
+    private let acknowledged = Mutex<[RoomID: Set<String>]>([:])
+    private let random: SeededGenerator
+
+    /// Plays one history. The same seed plays the same events and troubles.
+    static func play(
+        seed: UInt64, rooms: Int = 3, troubles: Int = 5, in directory: String, _ place: HistoryPlace
+    ) async throws -> Outcome {
+        var random = SeededGenerator(seed: seed)
+        let histories = (0..<rooms).map { RoomHistory(room: RoomID("r\($0)"), &random) }
+        let nodes = try names.map { try HistoryNode($0, in: directory, place, lease: lease) }
+        let history = ClusterHistory(nodes: nodes, histories: histories, place: place, random: random)
+        return try await history.run(troubles)
+    }
+
+    private init(nodes: [HistoryNode], histories: [RoomHistory], place: HistoryPlace, random: SeededGenerator) {
+        self.nodes = nodes
+        self.histories = histories
+        self.place = place
+        self.random = random
+    }
+
+    private func run(_ troubles: Int) async throws -> Outcome {
+        var random = random
+        var outcome = Outcome()
+        for node in nodes { try await node.start() }
+        let seeds = histories.map { _ in random.next() }
+        let watch = Task { [nodes, histories] in await Self.watch(nodes, histories.map(\.room)) }
+        defer { watch.cancel() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (history, seed) in zip(histories, seeds) { group.addTask { try await self.tell(history, seed) } }
+            for trouble in plan(troubles, &random) {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 20...250, using: &random)))
+                outcome.happened[trouble.rawValue, default: 0] += 1
+                try await make(trouble, &random)
+            }
+            for node in nodes {
+                node.freeze(false)
+                node.life?.link.cut(false)
+                try await node.start()
+                try? await node.life?.cluster.endDrain()
+            }
+            try await group.waitForAll()
+        }
+        outcome.events = histories.reduce(0) { $0 + $1.deliveries.count }
+        outcome.untrue = try await judge()
+        watch.cancel()
+        outcome.untrue += await watch.value
+        if !outcome.untrue.isEmpty {
+            for node in nodes { print("--- node \(node.name), seed \(self.random.seed)\n\(node.lastMessages)") }
+        }
+        for node in nodes { await node.kill() }
+        return outcome
+    }
+
+    // MARK: Events
+
+    /// Tells everything of a room, each time to any node until one accepts it.
+    private func tell(_ history: RoomHistory, _ seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        try await ask(&random) { registry async throws(OrchestratorError) in
+            let change = SettingsChange(summary: "test") { _, _ in history.settings }
+            _ = try await registry.owner(history.room).configure(change, at: MonotonicClock.now())
+        }
+        for event in history.deliveries {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...120, using: &random)))
+            try await ask(&random) { registry async throws(OrchestratorError) in
+                _ = try await registry.owner(event.room).receive(event, at: MonotonicClock.now())
+            }
+            acknowledged.withLock { _ = $0[event.room, default: []].insert(event.id) }
+        }
+    }
+
+    private func ask(
+        _ random: inout SeededGenerator, _ request: (RoomRegistry) async throws(OrchestratorError) -> Void
+    ) async throws {
+        while true {
+            if let registry = nodes.randomElement(using: &random)?.registry {
+                do throws(OrchestratorError) {
+                    return try await request(registry)
+                } catch {
+                    // Elsewhere, on its way, or the node cannot answer.
+                }
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    // MARK: Troubles
+
+    /// A database that can fail over does so once at least.
+    private func plan(_ count: Int, _ random: inout SeededGenerator) -> [Trouble] {
+        var plan = (0..<count).map { _ in Trouble.allCases.randomElement(using: &random) ?? .kill }
+        if place.promote != nil { plan[Int.random(in: plan.indices, using: &random)] = .promotion }
+        return plan
+    }
+
+    private func make(_ trouble: Trouble, _ random: inout SeededGenerator) async throws {
+        guard let node = nodes.randomElement(using: &random) else { return }
+        func pause(_ range: ClosedRange<Int>) async throws {
+            try await Task.sleep(for: .milliseconds(Int.random(in: range, using: &random)))
+        }
+        switch trouble {
+        case .kill:
+            let dead = node.life?.cluster.id
+            await node.kill()
+            // Whoever knows that the machine is gone says so; otherwise the lease runs out, or it starts before.
+            if Bool.random(using: &random), let dead { await expel(dead, not: node) }
+            try await pause(0...1500)
+            try await node.start()
+        case .freeze:
+            node.freeze(true)
+            try await pause(100...3000)
+            node.freeze(false)
+        case .cut:
+            node.life?.link.cut(true)
+            try await pause(50...2500)
+            node.life?.link.cut(false)
+        case .lostAnswer: node.life?.link.loseAnswer()
+        case .promotion:
+            if let promote = place.promote {
+                try await promote()
+            } else {
+                for node in nodes {
+                    if Bool.random(using: &random) { node.life?.link.loseAnswer() }
+                    node.life?.link.cut(true)
+                }
+                try await pause(50...600)
+                for node in nodes { node.life?.link.cut(false) }
+            }
+        case .stop:
+            await node.stop()
+            try await pause(0...300)
+            try await node.start()
+        case .drain:
+            _ = try? await node.life?.cluster.drain()
+            try await pause(0...300)
+            try? await node.life?.cluster.endDrain()
+        }
+    }
+
+    /// Says through another node that a machine is gone.
+    private func expel(_ dead: NodeID, not node: HistoryNode) async {
+        for other in nodes where other !== node {
+            guard let life = other.life else { continue }
+            if (try? await life.link.expel(dead)) != nil { return }
+        }
+    }
+
+    // MARK: Judging
+
+    /// Waits until everything is as the histories say, or gives up.
+    private func judge() async throws -> [String] {
+        var untrue: [String] = []
+        _ = try await poll(within: .seconds(40), every: .milliseconds(20)) {
+            untrue = try await look()
+            return untrue.isEmpty ? true : nil
+        }
+        return untrue
+    }
+
+    private func look() async throws -> [String] {
+        guard let store = nodes.compactMap(\.life).first?.link else { return ["no node lives"] }
+        var untrue: [String] = []
+        for history in histories {
+            let id = TaskID.automatic(for: history.room)
+            let task = try await store.task(id)?.document
+            guard let room = try await store.room(history.room)?.document else {
+                untrue.append("\(history.room) is not stored")
+                continue
+            }
+            untrue += history.faults(room, task?.plan, outputs: history.outputs).map { "\(history.room): \($0)" }
+            let sending = nodes.flatMap { $0.sending(id) }
+            let wanted = history.people.contains { !$0.value.streams.isEmpty } ? 1 : sending.count
+            if sending.count != wanted || sending.count > 1 {
+                untrue.append("\(history.room): \(sending.count) relays send")
+            }
+            if let relay = sending.first, relay.plan?.sources != task?.plan?.sources {
+                untrue.append("\(history.room): the relay has another plan")
+            }
+            let stored = try await store.events(of: history.room, limit: .max).map(\.id)
+            let lost = acknowledged.withLock { $0[history.room] ?? [] }.subtracting(stored)
+            if !lost.isEmpty { untrue.append("\(history.room): lost \(lost.sorted())") }
+            if Set(stored).count != stored.count { untrue.append("\(history.room): an event is stored twice") }
+        }
+        return untrue
+    }
+
+    /// Looks for two relays of one task that may send at the same time.
+    private static func watch(_ nodes: [HistoryNode], _ rooms: [RoomID]) async -> [String] {
+        var found: Set<String> = []
+        while !Task.isCancelled {
+            for room in rooms {
+                let task = TaskID.automatic(for: room)
+                let first = nodes.map { (name: $0.name, relays: $0.sending(task)) }
+                guard first.reduce(0, { $0 + $1.relays.count }) > 1 else { continue }
+                // A relay that ended meanwhile was not seen together with those that were looked at after it.
+                let again = nodes.flatMap { $0.sending(task) }
+                let both = first.flatMap(\.relays).filter { relay in again.contains { $0 === relay } }
+                if both.count > 1 {
+                    found.insert("\(room): two relays at \(first.filter { !$0.relays.isEmpty }.map(\.name))")
+                }
+            }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return found.sorted()
+    }
+}

@@ -1,0 +1,153 @@
+import EncodedMedia
+import Foundation
+import MixModel
+import Synchronization
+import TaskStore
+import TestSupport
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// Where the nodes of a history keep what they know.
+struct HistoryPlace: Sendable {
+    /// Opens the store for one life of a node.
+    var open: @Sendable () async throws -> any TaskStore
+    /// Fails the database over to its standby; `nil` = the links are cut for a moment.
+    var promote: (@Sendable () async throws -> Void)?
+    /// Closes what a life has opened.
+    var close: @Sendable (any TaskStore) async -> Void
+}
+
+/// One node of a history, which lives again and again. Thread-safe.
+final class HistoryNode: Sendable {
+    let name: String
+    private let directory: String
+    private let place: HistoryPlace
+    private let lease: Duration
+    private let log = LogRecorder()
+
+    struct Life: Sendable {
+        let store: any TaskStore
+        let link: FaultyLink
+        let cluster: ClusterNode
+        let registry: RoomRegistry
+        let relays: ScriptedRelays
+        let task: Task<Void, any Error>
+    }
+    private struct State {
+        var life: Life?
+        var isFrozen = false
+    }
+    private let state = Mutex(State())
+
+    init(_ name: String, in directory: String, _ place: HistoryPlace, lease: Duration) throws {
+        self.name = name
+        self.directory = directory + "/" + name
+        self.place = place
+        self.lease = lease
+        try FileManager.default.createDirectory(
+            atPath: self.directory + "/relays", withIntermediateDirectories: true)
+    }
+
+    /// The present life; `nil` while there is none.
+    var life: Life? { state.withLock { $0.life } }
+    /// What answers requests; `nil` while the node is dead or stands still.
+    var registry: RoomRegistry? { state.withLock { $0.isFrozen ? nil : $0.life?.registry } }
+    /// The end of its log.
+    var lastMessages: String { log.text.split(separator: "\n").suffix(60).joined(separator: "\n") }
+
+    /// Begins a life, if there is none. Tries until the store can be used.
+    func start() async throws {
+        while life == nil {
+            do {
+                try await begin()
+            } catch {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+
+    private func begin() async throws {
+        let store = try await place.open()
+        let link = await FaultyLink(store)
+        do {
+            let cluster = try await ClusterNode.join(
+                link, ClusterSettings(name: name, url: "http://\(name)", lease: lease), identity: name,
+                keepsRelays: false, shutdown: ShutdownNotice(), logger: log.logger)
+            let relays = ScriptedRelays()
+            let (begins, begin) = AsyncStream.makeStream(of: RoomRegistry.self)
+            let task = Task { [log, directory] in
+                defer { begin.finish() }
+                try await withRegistry(
+                    cluster, relays: relays, in: directory, hasOutputs: true, cluster: cluster, log: log
+                ) { registry in
+                    begin.yield(registry)
+                    await link.life()
+                }
+            }
+            for await registry in begins {
+                state.withLock {
+                    $0.life = Life(
+                        store: store, link: link, cluster: cluster, registry: registry, relays: relays, task: task)
+                }
+                return
+            }
+            try await task.value
+            throw StoreError.engine("the life ended at once")
+        } catch {
+            await place.close(store)
+            throw error
+        }
+    }
+
+    /// Kills the service and its relays.
+    func kill() async {
+        guard let life = takeLife() else { return }
+        life.link.die()
+        await finish(life)
+    }
+
+    /// Stops the service in good order: its rooms move first.
+    func stop() async {
+        guard let life else { return }
+        _ = try? await life.cluster.drain()
+        guard let life = takeLife() else { return }
+        await finish(life)
+    }
+
+    private func takeLife() -> Life? {
+        state.withLock { state in
+            state.isFrozen = false
+            return state.life.take()
+        }
+    }
+
+    private func finish(_ life: Life) async {
+        life.relays.tearDown()
+        life.link.end()
+        _ = try? await life.task.value
+        life.relays.tearDown()
+        await place.close(life.store)
+    }
+
+    /// Makes the process stand still, or go on.
+    func freeze(_ isFrozen: Bool) {
+        let life = state.withLock { state in
+            state.isFrozen = isFrozen && state.life != nil
+            return state.life
+        }
+        life?.link.freeze(isFrozen)
+    }
+
+    /// Relays of a task that may send at this moment.
+    func sending(_ task: TaskID) -> [ScriptedRelay] {
+        guard let life else { return [] }
+        let now = BootClock.now()
+        return life.relays.running.filter { relay in
+            guard relay.task == task, relay.plan != nil else { return false }
+            let last = relay.commands.last { if case .hold = $0 { true } else { false } }
+            if case .hold(let until) = last { return until > now }
+            return false
+        }
+    }
+}
