@@ -276,7 +276,7 @@ if only == "bench" {
         .executableTarget(
             name: "ServiceBenchmarks",
             dependencies: [
-                "MixModel", .product(name: "Crypto", package: "swift-crypto"),
+                "MixModel", "StoreSupport", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -5,7 +5,7 @@
 #   scripts/bench.sh pure               the pure modules
 #   scripts/bench.sh fuzz COUNT SEED    breaks layouts
 #   scripts/bench.sh playback           viewers over HTTP-FLV beside nginx-rtmp, as service playback
-#   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory, playback
+#   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory, playback, cluster
 #   scripts/bench.sh media [CASE] …     the service beside ffmpeg, from RTMP to RTMP; `media --help` has the cases
 #   scripts/bench.sh outputs            what another RTMP destination costs, beside nginx-rtmp as a fan-out
 set -euo pipefail

@@ -64,14 +64,16 @@ enum EventBenchmark {
 
     /// Sends the events.
     ///
-    /// - Parameter pace: Events that are due each second; `nil` = as fast as answers come.
+    /// - Parameters:
+    ///   - pace: Events that are due each second; `nil` = as fast as answers come.
+    ///   - prefix: Beginning of the names of the rooms.
     /// - Returns: Durable events per second, and the answers.
-    private static func rate(
-        _ load: Load, events: Int, batch: Int, pace: Int? = nil
+    static func rate(
+        _ load: Load, events: Int, batch: Int, pace: Int? = nil, prefix: String = "room"
     ) async throws -> (rate: Double, result: Load.Result) {
         let run = UInt32.random(in: 0 ... .max)
         // Written beforehand, as calls are: real clients have cores of their own.
-        let requests = stride(from: 0, to: events, by: batch).map { request($0..<$0 + batch, run) }
+        let requests = stride(from: 0, to: events, by: batch).map { request($0..<$0 + batch, run, prefix) }
         let next = Mutex(0)
         let result = try await load.run(rate: pace.map { Double($0) / Double(batch) }) { _ in
             let number = next.withLock { next in
@@ -84,8 +86,8 @@ enum EventBenchmark {
     }
 
     /// Returns a request in which participants publish, mute and unmute. Every event changes its room.
-    private static func request(_ numbers: Range<Int>, _ run: UInt32) -> ByteBuffer {
-        let events = numbers.map { number in event(number, run) }
+    private static func request(_ numbers: Range<Int>, _ run: UInt32, _ prefix: String) -> ByteBuffer {
+        let events = numbers.map { number in event(number, run, prefix) }
         guard events.count > 1 else {
             return HTTPCaller.request("POST", "/v1/events", type: "application/cloudevents+json", events[0])
         }
@@ -94,17 +96,17 @@ enum EventBenchmark {
             "[" + events.joined(separator: ",") + "]")
     }
 
-    private static func event(_ number: Int, _ run: UInt32) -> String {
-        let room = number % rooms
+    private static func event(_ number: Int, _ run: UInt32, _ prefix: String) -> String {
+        let room = "\(prefix)\(number % rooms)"
         let user = number / rooms % 3
         let isPublished = number / rooms / 3 % 2 == 0
         let data =
             isPublished
-            ? #"{"user":"user\#(user)","url":"rtmp://127.0.0.1/live/room\#(room)-user\#(user)","role":"guest"}"#
+            ? #"{"user":"user\#(user)","url":"rtmp://127.0.0.1/live/\#(room)-user\#(user)","role":"guest"}"#
             : #"{"user":"user\#(user)","audio":\#(number / rooms / 6 % 2 == 0)}"#
         let type = isPublished ? "stream.published" : "stream.updated"
         return """
-            {"specversion":"1.0","id":"\(run)-\(number)","source":"/bench","type":"\(type)","subject":"room\(room)",\
+            {"specversion":"1.0","id":"\(run)-\(room)-\(number)","source":"/bench","type":"\(type)","subject":"\(room)",\
             "time":"2026-01-31T12:00:00Z","sequence":"\(UInt64(run) << 32 + UInt64(number))","data":\(data)}
             """
     }

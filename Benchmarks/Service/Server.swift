@@ -21,14 +21,25 @@ final class Server {
     /// - Parameters:
     ///   - binary: Path of `mixorchestrator`.
     ///   - outputs: Destinations of every room. Without any, rooms have no tasks.
+    ///   - node: Name of the node and URL of the database, if it shares rooms with others.
     ///   - configuration: Further configuration, in whole lines.
-    init(_ binary: String, outputs: [String] = [], configuration more: String = "") throws {
+    init(
+        _ binary: String, outputs: [String] = [], node: (name: String, database: String)? = nil,
+        configuration more: String = ""
+    ) throws {
         // The path is short because it contains sockets.
         directory = "/tmp/mob-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
-        port = try Self.freePort()
+        let port = try Self.freePort()
+        self.port = port
         for name in ["data/relays", "layouts"] {
             try FileManager.default.createDirectory(
                 atPath: "\(directory)/\(name)", withIntermediateDirectories: true)
+        }
+        let sharing = node.map { node in
+            """
+            store: { url: "\(node.database)" }
+            node: { id: "\(node.name)", url: "http://127.0.0.1:\(port)" }
+            """
         }
         let list = outputs.map { "\"\($0)\"" }.joined(separator: ", ")
         let configuration = """
@@ -38,6 +49,7 @@ final class Server {
             layouts: "\(directory)/layouts"
             rooms: { outputs: [\(list)] }
             log: { level: error }
+            \(sharing ?? "")
             \(more)
             """
         try configuration.write(toFile: directory + "/config.yaml", atomically: true, encoding: .utf8)

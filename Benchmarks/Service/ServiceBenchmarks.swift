@@ -1,7 +1,7 @@
 import Foundation
 
 /// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator
-/// [events|calls|plans|restart|memory|playback]…`.
+/// [events|calls|plans|restart|memory|playback|cluster]…`.
 ///
 /// It starts the service on a free loopback port with a data directory of its own, and ends it. The number of requests
 /// is limited, and no result is asserted.
@@ -23,13 +23,15 @@ enum ServiceBenchmarks {
         }
         guard let binary = arguments.first, access(binary, X_OK) == 0 else {
             throw BenchmarkError(
-                "usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory|playback]…")
+                "usage: ServiceBenchmarks PATH/TO/mixorchestrator "
+                    + "[events|calls|plans|restart|memory|playback|cluster]…")
         }
         let chosen = Set(arguments.dropFirst())
-        let unknown = chosen.subtracting(["calls", "events", "memory", "plans", "playback", "restart"])
+        let unknown = chosen.subtracting(["calls", "cluster", "events", "memory", "plans", "playback", "restart"])
         guard unknown.isEmpty else {
             throw BenchmarkError(
-                "unknown: \(unknown.sorted().joined(separator: ", ")); known: events calls plans restart memory playback"
+                "unknown: \(unknown.sorted().joined(separator: ", ")); "
+                    + "known: events calls plans restart memory playback cluster"
             )
         }
         func isWanted(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
@@ -39,6 +41,7 @@ enum ServiceBenchmarks {
         if isWanted("plans") { try await PlanBenchmark.run(binary, rooms: 1000, seconds: 20) }
         if isWanted("restart") { try await RestartBenchmark.run(binary, rooms: 10_000, relays: 100) }
         if isWanted("playback") { try await PlaybackBenchmark.run(binary, viewers: 2000, seconds: 20) }
+        if isWanted("cluster") { try await ClusterBenchmark.run(binary, count: 30_000) }
         if isWanted("memory") { try await MemoryBenchmark.run(binary, events: 1_000_000, rooms: 100_000) }
     }
 
