@@ -14,5 +14,5 @@ fail() {
 
 # shellcheck source=scripts/venv.sh
 . "$root/scripts/venv.sh"
-make_venv venv-deploy requirements-deploy.txt 'import kubernetes_validate, patroni.validator, psycopg2, pysyncobj'
+make_venv venv-deploy requirements-deploy.txt 'import kubernetes_validate, patroni.validator'
 exec "$build/venv-deploy/bin/python" -W ignore "$root/scripts/deployments.py" "${1:-$root/deploy}"
