@@ -95,7 +95,7 @@ func buildOrchestrator(
     let router = Router(context: OrchestratorContext.self, options: .autoGenerateHeadEndpoints)
     let methods = MethodTable()
     router.add(middleware: RequestMiddleware(metrics: metrics))
-    router.add(middleware: ProblemMiddleware(methods: methods))
+    router.add(middleware: ProblemMiddleware(methods: methods, forms: [HMSController.problemForm]))
     if let cluster, let exchange { router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange)) }
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))

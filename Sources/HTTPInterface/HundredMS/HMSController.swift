@@ -267,9 +267,17 @@ package struct HMSController: Sendable {
     }
 
     private static func response(_ fault: HMSFault, _ request: Request) -> Response {
+        let response = response(fault)
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private static func response(_ fault: HMSFault) -> Response {
         var response = response(fault.status, fault.document)
         if let seconds = fault.retryAfter { response.headers[.retryAfter] = "\(max(1, seconds))" }
         if fault.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer realm=\"mixorchestrator\"" }
-        return request.method == .head ? response.createHeadResponse() : response
+        return response
     }
+
+    /// The form of answers to requests below `/v2` that reach no route: another path, or another method.
+    package static let problemForm = ProblemForm(prefix: "/v2") { response(HMSFault($0)) }
 }

@@ -59,7 +59,7 @@ extension HMSFault {
         }
     }
 
-    private init(_ problem: HTTPProblem) {
+    init(_ problem: HTTPProblem) {
         let field = problem.field.map { $0.isEmpty ? "" : "\($0): " } ?? ""
         self.init(
             Self.status(of: problem.status), field + problem.title,

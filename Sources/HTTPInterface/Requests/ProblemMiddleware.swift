@@ -1,19 +1,40 @@
 import EventSubscription
 import Foundation
+import HTTPTypes
 import Hummingbird
 import LayoutEngine
 import NIOCore
 import NIOHTTP1
 import RoomService
 import TaskStore
+import TextFormats
 
-/// Turns every error into RFC 9457 `application/problem+json`.
+/// The form in which one interface has its errors, in place of problem details.
+package struct ProblemForm: Sendable {
+    /// First part of the paths, as in `/v2`.
+    let prefix: String
+    let response: @Sendable (HTTPProblem) -> Response
+
+    init(prefix: String, response: @escaping @Sendable (HTTPProblem) -> Response) {
+        self.prefix = prefix
+        self.response = response
+    }
+
+    func takes(_ path: String) -> Bool {
+        let rest = path.utf8.dropFirst(prefix.utf8.count)
+        return path.startsInUTF8(with: prefix) && (rest.isEmpty || rest.first == UInt8(ascii: "/"))
+    }
+}
+
+/// Turns every error into RFC 9457 `application/problem+json`, or into the form of the interface that was called.
 package struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     /// The methods of each path.
     let methods: MethodTable
+    private let forms: [ProblemForm]
 
-    package init(methods: MethodTable) {
+    package init(methods: MethodTable, forms: [ProblemForm] = []) {
         self.methods = methods
+        self.forms = forms
     }
 
     package func handle(
@@ -31,7 +52,7 @@ package struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             if problem.status.kind == .serverError, problem.checks == nil {
                 context.logger.error("\(problem.code): \(problem.detail)")
             }
-            let response = Self.response(problem)
+            let response = response(problem, to: request.uri.path)
             // RFC 9110, 9.3.2: the client would take a body for the beginning of the next answer.
             return request.method == .head ? response.createHeadResponse() : response
         }
@@ -63,6 +84,13 @@ package struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             return HTTPProblem(
                 .internalServerError, "internal", "Internal error", detail: "\(type(of: error))")
         }
+    }
+
+    private func response(_ problem: HTTPProblem, to path: String) -> Response {
+        guard let form = forms.first(where: { $0.takes(path) }) else { return Self.response(problem) }
+        var response = form.response(problem)
+        for field in problem.headers where response.headers[field.name] == nil { response.headers.append(field) }
+        return response
     }
 
     static func response(_ problem: HTTPProblem) -> Response {

@@ -236,6 +236,28 @@ import Testing
         }
     }
 
+    /// What reaches no route is answered in 100ms' form, too.
+    @Test func otherPathsAndMethodsAreRefusedIn100msForm() async throws {
+        try await run { bench, caller in
+            for (method, path, status) in [
+                (HTTPRequest.Method.put, "external-streams", 405), (.delete, "recordings/x", 405),
+                (.post, "live-streams/x", 405), (.get, "a/b/c/d", 404), (.get, "", 404),
+                (.get, "external-streams/room/demo/start", 405),
+            ] {
+                let answer = try await caller.call(method, path)
+                #expect(answer.status == status && answer.headers[.contentType] == "application/json", "\(path)")
+                #expect(try answer.value("code") == "\(status)" && answer.value("message") != nil, "\(answer.text)")
+                #expect(try answer.value("details.0")?.contains(path) == true && answer.value("type") == nil)
+                #expect((answer.headers[.allow] != nil) == (status == 405), "\(path)")
+            }
+            let head = try await caller.call(.head, "external-streams/room/demo/start")
+            #expect(head.status == 405 && head.text.isEmpty)
+            #expect(try await caller.call(.options, "external-streams").status == 204)
+            // Only below /v2.
+            #expect(try await bench.call(.get, "/v2x").headers[.contentType] == "application/problem+json")
+        }
+    }
+
     @Test func aRoomThatEndsEndsItsStreams() async throws {
         try await run { bench, caller in
             try await Self.publish(bench)

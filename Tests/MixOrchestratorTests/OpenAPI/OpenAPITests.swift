@@ -53,7 +53,9 @@ import Yams
                     let answer = try await bench.call(.init("TRACE") ?? .trace, uri)
                     #expect(answer.status == 405, "\(path): \(answer.text)")
                     #expect(answer.headers[.allow] == methods.sorted().joined(separator: ", "), "\(path)")
-                    #expect(answer.headers[.contentType] == "application/problem+json")
+                    // Clients of 100ms read its own form.
+                    let isHMS = path.hasPrefix("/v2/")
+                    #expect(answer.headers[.contentType] == "application/\(isHMS ? "" : "problem+")json")
                     if !operations.contains(where: { $0.method == "OPTIONS" }) {
                         let options = try await bench.call(.options, uri)
                         #expect(options.status == 204)
