@@ -10,6 +10,8 @@ What moto leaves out is added here: bodies are compared with the checksums that 
     error       500
     truncated   the connection ends within the answer
     damaged     the object or part is stored with another byte in it, as a broken disk would
+
+`POST /_keys {"access_key": "ASIA…", "secret_key": …, "token": …}` makes temporary keys the only ones that it knows.
 """
 
 import base64
@@ -18,6 +20,7 @@ import json
 import os
 import sys
 import threading
+import types
 import urllib.parse
 import uuid
 
@@ -31,6 +34,7 @@ from moto import settings
 from moto.iam.models import AccessKey, iam_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from moto.s3.models import s3_backends
+from moto.sts.models import sts_backends
 from werkzeug.serving import run_simple
 
 ACCOUNT = "123456789012"
@@ -64,11 +68,13 @@ class Storage:
         for bucket in buckets:
             s3_backends[ACCOUNT]["aws"].create_bucket(bucket, "us-east-1")
         iam = iam_backends[ACCOUNT]["aws"]
-        user = iam.create_user("us-east-1", "mixer")
+        self.user = user = iam.create_user("us-east-1", "mixer")
         key = AccessKey("mixer", "AKIA", ACCOUNT)
         key.access_key_id, key.secret_access_key = access_key, secret_key
         user.access_keys.append(key)
         iam.put_user_policy("mixer", "all", POLICY)
+        iam.create_role("mixer", "{}", "/", None, "", [], "3600")
+        iam.put_role_policy("mixer", "all", POLICY)
         # From here on, every call is checked.
         settings.INITIAL_NO_AUTH_ACTION_COUNT = 0
 
@@ -77,6 +83,10 @@ class Storage:
         if environ["PATH_INFO"] == "/_fault":
             with self.lock:
                 self.faults.append(json.loads(data))
+            start_response("204 No Content", [])
+            return []
+        if environ["PATH_INFO"] == "/_keys":
+            self.renew(json.loads(data))
             start_response("204 No Content", [])
             return []
         query = urllib.parse.parse_qs(environ["QUERY_STRING"], keep_blank_values=True)
@@ -112,6 +122,16 @@ class Storage:
         finally:
             settings.INITIAL_NO_AUTH_ACTION_COUNT = 0
 
+    def renew(self, keys):
+        """Knows these temporary keys, as those of a role, and no others."""
+        self.credentials = Credentials(keys["access_key"], keys["secret_key"], keys["token"])
+        role = types.SimpleNamespace(
+            access_key_id=keys["access_key"], secret_access_key=keys["secret_key"], session_token=keys["token"],
+            role_arn=f"arn:aws:iam::{ACCOUNT}:role/mixer", session_name="mixer",
+        )  # fmt: skip
+        sts_backends[ACCOUNT]["aws"].assumed_roles[:] = [role]
+        self.user.access_keys.clear()
+
     def due(self, environ):
         with self.lock:
             for fault in self.faults:
@@ -144,6 +164,8 @@ class Storage:
         )
         path = urllib.parse.quote(environ["PATH_INFO"].encode("latin-1"), safe="/-_.~")
         region = query["X-Amz-Credential"][0].split("/")[2]
+        if query.get("X-Amz-Security-Token", [None])[0] != self.credentials.token:
+            return refusal("InvalidToken", "403 Forbidden")
         auth = S3SigV4QueryAuth(self.credentials, "s3", region)
         request = AWSRequest(
             environ["REQUEST_METHOD"], f"http://{environ['HTTP_HOST']}{path}?{rest}", {"Host": environ["HTTP_HOST"]}

@@ -57,7 +57,16 @@ func buildOrchestrator(
         playsWithoutOutputs: configuration.playsWithoutOutputs,
         appsThatStartTasks: configuration.apps.accessKeys.apps, rtmpPlace: configuration.ingest?.rules.playPlace,
         homes: cluster, relayDeadline: cluster?.relayDeadline)
-    let uploads = uploader(configuration, metrics, logger)
+    let thumbnails = configuration.thumbnails.map { settings in
+        let process =
+            previews == nil
+            ? ThumbnailProcess(
+                worker: configuration.worker, limits: configuration.limits,
+                log: ThumbnailProcess.log(data: configuration.data), logger: logger) : nil
+        return (settings: settings, process: process, maker: previews ?? process)
+    }
+    let pictures = recordingThumbnails(configuration, thumbnails?.maker, logger)
+    let uploads = uploader(configuration, pictures, metrics, logger)
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger, uploads: uploads) {
         await starter.missing()
     }
@@ -129,14 +138,6 @@ func buildOrchestrator(
         registry: registry, history: history, settings: settings, params: params, pages: pages, overlays: overlays
     ).addRoutes(to: router)
     ParticipantController(registry: registry).addRoutes(to: router)
-    let thumbnails = configuration.thumbnails.map { settings in
-        let process =
-            previews == nil
-            ? ThumbnailProcess(
-                worker: configuration.worker, limits: configuration.limits,
-                log: ThumbnailProcess.log(data: configuration.data), logger: logger) : nil
-        return (settings: settings, process: process, maker: previews ?? process)
-    }
     PreviewController(
         registry: registry,
         previews: thumbnails.flatMap { made in
@@ -269,7 +270,7 @@ func buildOrchestrator(
         ]
             + ([
                 ingest, webrtc, viewers, certificate, wcsHooks, hundredms, channels, socketIOServer, webSockets,
-                thumbnails?.process, overlays, uploads, exchange,
+                thumbnails?.process, overlays, pictures, uploads, exchange,
             ]
             as [(any Service)?])
             .compactMap(\.self),

@@ -2,11 +2,29 @@ import HTTPInterface
 import Logging
 import RoomService
 
-/// Returns what uploads recordings and archives; `nil` without a storage in the configuration.
-func uploader(_ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger) -> Uploader? {
+/// Returns what makes pictures of recordings for the upload; `nil` if they are not uploaded, or nothing decodes.
+func recordingThumbnails(
+    _ configuration: OrchestratorConfiguration, _ maker: (any PreviewMaking)?, _ logger: Logger
+) -> RecordingThumbnails? {
+    guard let uploads = configuration.uploads, uploads.takesRecordings, uploads.takesThumbnails, let maker,
+        let settings = configuration.thumbnails
+    else { return nil }
+    return RecordingThumbnails(
+        place: configuration.recordings, maker: maker, side: settings.size, interval: uploads.settings.interval,
+        logger: logger)
+}
+
+/// Returns what uploads recordings, their pictures and archives; `nil` without a storage in the configuration.
+func uploader(
+    _ configuration: OrchestratorConfiguration, _ thumbnails: RecordingThumbnails?, _ metrics: Metrics,
+    _ logger: Logger
+) -> Uploader? {
     configuration.uploads.map { uploads in
         var sources: [any UploadSource] = []
-        if uploads.takesRecordings { sources.append(RecordingSource(place: configuration.recordings)) }
+        if uploads.takesRecordings {
+            sources.append(RecordingSource(place: configuration.recordings, thumbnails: thumbnails))
+        }
+        if thumbnails != nil { sources.append(ThumbnailSource(place: configuration.recordings)) }
         if uploads.takesArchives {
             sources.append(ArchiveSource(files: HLSFiles(directory: configuration.hlsDirectory)))
         }

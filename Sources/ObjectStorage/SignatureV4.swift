@@ -27,9 +27,9 @@ struct SignatureV4: Sendable {
     /// Returns the headers that authorise a request, those included that it has to be sent with beside its own.
     func headers(for request: Request, at time: SigningTime) -> [(name: String, value: String)] {
         var signed = request
-        let added: [(name: String, value: String)] = [
-            ("x-amz-content-sha256", request.payload), ("x-amz-date", time.text),
-        ]
+        let added: [(name: String, value: String)] =
+            [("x-amz-content-sha256", request.payload), ("x-amz-date", time.text)]
+            + (credentials.sessionToken.map { [("x-amz-security-token", $0)] } ?? [])
         signed.headers += added
         let names = Self.canonicalHeaders(signed.headers).names
         let value =
@@ -42,10 +42,11 @@ struct SignatureV4: Sendable {
     ///
     /// - Parameter seconds: Validity, at most a week (604,800 s).
     func query(host: String, path: String, at time: SigningTime, seconds: Int) -> String {
-        let query: [(name: String, value: String)] = [
-            ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(credentials.accessKey)/\(scope(time))"),
-            ("X-Amz-Date", time.text), ("X-Amz-Expires", "\(seconds)"), ("X-Amz-SignedHeaders", "host"),
-        ]
+        let query: [(name: String, value: String)] =
+            [
+                ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(credentials.accessKey)/\(scope(time))"),
+                ("X-Amz-Date", time.text), ("X-Amz-Expires", "\(seconds)"), ("X-Amz-SignedHeaders", "host"),
+            ] + (credentials.sessionToken.map { [("X-Amz-Security-Token", $0)] } ?? [])
         let request = Request(
             method: "GET", path: path, query: query, headers: [("host", host)], payload: Self.unsigned)
         return Self.canonicalQuery(query) + "&X-Amz-Signature=\(signature(of: request, at: time))"

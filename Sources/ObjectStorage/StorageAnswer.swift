@@ -81,6 +81,8 @@ package struct StorageAnswer: Hashable, Sendable {
         case "NoSuchBucket": return fault(.bucketMissing, "create the bucket, or correct bucket")
         case "SignatureDoesNotMatch", "InvalidAccessKeyId", "AuthorizationHeaderMalformed":
             return fault(.signature, "check accessKey, secretKey and region")
+        case "ExpiredToken", "InvalidToken", "TokenRefreshRequired":
+            return fault(.signature, "renew the temporary keys: write new ones into credentialsFile")
         case "RequestTimeTooSkewed": return fault(.clock, "set the clock of this machine")
         case "BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch":
             return fault(.corrupted)

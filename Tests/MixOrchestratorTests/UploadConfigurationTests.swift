@@ -51,13 +51,35 @@ struct UploadConfigurationTests {
         let fromFile = try #require(try Self.uploads("upload: { \(Self.storage), secretKeyFile: \(file) }"))
         #expect(fromFile.warnings.count == 1 && fromFile.warnings[0].contains("chmod o="))
         let expected = StorageCredentials(accessKey: "AKID", secretKey: "S3CR3T/key+0=")
-        #expect(fromFile.settings.targets[0].credentials == expected)
+        #expect(fromFile.settings.targets[0].keys.current == expected)
         let fromEnvironment = try Self.uploads(
             "upload: { \(Self.storage) }", environment: ["MIXORCHESTRATOR_UPLOAD_SECRET_KEY": "S3CR3T/key+0="])
-        #expect(fromEnvironment?.settings.targets[0].credentials == expected)
+        #expect(fromEnvironment?.settings.targets[0].keys.current == expected)
         var dumped = ""
         dump(fromFile, to: &dumped)
         #expect(!dumped.contains("S3CR3T"))
+    }
+
+    @Test func keysMayBeInAFileThatIsReadAgain() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("up-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
+        try write("aws_access_key_id = A1\naws_secret_access_key = S3CR3T-of-1\naws_session_token = S3CR3T1\n")
+        let settings = "upload: { endpoint: \"https://h\", bucket: b, credentialsFile: \(file) }"
+        let uploads = try #require(try Self.uploads(settings))
+        #expect(uploads.warnings.count == 1 && uploads.warnings[0].contains("chmod o="))
+        let keys = uploads.settings.targets[0].keys
+        #expect(keys.current == StorageCredentials(accessKey: "A1", secretKey: "S3CR3T-of-1", sessionToken: "S3CR3T1"))
+        try write("aws_access_key_id = A2\n")
+        #expect(keys.current.accessKey == "A1", "half written")
+        try write("aws_access_key_id = A2\naws_secret_access_key = S3CR3T-of-2\n")
+        #expect(keys.current == StorageCredentials(accessKey: "A2", secretKey: "S3CR3T-of-2"))
+        try FileManager.default.removeItem(atPath: file)
+        #expect(keys.current.accessKey == "A2")
+        var dumped = ""
+        dump(uploads, to: &dumped)
+        #expect(!dumped.contains("S3CR3T"))
+        #expect { try Self.uploads(settings) } throws: { "\($0)".contains("upload.credentialsFile") }
     }
 
     @Test(arguments: [
@@ -68,6 +90,8 @@ struct UploadConfigurationTests {
         ("endpoint: \"https://h\", bucket: b, accessKey: a, secretKey: S3CR3T", "upload.secretKey"),
         ("endpoint: \"https://h\", bucket: b, accessKey: a/b, secretKey: S3CR3T-of", "upload.accessKey"),
         ("endpoint: \"https://h\", bucket: b, accessKey: a, secretKey: S3CR3T-of, prefix: x", "upload.prefix"),
+        ("endpoint: \"https://h\", bucket: b, accessKey: a, credentialsFile: /dev/null", "upload.credentialsFile"),
+        ("endpoint: \"https://h\", bucket: b, credentialsFile: /dev/null", "upload.credentialsFile"),
         ("endpoint: \"https://h\", bucket: b, accessKey: a, secretKey: S3CR3T-of, style: vhost", "upload.style"),
         (
             "endpoint: \"https://h\", bucket: b, accessKey: a, secretKey: S3CR3T-of, bytesPerSecond: 5",

@@ -71,6 +71,54 @@ struct SignatureV4Tests {
                 + "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
     }
 
+    /// As botocore, Amazon's library for Python, signs the same requests.
+    @Test func temporaryKeysProveThemselves() {
+        let token = "FQoDYXdzEPT//////////wEXAMPLE+token/of="
+        let signature = SignatureV4(
+            credentials: StorageCredentials(
+                accessKey: "ASIAIOSFODNN7EXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                sessionToken: token), region: "us-east-1")
+        let request = SignatureV4.Request(
+            method: "GET", path: "/test.txt", headers: [("host", Self.host), ("range", "bytes=0-9")],
+            payload: ObjectChecksum.ofNothing)
+        let headers = signature.headers(for: request, at: Self.time)
+        #expect(headers.first { $0.name == "x-amz-security-token" }?.value == token)
+        #expect(
+            headers.first { $0.name == "authorization" }?.value.hasSuffix(
+                "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date;x-amz-security-token, "
+                    + "Signature=cc7ac031a38c23a85732430799282e3e89f7251742a464a8e33d9a96bd9ef193") == true)
+        let query = signature.query(host: Self.host, path: "/test.txt", at: Self.time, seconds: 86_400)
+        #expect(
+            query.contains("&X-Amz-Security-Token=FQoDYXdzEPT%2F%2F%2F%2F%2F%2F%2F%2F%2F%2FwEXAMPLE%2Btoken%2Fof%3D&"))
+        #expect(query.hasSuffix("Signature=f3e9704dc0381dc044fe7ac1064598c9ae3415bab4ec368d37a4b2966d0a0e29"))
+    }
+
+    @Test func keysAreReadAsAmazonsToolsWriteThem() {
+        let file = """
+            # written by a tool
+            [other]
+            aws_access_key_id = NO
+            [default]
+            aws_access_key_id = ASIA1
+            AWS_SECRET_ACCESS_KEY=S3CR3T/of+a=
+              aws_session_token =\tTOKEN==
+            region = eu-west-1
+            [third]
+            aws_session_token = NO
+            """
+        let expected = StorageCredentials(accessKey: "ASIA1", secretKey: "S3CR3T/of+a=", sessionToken: "TOKEN==")
+        #expect(StorageCredentials(file: file) == expected)
+        let plain = "aws_access_key_id=a\r\naws_secret_access_key=12345678\r\naws_session_token=\r\n"
+        #expect(StorageCredentials(file: plain) == StorageCredentials(accessKey: "a", secretKey: "12345678"))
+        for bad in [
+            "", "[default]\n", "aws_access_key_id=a", "aws_access_key_id=a/b\naws_secret_access_key=12345678",
+            "aws_access_key_id=a\naws_secret_access_key=1234567", "[x]\n" + plain,
+            plain + "aws_session_token=a b\n", plain + "aws_session_token=\(String(repeating: "a", count: 4097))\n",
+        ] {
+            #expect(StorageCredentials(file: bad) == nil, "\(bad)")
+        }
+    }
+
     @Test func theKeyOfADayIsDerived() {
         let signature = SignatureV4(
             credentials: StorageCredentials(
@@ -87,7 +135,8 @@ struct SignatureV4Tests {
     }
 
     @Test func noTextOfCredentialsHoldsTheSecret() {
-        let credentials = StorageCredentials(accessKey: "AKID", secretKey: "S3CR3T-of-a-storage")
+        let credentials = StorageCredentials(
+            accessKey: "AKID", secretKey: "S3CR3T-of-a-storage", sessionToken: "S3CR3T-token")
         var dumped = ""
         dump(credentials, to: &dumped)
         let texts = [

@@ -102,6 +102,8 @@ struct RecordingFileView: Encodable {
     var local: Bool?
     /// Where the file is uploaded to; absent if files are not uploaded.
     var storage: [StorageView]?
+    /// Where its picture is uploaded to; absent if there is none.
+    var thumbnail: [StorageView]?
 
     init(_ recorded: RecordingShelf.Recorded, room: RoomID) {
         let manifest = recorded.manifest
@@ -130,6 +132,7 @@ struct RecordingFileView: Encodable {
             Switch(at: $0.at, from: $0.from, to: $0.to, source: $0.source, cause: $0.cause, panes: $0.panes)
         }
         storage = recorded.storage?.map(StorageView.init)
+        thumbnail = recorded.thumbnail?.map(StorageView.init)
         local = recorded.storage.map { _ in recorded.isHere }
     }
 }

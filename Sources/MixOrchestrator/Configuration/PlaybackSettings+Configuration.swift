@@ -70,11 +70,15 @@ extension PlaybackSettings {
                     + "\(lengths.upperBound) printable ASCII characters without spaces, as "
                     + "`openssl rand -hex 16` prints")
         }
-        if let file, let mode = try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int,
-            mode & 0o007 != 0
-        {
-            warnings.append("\(file) holds secrets and is open to every user of this machine: run chmod o= \(file)")
-        }
+        if let file { warn(ifOpen: file) }
         return key
+    }
+
+    /// Adds a warning if other users may read or change a file that holds a secret.
+    mutating func warn(ifOpen file: String) {
+        guard let mode = try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int,
+            mode & 0o007 != 0
+        else { return }
+        warnings.append("\(file) holds secrets and is open to every user of this machine: run chmod o= \(file)")
     }
 }

@@ -8,13 +8,13 @@ struct UploadConfiguration: Sendable {
     /// Whether recordings, and archives of HLS, are uploaded.
     var takesRecordings: Bool
     var takesArchives: Bool
+    /// Whether a picture of each recording is uploaded.
+    var takesThumbnails: Bool
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String] = []
 
     private enum Local: String, CaseIterable { case keep, remove }
     private enum Verification: String, CaseIterable { case checksum, size }
-    /// Lengths of a secret key in bytes: that of S3 has 40, others are chosen by people.
-    private static let keyLengths = 8...128
     /// Lowest limit of bandwidth in bytes per second.
     private static let slowest = 16_384
 
@@ -53,6 +53,7 @@ struct UploadConfiguration: Sendable {
         }
         takesRecordings = try values.flag("upload.recordings") ?? true
         takesArchives = try values.flag("upload.hls") ?? true
+        takesThumbnails = try values.flag("upload.thumbnails") ?? true
         guard main != nil else {
             guard backup == nil else {
                 throw StartupError(
@@ -74,7 +75,8 @@ struct UploadConfiguration: Sendable {
         file: String?
     ) throws(StartupError) -> UploadTarget? {
         let style: StoragePlace.Style? = try values.choice("\(group).style")
-        let secret = try holder.key("\(group).secretKey", values, file: file, lengths: keyLengths)
+        let secret = try holder.key(
+            "\(group).secretKey", values, file: file, lengths: StorageCredentials.secretKeyLengths)
         guard let endpoint = values.text("\(group).endpoint") else {
             guard secret == nil, values.text("\(group).bucket") == nil else {
                 throw StartupError(
@@ -83,29 +85,48 @@ struct UploadConfiguration: Sendable {
             }
             return nil
         }
-        guard let accessKey = values.text("\(group).accessKey"), let secret else {
-            throw StartupError(
-                "configuration: \(group).\(secret == nil ? "secretKey" : "accessKey"): found nothing; expected "
-                    + "accessKey and secretKey (or secretKeyFile) of the storage")
-        }
-        guard 1...128 ~= accessKey.utf8.count,
-            accessKey.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"/,=".utf8.contains($0) })
-        else {
-            throw StartupError(
-                "configuration: \(group).accessKey: found another text; expected 1 to 128 ASCII characters without "
-                    + "spaces and without / , =")
-        }
+        let keys = try keys(group, secret, values, &holder)
         do {
             let place = try StoragePlace(
                 endpoint: endpoint, region: values.text("\(group).region") ?? "us-east-1",
                 bucket: values.text("\(group).bucket") ?? "", style: style ?? .path,
                 prefix: values.text("\(group).prefix") ?? StoragePlace.standardPrefix)
-            return UploadTarget(
-                name: name, place: place,
-                credentials: StorageCredentials(accessKey: accessKey, secretKey: secret))
+            return UploadTarget(name: name, place: place, keys: keys)
         } catch {
             throw StartupError(
                 "configuration: \(group).\(error.field): found \(error.found); expected \(error.expected)")
         }
+    }
+
+    /// Reads the keys of a storage, from the configuration or from a file of their own.
+    private static func keys(
+        _ group: String, _ secret: String?, _ values: ConfigurationValues, _ holder: inout PlaybackSettings
+    ) throws(StartupError) -> StorageKeys {
+        let accessKey = values.text("\(group).accessKey")
+        if let file = values.text("\(group).credentialsFile") {
+            guard accessKey == nil, secret == nil else {
+                throw StartupError(
+                    "configuration: \(group).credentialsFile: found beside accessKey or secretKey; expected either")
+            }
+            guard let keys = StorageKeys(file: file) else {
+                throw StartupError(
+                    "configuration: \(group).credentialsFile: found \"\(file)\"; expected a readable file with lines "
+                        + "aws_access_key_id = …, aws_secret_access_key = … and, for temporary keys, "
+                        + "aws_session_token = …")
+            }
+            holder.warn(ifOpen: file)
+            return keys
+        }
+        guard let accessKey, let secret else {
+            throw StartupError(
+                "configuration: \(group).\(secret == nil ? "secretKey" : "accessKey"): found nothing; expected "
+                    + "accessKey and secretKey (or secretKeyFile) of the storage, or credentialsFile")
+        }
+        guard StorageCredentials.isAccessKey(accessKey) else {
+            throw StartupError(
+                "configuration: \(group).accessKey: found another text; expected 1 to 128 ASCII characters without "
+                    + "spaces and without / , =")
+        }
+        return StorageKeys(StorageCredentials(accessKey: accessKey, secretKey: secret))
     }
 }

@@ -41,6 +41,8 @@ package struct RecordingShelf: Sendable {
         package var isHere = true
         /// Uploads of the file; `nil` if files are not uploaded.
         package var storage: [UploadReport]?
+        /// Uploads of its picture; `nil` if there is none.
+        package var thumbnail: [UploadReport]?
     }
 
     /// Returns the recordings of a room, newest first.
@@ -54,9 +56,7 @@ package struct RecordingShelf: Sendable {
                 uploads == nil
                 ? []
                 : names.filter { $0.hasSuffix(".json") }.map { "\($0.dropLast(5)).mp4" }.filter(FileName.isRecording)
-            return files.union(manifests).sorted(by: >).prefix(Self.mostShown).compactMap { name in
-                recorded(name, directory, isHere: files.contains(name))
-            }
+            return files.union(manifests).sorted(by: >).prefix(Self.mostShown).compactMap { recorded($0, directory) }
         }
     }
 
@@ -90,21 +90,26 @@ package struct RecordingShelf: Sendable {
             guard unlink(path) == 0 || errno == ENOENT else { return .failed(String(cString: strerror(errno))) }
             unlink(Self.manifest(path))
             Self.notes(path).remove()
+            unlink(Self.thumbnail(path))
+            Self.thumbnailNotes(path).remove()
             return .removed
         }
     }
 
-    private func recorded(_ name: String, _ directory: String, isHere: Bool) -> Recorded? {
+    private func recorded(_ name: String, _ directory: String) -> Recorded? {
         let path = directory + "/" + name
+        // Asked here and once: an upload may remove the file at any moment, and then the objects are there.
         let size = Self.size(path)
-        guard size != nil || !isHere && isStoredElsewhere(path), var manifest = Self.manifest(of: path) else {
-            return nil
-        }
+        guard size != nil || isStoredElsewhere(path), var manifest = Self.manifest(of: path) else { return nil }
         manifest.file = name
+        let picture = Self.thumbnail(path)
+        let pictureNotes = Self.thumbnailNotes(path)
+        let hasPicture = uploads != nil && (Self.size(picture) != nil || pictureNotes.exist)
         return Recorded(
             manifest: manifest, bytes: size ?? manifest.bytes,
-            isBeingWritten: manifest.state == .recording && Self.isBeingWritten(path), isHere: isHere,
-            storage: uploads?.reports(of: Self.notes(path), path: path))
+            isBeingWritten: manifest.state == .recording && Self.isBeingWritten(path), isHere: size != nil,
+            storage: uploads?.reports(of: Self.notes(path), path: path),
+            thumbnail: hasPicture ? uploads?.reports(of: pictureNotes, path: picture) : nil)
     }
 
     // MARK: Files beside a recording. Calls block.
@@ -117,6 +122,15 @@ package struct RecordingShelf: Sendable {
     }
 
     static func notes(_ path: String) -> UploadNotes { UploadNotes(path: "\(path.dropLast(4)).upload") }
+
+    /// Returns the path of a recording's picture.
+    static func thumbnail(_ path: String) -> String { "\(path.dropLast(4)).jpg" }
+
+    /// - Parameter path: Path of the recording or of its picture.
+    static func thumbnailNotes(_ path: String) -> UploadNotes { UploadNotes(path: "\(path.dropLast(4)).thumbnail") }
+
+    /// Returns the path of the recording that has these notes.
+    static func recording(of notes: UploadNotes) -> String { "\(notes.path.dropLast(".upload".count)).mp4" }
 
     private static func manifest(_ path: String) -> String { path.dropLast(4) + ".json" }
 

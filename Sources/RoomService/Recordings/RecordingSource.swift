@@ -4,6 +4,8 @@ import MixModel
 /// Recordings that are closed, for the upload.
 package struct RecordingSource: UploadSource {
     private let place: RecordingPlace
+    /// What makes pictures of recordings, without which no file is removed; `nil` = nothing does.
+    private let thumbnails: RecordingThumbnails?
 
     package let kind = UploadItem.Kind.recording
     package let type = "video/mp4"
@@ -13,9 +15,14 @@ package struct RecordingSource: UploadSource {
     /// Age in seconds from which a file without a recorder counts as finished as it is.
     static let abandonment = 3600.0
 
-    package init(place: RecordingPlace) { self.place = place }
+    package init(place: RecordingPlace, thumbnails: RecordingThumbnails? = nil) {
+        self.place = place
+        self.thumbnails = thumbnails
+    }
 
-    package func directories() -> [String] {
+    package func directories() -> [String] { Self.directories(of: place) }
+
+    static func directories(of place: RecordingPlace) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []).map {
             "\(place.directory)/\($0)"
         }
@@ -57,6 +64,7 @@ package struct RecordingSource: UploadSource {
     /// Removes the file, which a recorder may want to continue: not while one has it, and its manifest stays, so that its
     /// name is not given to another part.
     package func remove(_ item: UploadItem) -> Bool {
+        guard thumbnails?.isDue(item.path, item.version) != true else { return false }
         let descriptor = Foundation.open(item.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

@@ -56,8 +56,8 @@ final class StorageClient: Sendable {
     func call(
         _ call: StorageCall, _ key: String, type: String, body: [UInt8] = []
     ) async throws(StorageFault) -> StorageAnswer {
-        let request = call.request(
-            for: key, type: type, at: target.place, as: target.credentials, seconds: wallClock())
+        let credentials = await offPool { [target] in target.keys.current }
+        let request = call.request(for: key, type: type, at: target.place, as: credentials, seconds: wallClock())
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method)
         outgoing.headers.add(name: "user-agent", value: "mixorchestrator/\(ServiceVersion.text)")

@@ -13,6 +13,9 @@ package struct UploadNotes: Hashable, Sendable {
 
     private func file(_ target: String) -> String { "\(path)-\(target).json" }
 
+    /// Whether there is a note of any target.
+    package var exist: Bool { UploadTarget.Name.allCases.contains { access(file($0.rawValue), F_OK) == 0 } }
+
     /// Returns a note; `nil` if there is none that can be read.
     package func read(_ target: String) -> UploadDocument? {
         guard let bytes = try? BoundedFile.read(file(target), limit: Self.mostBytes, followsLinks: false) else {

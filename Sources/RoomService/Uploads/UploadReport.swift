@@ -47,7 +47,7 @@ package struct UploadReport: Hashable, Sendable {
             // The settings may have changed since.
             if let document, document.endpoint == target.place.endpoint, document.bucket == target.place.bucket {
                 link = target.place.link(
-                    to: document.key, as: target.credentials, seconds: linkSeconds, at: now)
+                    to: document.key, as: target.keys.current, seconds: linkSeconds, at: now)
                 linkEnd = now + Double(linkSeconds)
             }
         case .failed: state = .failed

@@ -8,12 +8,12 @@ package struct UploadTarget: Sendable {
 
     package var name: Name
     package var place: StoragePlace
-    package var credentials: StorageCredentials
+    package var keys: StorageKeys
 
-    package init(name: Name, place: StoragePlace, credentials: StorageCredentials) {
+    package init(name: Name, place: StoragePlace, keys: StorageKeys) {
         self.name = name
         self.place = place
-        self.credentials = credentials
+        self.keys = keys
     }
 }
 

@@ -31,7 +31,7 @@ package protocol UploadSource: Sendable {
 
 /// A finished file.
 package struct UploadItem: Hashable, Sendable {
-    package enum Kind: String, CaseIterable, Sendable { case recording, archive }
+    package enum Kind: String, CaseIterable, Sendable { case recording, archive, thumbnail }
 
     package var kind: Kind
     /// Name of the room's directory, which no two rooms share.

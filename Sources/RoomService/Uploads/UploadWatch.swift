@@ -5,7 +5,7 @@ struct UploadWatch: Sendable {
     /// What is left to do for a file.
     enum Judgement: Hashable { case settled, givenUp, due }
 
-    /// Times of modification of the directories that can be left out, in ns since 1970.
+    /// Times of modification of the directories that can be left out, in ns since 1970, by the kind of files and the path.
     private var quiet: [String: Int64] = [:]
     /// Most directories that are remembered. Others are looked at each time.
     private let most: Int
@@ -32,7 +32,9 @@ struct UploadWatch: Sendable {
         for source in sources {
             for directory in source.directories() {
                 guard let modified = Self.modified(directory) else { continue }
-                var isQuiet = quiet[directory] == modified
+                // Sources of several kinds may share a directory.
+                let key = "\(source.kind.rawValue):\(directory)"
+                var isQuiet = quiet[key] == modified
                 if !isQuiet {
                     var hasGivenUp = false
                     let finding = source.look(in: directory, now: now) { notes, version in
@@ -45,7 +47,7 @@ struct UploadWatch: Sendable {
                         finding.items.isEmpty && !finding.isOpen && !hasGivenUp
                         && now - Double(modified) / 1e9 > Self.settling
                 }
-                if isQuiet, next.count < most { next[directory] = modified }
+                if isQuiet, next.count < most { next[key] = modified }
             }
         }
         quiet = next

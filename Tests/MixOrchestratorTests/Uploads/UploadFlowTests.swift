@@ -194,6 +194,123 @@ import Testing
         }
     }
 
+    /// Keys that are renewed while the service runs, as those of a role are.
+    @Test func temporaryKeysAreUsedAndRenewed() async throws {
+        try await withDirectory { directory in
+            let storage = S3Storage(directory)
+            try await storage.start()
+            let content = try Self.record(directory)
+            @Sendable func renew(_ number: Int) async throws {
+                try await storage.renew("ASIA\(number)", "S3CR3T-of-\(number)", token: "S3CR3T+token/\(number)=")
+                try """
+                [default]
+                aws_access_key_id = ASIA\(number)
+                aws_secret_access_key = S3CR3T-of-\(number)
+                aws_session_token = S3CR3T+token/\(number)=
+                """.write(toFile: directory + "/keys", atomically: true, encoding: .utf8)
+            }
+            try await renew(1)
+            var settings = Self.settings(storage, ["upload.credentialsFile": [directory + "/keys"]])
+            settings["upload.accessKey"] = nil
+            settings["upload.secretKey"] = nil
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                let list = try await Self.wait(bench, "recordings.0.storage.0.state", "stored")
+                let link = try #require(try list.value("recordings.0.storage.0.url"))
+                #expect(link.contains("X-Amz-Security-Token="))
+                #expect(try await storage.fetch(link).body == content)
+                #expect(try await storage.fetch(link.replacing("token%2F1", with: "token%2F2")).status == 403)
+                try await renew(2)
+                #expect(try await storage.fetch(link).status == 403, "a link lasts as long as its keys")
+                _ = try Self.record(directory, bytes: 6 << 20, name: "20260102T000000Z-b")
+                let next = try await Self.wait(bench, "recordings.0.storage.0.state", "stored")
+                #expect(try next.value("recordings.0.file") == "20260102T000000Z-b.mp4")
+                let fresh = try #require(try next.value("recordings.1.storage.0.url"))
+                #expect(try await storage.fetch(fresh).body == content)
+                #expect(!bench.log.text.contains("S3CR3T"))
+            }
+        }
+    }
+
+    /// A real recorder's file, and the real process that decodes.
+    @Test func aRecordingHasItsPicture() async throws {
+        try await withDirectory { directory in
+            let storage = S3Storage(directory)
+            try await storage.start()
+            let line = """
+                {"room":"demo","task":"auto-demo","recording":{"settings":{"singleFilePerLayer":false,\
+                "participants":false,"id":"a","startedAt":1767225600},"directory":"\(directory)/recordings/demo",\
+                "keepFreeBytes":0}}
+                """
+            try Data((line + "\n").utf8).write(to: URL(filePath: "\(directory)/line"))
+            _ = try await outputOfShell(
+                """
+                { cat '\(directory)/line'; ffmpeg -v error -f lavfi -i testsrc2=size=320x180:rate=25 -c:v libx264 \
+                -preset ultrafast -g 25 -pix_fmt yuv420p -t 5 -f flv - ; } | '\(ScriptedWHIPWorker.mixworker)' recorder
+                """)
+            let settings = Self.settings(
+                storage, ["upload.local": ["remove"], "worker": [ScriptedWHIPWorker.mixworker]])
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                let list = try await Self.wait(bench, "recordings.0.thumbnail.0.state", "stored")
+                #expect(try list.value("recordings.0.thumbnail.0.key")?.hasSuffix(".jpg") == true, "\(list.text)")
+                let link = try #require(try list.value("recordings.0.thumbnail.0.url"))
+                let picture = try await storage.fetch(link).body
+                #expect(picture.starts(with: [0xFF, 0xD8, 0xFF]) && picture.count > 2000)
+                // Both files go, and neither is made again.
+                try await eventually("files are left") {
+                    let names = try FileManager.default.contentsOfDirectory(atPath: "\(directory)/recordings/demo")
+                    return names.allSatisfy { $0.hasSuffix(".json") } ? true : nil
+                }
+                try await Self.wait(bench, "recordings.0.storage.0.state", "stored")
+                try await Task.sleep(for: .milliseconds(300))
+                let file = try #require(try list.value("recordings.0.file"))
+                #expect(try await bench.call(.get, Self.list).value("recordings.0.thumbnail.0.state") == "stored")
+                #expect(try await bench.call(.delete, "\(Self.list)/\(file)").status == 204)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory)/recordings/demo").isEmpty)
+            }
+        }
+    }
+
+    /// The bandwidth of both storages together, measured over every span of the uploads.
+    @Test func theBandwidthIsKept() async throws {
+        try await withDirectory { directory in
+            let storage = S3Storage(directory)
+            try await storage.start()
+            for (number, bytes) in [700_000, 900_000].enumerated() {
+                _ = try Self.record(directory, bytes: bytes, name: "2026010\(number + 1)T000000Z-a")
+            }
+            let rate = 1_000_000.0
+            let settings = Self.settings(
+                storage,
+                Self.backup.merging([
+                    "upload.backup.endpoint": [storage.endpoint], "upload.bytesPerSecond": ["\(Int(rate))"],
+                ]) { $1 })
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                var samples: [(at: ContinuousClock.Instant, bytes: Double)] = []
+                try await eventually("not all is sent") {
+                    try await Task.sleep(for: .milliseconds(100))
+                    let text = try await bench.call(.get, "/metrics").text
+                    let sent = text.matches(of: /upload_sent_bytes_total\{target="\w+"\} (\d+)/)
+                    samples.append((.now, sent.reduce(0) { $0 + (Double($1.1) ?? 0) }))
+                    return samples.last.map { $0.bytes >= 3_200_000 } == true ? true : nil
+                }
+                // What a quarter of a second may bring at once, and the moment between counting and reading.
+                let burst = rate / 4 + 2 * 65_536
+                var fastest = 0.0
+                for (index, first) in samples.enumerated() {
+                    for last in samples[(index + 1)...] {
+                        let seconds = (last.at - first.at) / .seconds(1)
+                        #expect(last.bytes - first.bytes <= rate * seconds + burst, "\(first) to \(last)")
+                        if seconds >= 1 { fastest = max(fastest, (last.bytes - first.bytes) / seconds) }
+                    }
+                }
+                let seconds = samples.last.map { $0.at - (samples.first { $0.bytes > 0 } ?? $0).at } ?? .zero
+                print(
+                    "3,200,000 bytes in \(seconds) s, \(fastest) bytes/s in the fastest second and more; limit \(rate)")
+                for target in 0...1 { try await Self.wait(bench, "recordings.0.storage.\(target).state", "stored") }
+            }
+        }
+    }
+
     /// Runs the program itself, with the secret in its environment.
     private static func serve(
         _ directory: String, _ storage: S3Storage, bytesPerSecond: Int

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MixModel
 import ObjectStorage
 import Testing
@@ -79,6 +80,38 @@ struct UploadSourceTests {
             #expect(source.remove(current) && source.version(of: item) == nil && source.open(item) == nil)
             #expect(FileManager.default.fileExists(atPath: "\(directory)/demo/a.json"), "its number stays taken")
         }
+    }
+
+    /// Whenever the file is removed, it is in the list: here, or elsewhere.
+    @Test func aFileThatIsRemovedDuringTheLookIsListed() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("up-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: directory + "/demo", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let place = try StoragePlace(endpoint: "https://h", region: "r", bucket: "b", style: .path)
+        let keys = StorageKeys(StorageCredentials(accessKey: "a", secretKey: "12345678"))
+        let uploads = Uploader(
+            UploadSettings(targets: [UploadTarget(name: .main, place: place, keys: keys)]), sources: [],
+            metrics: Metrics(), logger: Logger(label: "uploads"))
+        let shelf = RecordingShelf(place: RecordingPlace(directory: directory), uploads: uploads)
+        let name = "20260101T000000Z-a"
+        let file = "\(directory)/demo/\(name).mp4"
+        var document = UploadDocument(content: .init(bytes: 7, version: "v"), place: place, key: "k")
+        document.stage = .stored(ObjectChecksum([]), at: 1)
+        var elsewhere = 0
+        for _ in 0..<100 {
+            try Self.record(directory, name)
+            #expect(RecordingShelf.notes(file).write(document, of: "main"))
+            async let removal: Void = offPool { _ = unlink(file) }
+            for _ in 0..<3 {
+                let listed = try await shelf.files(of: "demo")
+                #expect(listed.map(\.manifest.file) == ["\(name).mp4"])
+                if listed.first?.isHere == false { elsewhere += 1 }
+            }
+            await removal
+        }
+        #expect(elsewhere > 0)
+        RecordingShelf.notes(file).remove()
+        #expect(try await shelf.files(of: "demo").isEmpty, "one that is nowhere")
     }
 
     @Test func filesAreReadAtTheirPlaces() throws {
