@@ -42,7 +42,7 @@ final class Browser: @unchecked Sendable {
     private let writing = DispatchQueue(label: "browser")
     private let toWrite = Atomic<Int>(0)
     private let toRead = Atomic<Int>(0)
-    private let hearsConsole: Bool
+    private var hearsConsole: Bool
     private let film: Size?
     private let onEvent: (Event) -> Void
     private var answers: [Int: (BrowserMessage) -> Void] = [:]
@@ -95,6 +95,13 @@ final class Browser: @unchecked Sendable {
         lookAt.begin { [weak self] in self?.look() }
         filmAt.begin { [weak self] in self?.filmAgain() }
         look()
+    }
+
+    /// Reads the page's console from now on.
+    func hearConsole() {
+        guard !hearsConsole else { return }
+        hearsConsole = true
+        if session != nil { send("Runtime.enable") }
     }
 
     /// No event comes afterwards.

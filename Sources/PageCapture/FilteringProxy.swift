@@ -16,7 +16,7 @@ final class FilteringProxy: Sendable {
     /// Places whose refusal is told; a page may cause any number.
     private static let mostTold = 20
 
-    private let rules: ProxyRules
+    private let rules: Mutex<ProxyRules>
     private let listener: Int32
     private let count = Atomic<Int>(0)
     private let told = Mutex<Set<String>>([])
@@ -34,7 +34,7 @@ final class FilteringProxy: Sendable {
     ///
     /// - Parameter onRefusal: Called once with host and port of each of the first refused places, on any thread.
     init(_ rules: ProxyRules, onRefusal: @escaping @Sendable (String) -> Void) throws(Failure) {
-        self.rules = rules
+        self.rules = Mutex(rules)
         self.onRefusal = onRefusal
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
@@ -58,6 +58,9 @@ final class FilteringProxy: Sendable {
         thread.name = "page-proxy"
         thread.start()
     }
+
+    /// Follows other rules from now on.
+    func rule(by rules: ProxyRules) { self.rules.withLock { $0 = rules } }
 
     /// Stops listening. Open connections end with their browser.
     func stop() {
@@ -107,7 +110,7 @@ final class FilteringProxy: Sendable {
         let found =
             (try? SocketAddress.resolve(host: request.host, port: UInt16(request.port), isNumeric: false)) ?? []
         guard !found.isEmpty else { return answer(client, 502, "Bad Gateway") }
-        guard let allowed = rules.address(of: request, among: found.compactMap(\.internet)),
+        guard let allowed = rules.withLock({ $0 }).address(of: request, among: found.compactMap(\.internet)),
             let address = found.first(where: { $0.internet == allowed })
         else {
             tell("\(request.host.shortened(toBytes: 200)):\(request.port)")

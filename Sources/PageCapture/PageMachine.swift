@@ -7,49 +7,6 @@ import RTMP
 /// Pictures of the screen leave the worker in the state on air only: while a page is loaded, has crashed or hangs, the
 /// screen shows what is not the page's.
 struct PageMachine: Sendable {
-    struct Limits: Hashable, Sendable {
-        /// Time for browser, display and sound to start.
-        var start: Int64 = 20_000_000_000
-        /// Time between two questions to a page on air, and for an answer.
-        var probe: Int64 = 1_000_000_000
-        var answer: Int64 = 2_000_000_000
-        /// Time for a page that hangs to be ended.
-        var crash: Int64 = 1_000_000_000
-        /// Time between two evaluations of the expression that says whether a page is ready.
-        var evaluation: Int64 = 200_000_000
-        /// Time on air after which failures are forgotten.
-        var calm: Int64 = 30_000_000_000
-        /// Delays before a page is opened again, and before everything is started again; the last one is repeated.
-        var reloads: [Int64] = [0, 1, 2, 5, 10, 30].map { $0 * 1_000_000_000 }
-        var restarts: [Int64] = [500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000]
-        /// Starts that may fail one after another.
-        var mostStarts = 5
-        /// Time for which the server that takes the stream may be away, and pauses before it is connected to again.
-        var absence: Int64 = 30_000_000_000
-        var dials: [Int64] = [100_000_000, 250_000_000, 500_000_000, 1_000_000_000]
-    }
-
-    enum Action: Hashable, Sendable {
-        /// Starts display, sound, browser and capture: `started` or `broke` follows.
-        case start(PageJob)
-        /// Ends all of that.
-        case stop
-        case navigate(String)
-        /// Evaluates the page's expression: `expressionIs` follows.
-        case evaluate(String)
-        /// Asks whether the page answers: `answered` follows if it does.
-        case probe
-        /// Ends the page's process: `crashed` follows.
-        case crash
-        /// Pictures and sound may leave the worker, or no longer.
-        case show, hide
-        case report(PageReport)
-        /// Connects to the server that takes the stream: `uplinkBegan` or `uplinkEnded` follows.
-        case dial
-        /// Unpublishes the stream and ends the process.
-        case finish
-    }
-
     private struct Loading: Hashable, Sendable {
         var until: Int64
         var isLoaded = false
@@ -64,10 +21,15 @@ struct PageMachine: Sendable {
         var probeAt: Int64
         /// Time of a question without an answer.
         var askedAt: Int64?
+        /// Whether its pictures are not shown until it answers.
+        var isHidden = false
     }
 
     private enum Step: Hashable, Sendable {
         case waiting
+        /// Everything is being started for a page that is not known yet, or waits for it.
+        case preparing(PageJob, until: Int64)
+        case prepared(PageJob)
         case starting(until: Int64)
         case loading(Loading)
         case onAir(Showing)
@@ -98,11 +60,35 @@ struct PageMachine: Sendable {
 
     // MARK: - The page
 
-    mutating func publish(_ job: PageJob, now: Int64) -> [Action] {
+    /// Starts everything for a page that comes later.
+    mutating func prepare(_ job: PageJob, now: Int64) -> [Action] {
         guard step == .waiting else { return [.report(.refused(reason: "This worker has a page already."))] }
-        self.job = job
-        return start(job, now)
+        step = .preparing(job, until: now.saturatingSum(limits.start))
+        return [.start(job)]
     }
+
+    mutating func publish(_ job: PageJob, now: Int64) -> [Action] {
+        switch step {
+        case .waiting:
+            self.job = job
+            return start(job, now)
+        case .preparing(let other, _), .prepared(let other):
+            guard job.hasBrowser(like: other) else {
+                return [.report(.refused(reason: "The browser of this worker was started for other pages."))]
+                    + end("it was started for other pages")
+            }
+            self.job = job
+            guard case .prepared = step else {
+                step = .starting(until: now.saturatingSum(limits.start))
+                return [.take(job)] + tell(.starting)
+            }
+            return [.take(job)] + open(now)
+        default: return [.report(.refused(reason: "This worker has a page already."))]
+        }
+    }
+
+    /// Whether it waits for a page, and its browser too.
+    var isPrepared: Bool { if case .prepared = step { true } else { false } }
 
     private mutating func start(_ job: PageJob, _ now: Int64) -> [Action] {
         step = .starting(until: now.saturatingSum(limits.start))
@@ -111,8 +97,13 @@ struct PageMachine: Sendable {
 
     /// Notes that browser, display, sound and capture are there.
     mutating func started(now: Int64) -> [Action] {
-        guard case .starting = step else { return [] }
-        return open(now)
+        switch step {
+        case .preparing(let job, _):
+            step = .prepared(job)
+            return [.report(.prepared)]
+        case .starting: return open(now)
+        default: return []
+        }
     }
 
     private mutating func open(_ now: Int64) -> [Action] {
@@ -188,10 +179,12 @@ struct PageMachine: Sendable {
         return actions
     }
 
-    mutating func answered() {
-        guard case .onAir(var showing) = step else { return }
-        showing.askedAt = nil
+    mutating func answered() -> [Action] {
+        guard case .onAir(var showing) = step else { return [] }
+        let wasHidden = showing.isHidden
+        (showing.askedAt, showing.isHidden) = (nil, false)
         step = .onAir(showing)
+        return wasHidden ? [.show] : []
     }
 
     /// Notes that the page's process has ended.
@@ -207,6 +200,8 @@ struct PageMachine: Sendable {
     mutating func broke(_ reason: String, now: Int64) -> [Action] {
         switch step {
         case .waiting, .over, .pausing(_, true): return []
+        // Another worker is prepared in its place.
+        case .preparing, .prepared: return end(reason)
         case .starting, .loading, .onAir, .crashing, .pausing(_, false): return restart(reason, now)
         }
     }
@@ -273,7 +268,8 @@ extension PageMachine {
     /// Call this every 50 ms or so.
     mutating func tick(now: Int64) -> [Action] {
         switch step {
-        case .waiting, .over: return []
+        case .waiting, .over, .prepared: return []
+        case .preparing(_, let until): return now < until ? [] : end("the browser did not start in time")
         case .starting(let until):
             return now < until ? [] : restart("the browser did not start in time", now)
         case .loading(let loading): return tick(loading, now)
@@ -285,9 +281,15 @@ extension PageMachine {
         case .onAir(var showing):
             var actions: [Action] = []
             if let asked = showing.askedAt {
-                if now.saturatingDifference(asked) >= limits.answer {
+                let silence = now.saturatingDifference(asked)
+                if silence >= limits.answer {
                     step = .crashing(until: now.saturatingSum(limits.crash))
                     return [.hide, .crash]
+                }
+                // A picture that stands still says nothing; the card of a participant who has stalled does.
+                if silence >= limits.patience, !showing.isHidden {
+                    showing.isHidden = true
+                    actions.append(.hide)
                 }
             } else if now >= showing.probeAt {
                 showing.askedAt = now

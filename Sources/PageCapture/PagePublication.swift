@@ -29,6 +29,8 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private var uplink: StreamUplink?
     /// Where pictures go, in place of the uplink.
     private var picture: PagePicture?
+    /// What is published; `nil` while the browser waits for it.
+    private var job: PageJob?
     private var directory: PageDirectory?
     private var proxy: FilteringProxy?
     private var stage: PageStage?
@@ -52,20 +54,28 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
 
     package var greeting: [PageReport] {
         let hello = PageReport.hello(version: PageCommand.version, process: getpid())
-        return machine.hasPage ? [hello, .state(machine.state)] : [hello]
+        if machine.hasPage { return [hello, .state(machine.state)] }
+        return machine.isPrepared ? [hello, .prepared] : [hello]
     }
 
     package func obey(_ command: PageCommand) {
         switch command {
         case .hello, .terminate: break
+        case .prepare(let job): prepare(job)
         case .publish(let job): publish(job)
         }
     }
 
     package func terminate() { perform(machine.end("the service ended it")) }
 
+    private func prepare(_ job: PageJob) {
+        perform(machine.prepare(job, now: MonotonicClock.now()))
+        ticker.set(MonotonicClock.now() + Self.interval)
+    }
+
     private func publish(_ job: PageJob) {
         guard !machine.hasPage else { return perform(machine.publish(job, now: MonotonicClock.now())) }
+        self.job = job
         if let path = job.picture { picture = PagePicture(path: path, width: job.width, height: job.height) }
         do throws(RTMPError) {
             if picture == nil {
@@ -104,6 +114,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         for action in actions {
             switch action {
             case .start(let job): start(job)
+            case .take: takePage()
             case .stop: stop()
             case .navigate(let address): stage?.browser.navigate(to: address)
             case .evaluate(let expression): stage?.browser.evaluate(expression)
@@ -148,6 +159,37 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
     }
 
+    /// Lets what was prepared, or is being, show the page.
+    private func takePage() {
+        rule()
+        // Times count from the page on, not from the wait for it.
+        begin = MonotonicClock.now()
+        let before = work
+        work = Task { [weak self] in
+            await before?.value
+            await self?.beginCapture()
+        }
+    }
+
+    /// Has the rules of the page hold, before the browser is told of it.
+    private func rule() {
+        guard let job else { return }
+        proxy?.rule(by: ProxyRules(reach: job.reach))
+        if job.ready == .console { stage?.browser.hearConsole() }
+    }
+
+    private func beginCapture() async {
+        let stage = await withCheckedContinuation { continuation in
+            loop.perform { [self] in continuation.resume(returning: self.stage) }
+        }
+        do {
+            try await stage?.play()
+        } catch {
+            let words = "\(error)"
+            loop.perform { [self] in perform(machine.broke(words, now: MonotonicClock.now())) }
+        }
+    }
+
     private func stop() {
         let before = work
         work = Task { [weak self] in
@@ -163,8 +205,14 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
                 [weak self, loop] event in
                 loop.run { [weak self] in self?.take(event) }
             }
+            // Without a page there is nothing to capture.
+            let hasPage = await withCheckedContinuation { continuation in
+                loop.perform { [self] in continuation.resume(returning: machine.hasPage) }
+            }
+            if hasPage { try await stage.playOrEnd(on: thread) }
             loop.perform { [self] in
                 self.stage = stage
+                rule()
                 stage.begin()
             }
         } catch {
@@ -221,7 +269,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             case .networkIsIdle: perform(machine.networkIsIdle(now: now))
             case .wrote(let text): perform(machine.wrote(text, now: now))
             case .expressionIs(let isTrue): perform(machine.expressionIs(true: isTrue, now: now))
-            case .answered: machine.answered()
+            case .answered: perform(machine.answered())
             case .picture(let bytes): picture?.take(bytes)
             case .crashed: perform(machine.crashed(now: now))
             case .ended(let reason): perform(machine.broke(reason, now: now))

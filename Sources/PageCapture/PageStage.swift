@@ -28,7 +28,7 @@ final class PageStage: @unchecked Sendable {
         self.host = host
     }
 
-    /// Starts processes and capture.
+    /// Starts the processes, and makes what captures them: `play` begins.
     ///
     /// - Parameters:
     ///   - begin: Time of the first start, from which times of frames count.
@@ -53,18 +53,26 @@ final class PageStage: @unchecked Sendable {
                 onEvent(.browser($0))
             }
             let stage = PageStage(browser: browser, pipeline: pipeline, host: host)
-            do {
-                try await pipeline?.pipeline.play()
-            } catch {
-                await pipeline?.pipeline.tearDown()
-                throw error
-            }
             host.onExit { reason in
                 if !stage.isClosed.load(ordering: .relaxed) { onEvent(.failed(reason)) }
             }
             return stage
         } catch {
             try? await thread.run { host.end() }
+            throw error
+        }
+    }
+
+    /// Begins to capture. Nothing changes if it has begun.
+    func play() async throws { try await pipeline?.pipeline.play() }
+
+    /// Begins to capture, and ends everything if that does not work.
+    func playOrEnd(on thread: LastingThread) async throws {
+        do {
+            try await play()
+        } catch {
+            isClosed.store(true, ordering: .relaxed)
+            await end(on: thread)
             throw error
         }
     }

@@ -82,7 +82,6 @@ package struct RoomController: Sendable {
             throw OrchestratorError.noRoom(room)
         }
         try await owner.delete(at: receivedAt)
-        pages.close(room)
         return Response(status: .noContent)
     }
 

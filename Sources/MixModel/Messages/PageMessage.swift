@@ -4,6 +4,9 @@ import TextFormats
 public enum PageCommand: Hashable, Codable, Sendable {
     /// The first line of a connection, which replaces any earlier one. A worker of another version answers `.refused`.
     case hello(version: Int)
+    /// Starts a browser with all that it needs for pages like this one, of which nothing else is known yet: `.prepared` follows.
+    /// It waits for `.publish`.
+    case prepare(PageJob)
     /// Opens a page and publishes it; once in the life of a worker.
     case publish(PageJob)
     /// Unpublishes the stream, ends everything that was started for it, then the process.
@@ -20,6 +23,8 @@ public enum PageReport: Hashable, Codable, Sendable {
     case hello(version: Int, process: Int32)
     /// - Parameter reason: Words for the person who publishes, with the cure, without secrets.
     case refused(reason: String)
+    /// The browser waits for a page.
+    case prepared
     case state(PageState)
     /// The worker ends by itself: the page has ended it, or it cannot be shown.
     ///
@@ -89,5 +94,13 @@ public struct PageJob: Hashable, Codable, Sendable {
         self.reach = reach
         self.user = user
         self.isUnconfined = isUnconfined
+    }
+}
+
+extension PageJob {
+    /// Whether a browser that was started for one job can show the page of the other.
+    public func hasBrowser(like other: PageJob) -> Bool {
+        (width, height, frameRate) == (other.width, other.height, other.frameRate)
+            && (picture == nil) == (other.picture == nil) && user == other.user && isUnconfined == other.isUnconfined
     }
 }

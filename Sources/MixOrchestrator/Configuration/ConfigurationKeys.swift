@@ -83,7 +83,8 @@ enum ConfigurationKeys {
         "webrtc.turn.password": .scalar, "webrtc.turn.passwordFile": .scalar, "webrtc.startBitRate": .scalar,
         "webrtc.silence": .scalar, "webrtc.maxPublishers": .scalar, "webrtc.maxPublishersPerApp": .scalar,
         "webrtc.maxPublishersPerAddress": .scalar, "webrtc.cors": .list,
-        "pages.enabled": .scalar, "pages.max": .scalar, "pages.user": .scalar, "pages.sandbox": .scalar,
+        "pages.enabled": .scalar, "pages.max": .scalar, "pages.warm": .scalar, "pages.user": .scalar,
+        "pages.sandbox": .scalar,
         "pages.readyTimeout": .scalar, "pages.cores": .scalar, "pages.freeMemory": .scalar,
     ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }
 

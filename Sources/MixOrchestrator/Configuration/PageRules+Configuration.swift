@@ -10,6 +10,7 @@ extension PageRules {
         let isEnabled = try values.flag("pages.enabled")
         self.init()
         limit = try values.integer("pages.max", in: Self.limits) ?? limit
+        warm = try values.integer("pages.warm", in: Self.warmLimits) ?? warm
         user = values.text("pages.user")
         let sandbox: Sandbox? = try values.choice("pages.sandbox")
         allowsNoSandbox = sandbox == .off

@@ -136,6 +136,7 @@ package final class OverlaySupervisor: Service {
                 detail: "\(page.width)×\(page.height) pixels", expected: "at most \(Self.mostSide) a side")
         }
         let isRoot = geteuid() == 0
+        let (user, isUnconfined) = rules.confinement
         let obstacle = rules.obstacle(
             missing: PageSupervisor.missingPrograms, cure: PagePrograms.cure, isRoot: isRoot,
             freeMemory: MachineMemory.free())
@@ -143,8 +144,7 @@ package final class OverlaySupervisor: Service {
         return PageJob(
             address: page.address.text, target: "", picture: page.picture, width: page.width, height: page.height,
             frameRate: Self.frameRate, readyLimit: rules.readyTimeout,
-            reach: PageRules.reach(of: url, allowed: allowed), user: isRoot ? rules.user : nil,
-            isUnconfined: isRoot && rules.user == nil)
+            reach: PageRules.reach(of: url, allowed: allowed), user: user, isUnconfined: isUnconfined)
     }
 
     // MARK: - Views

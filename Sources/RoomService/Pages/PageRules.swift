@@ -19,7 +19,11 @@ package struct PageRules: Sendable {
     /// Memory that has to be free for one more page, in MiB; 0 = any.
     package var memory = 512
 
+    /// Browsers that wait for pages.
+    package var warm = 0
+
     package static let limits = 1...1000
+    package static let warmLimits = 0...32
     package static let timeouts = 1.0...600.0
 
     package init() {}
@@ -50,6 +54,11 @@ package struct PageRules: Sendable {
                 detail: "\(freeMemory) MiB are free, and \(memory) are needed", retryAfter: 10)
         }
         return nil
+    }
+
+    /// The user that the browser runs as, and whether it runs without its sandbox.
+    var confinement: (user: String?, isUnconfined: Bool) {
+        geteuid() == 0 ? (user, user == nil) : (nil, false)
     }
 
     /// What `doctor` says of pages.

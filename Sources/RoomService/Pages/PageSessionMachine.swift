@@ -68,7 +68,7 @@ struct PageSessionMachine: Sendable {
         case .hello(let version, _):
             // One that has a page says so.
             return version == PageCommand.version ? [.send(.publish(job))] : [.send(.terminate)]
-        case .refused: return []
+        case .refused, .prepared: return []
         case .state(let new):
             state = PageState(new.step, reason: new.reason.map(Self.words))
             if new.step != .onAir { onAirSince = nil }

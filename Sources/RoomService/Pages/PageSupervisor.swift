@@ -2,6 +2,7 @@ import ChildProcesses
 import EncodedMedia
 import EventSubscription
 import Foundation
+import LayoutEngine
 import Logging
 import MixModel
 import ServiceLifecycle
@@ -39,25 +40,34 @@ package final class PageSupervisor: Service {
         }
     }
 
-    private struct State {
+    struct State {
         var sessions: [StreamNames: PageSession] = [:]
         /// Pages whose event is being stored.
         var openings = 0
+        /// Number of events with pages that are being stored, by room, and of all that were begun.
+        var storing: [RoomID: Int] = [:]
+        var events = 0
         var isStopping = false
     }
 
-    private let configuration: Configuration?
-    private let registry: RoomRegistry
-    private let logger: Logger
-    private let state = Mutex(State())
+    let configuration: Configuration?
+    let registry: RoomRegistry
+    let logger: Logger
+    let state = Mutex(State())
     private let starts: AsyncStream<PageSession>
-    private let start: AsyncStream<PageSession>.Continuation
+    let start: AsyncStream<PageSession>.Continuation
+    /// Browsers that wait for pages; `nil` = none do.
+    let warm: WarmPages?
+
+    /// Time before a room that cannot be read is looked at again.
+    private static let patience = Duration.seconds(1)
 
     /// - Parameter configuration: `nil` = pages are refused, and none can have been left by an earlier run.
     package init(_ configuration: Configuration?, registry: RoomRegistry, logger: Logger) {
         self.configuration = configuration
         self.registry = registry
         self.logger = logger
+        warm = configuration.flatMap { Self.warm($0, canvas: registry.services.defaultCanvas.canvas, logger) }
         // Pages are limited; those of an earlier run come beside them.
         (starts, start) = AsyncStream.makeStream()
     }
@@ -71,13 +81,11 @@ package final class PageSupervisor: Service {
     package func run() async throws {
         await withGracefulShutdownHandler {
             adopt()
-            await withDiscardingTaskGroup { group in
-                for await session in starts {
-                    group.addTask {
-                        let reason = await session.run()
-                        if case .stream(let names) = session.subject { await self.ended(session, names, reason) }
-                    }
-                }
+            await withTaskGroup { group in
+                group.addTask { await self.watchRooms() }
+                if let warm { group.addTask { await warm.run() } }
+                await runSessions()
+                group.cancelAll()
             }
         } onGracefulShutdown: {
             let sessions = self.state.withLock { state in
@@ -86,6 +94,31 @@ package final class PageSupervisor: Service {
             }
             for session in sessions { session.leave(isKept: self.configuration?.isKept ?? false) }
             self.start.finish()
+        }
+    }
+
+    private static func warm(_ configuration: Configuration, canvas: Canvas, _ logger: Logger) -> WarmPages? {
+        guard let rules = configuration.rules, rules.warm > 0 else { return nil }
+        let obstacle = rules.obstacle(
+            missing: missingPrograms, cure: PagePrograms.cure, isRoot: geteuid() == 0, freeMemory: nil)
+        guard obstacle == nil else { return nil }
+        let (user, isUnconfined) = rules.confinement
+        let job = PageJob(
+            address: "", target: "", width: canvas.width, height: canvas.height, frameRate: canvas.fps, user: user,
+            isUnconfined: isUnconfined)
+        return WarmPages(
+            rules.warm, for: job, memory: rules.memory, files: configuration.files, starter: configuration.starter,
+            logger: logger)
+    }
+
+    private func runSessions() async {
+        await withDiscardingTaskGroup { group in
+            for await session in starts {
+                group.addTask {
+                    let reason = await session.run()
+                    if case .stream(let names) = session.subject { await self.ended(session, names, reason) }
+                }
+            }
         }
     }
 
@@ -103,6 +136,7 @@ package final class PageSupervisor: Service {
             let isNew = state.withLock { state in
                 guard !state.isStopping, state.sessions[key.names] == nil else { return false }
                 state.sessions[key.names] = session
+                registry.services.pageNews.watch(key.names.room)
                 return true
             }
             guard isNew else {
@@ -110,11 +144,13 @@ package final class PageSupervisor: Service {
                 continue
             }
             start.yield(session)
+            // Its stream may have ended while nobody was there to close it.
+            registry.services.pageNews.changed(key.names.room)
         }
         measure()
     }
 
-    private func session(
+    func session(
         _ id: String, _ names: StreamNames, _ job: PageJob, isAdopted: Bool, _ configuration: Configuration
     ) -> PageSession {
         PageSession(
@@ -122,7 +158,7 @@ package final class PageSupervisor: Service {
             in: PageSession.Surroundings(files: configuration.files, starter: configuration.starter, logger: logger))
     }
 
-    private func measure() {
+    func measure() {
         let count = state.withLock { $0.sessions.count }
         registry.services.load.reserve(cores: Double(count) * (configuration?.rules?.cores ?? 0))
         registry.services.metrics.set(.pages, Double(count))
@@ -133,6 +169,7 @@ package final class PageSupervisor: Service {
         let wasCurrent = state.withLock { state in
             guard state.sessions[names]?.id == session.id else { return false }
             state.sessions[names] = nil
+            unwatchIfEmpty(names.room, &state)
             return true
         }
         measure()
@@ -147,179 +184,58 @@ package final class PageSupervisor: Service {
         }
     }
 
-    // MARK: - Events
+    // MARK: - Ends
 
-    /// Receives an event, and opens and closes the pages that it publishes and ends.
-    package func take(_ event: RoomEvent, at receivedAt: Int64) async throws(OrchestratorError) -> EventReceipt {
-        var event = event
-        var opened: [Opening] = []
-        do throws(OrchestratorError) {
-            opened = try await open(&event)
-            var receipt = try await registry.owner(event.room).take(event, at: receivedAt)
-            guard receipt.outcome == .accepted else {
-                drop(opened)
-                return receipt
-            }
-            begin(opened)
-            closeEnded(by: event)
-            if !opened.isEmpty, receipt.note == nil {
-                receipt.note = "page: its state is in GET /v1/rooms/\(event.room.name) under \"pages\""
-            }
-            return receipt
-        } catch {
-            drop(opened)
-            throw error
-        }
-    }
-
-    /// A page whose event is not stored yet.
-    private struct Opening {
-        var names: StreamNames
-        var session: PageSession
-        /// Whether it runs already: the event repeats what is known.
-        var isRunning: Bool
-    }
-
-    /// Stores the pages of an event, and gives their streams the URL at which the ingest will have them.
-    private func open(_ event: inout RoomEvent) async throws(OrchestratorError) -> [Opening] {
-        let room = event.room
-        switch event.kind {
-        case .streamPublished(var publication):
-            guard publication.page != nil else { return [] }
-            let opening = try await open(&publication, in: room)
-            event.kind = .streamPublished(publication)
-            return [opening]
-        case .roomSnapshot(var snapshot):
-            var openings: [Opening] = []
-            for index in snapshot.streams.indices where snapshot.streams[index].publication.page != nil {
-                do throws(OrchestratorError) {
-                    openings.append(try await open(&snapshot.streams[index].publication, in: room))
-                } catch {
-                    drop(openings)
-                    throw error
-                }
-            }
-            event.kind = .roomSnapshot(snapshot)
-            return openings
-        default: return []
-        }
-    }
-
-    private func open(_ publication: inout Publication, in room: RoomID) async throws(OrchestratorError) -> Opening {
-        guard let configuration, let rules = configuration.rules else { throw .pagesAreOff }
-        guard let page = publication.page, let url = try? StreamURL(page.placeURL) else { throw .pagesAreOff }
-        let names = StreamNames(room: room, user: publication.user, stream: publication.stream)
-        let key = IngestStreamKey(names)
-        let job = try await job(page, url, key, rules, configuration)
-        publication.url = key.url(of: configuration.ingest, secret: configuration.secret)
-        publication.page = nil
-        if let known = state.withLock({ $0.sessions[names] }), known.isSame(as: job) {
-            return Opening(names: names, session: known, isRunning: true)
-        }
-        let obstacle = rules.obstacle(
-            missing: Self.missingPrograms, cure: PagePrograms.cure, isRoot: geteuid() == 0,
-            freeMemory: MachineMemory.free())
-        if let obstacle { throw obstacle }
-        try takePlace(names, rules)
-        let session = session(WorkerID.make(), names, job, isAdopted: false, configuration)
-        do {
-            // Before the event, so that a page that is acknowledged is opened after a crash, too.
-            try configuration.files.write(PageRecord(stream: key.text, job: job), of: session.id)
-        } catch {
-            state.withLock { $0.openings -= 1 }
-            throw OrchestratorError(
-                .unavailable, "pages-unavailable", "The page cannot be opened at the moment",
-                detail: "it cannot be stored in \(configuration.files.directory)", retryAfter: 5)
-        }
-        return Opening(names: names, session: session, isRunning: false)
-    }
-
-    private func job(
-        _ page: PageSource, _ url: StreamURL, _ key: IngestStreamKey, _ rules: PageRules, _ configuration: Configuration
-    ) async throws(OrchestratorError) -> PageJob {
-        let settings = try await registry.snapshot(key.names.room)?.room.document.settings
-        let canvas = (settings?.canvas ?? registry.services.defaultCanvas).canvas
-        return PageJob(
-            address: page.address(hasToken: false),
-            firstAddress: page.token == nil ? nil : page.address(hasToken: true),
-            target: key.publishingURL(of: configuration.ingest, secret: configuration.secret),
-            width: page.width ?? canvas.width, height: page.height ?? canvas.height,
-            frameRate: page.frameRate ?? canvas.fps, ready: page.ready, readyLimit: rules.readyTimeout,
-            reach: PageRules.reach(of: url, allowed: configuration.allowed), user: geteuid() == 0 ? rules.user : nil,
-            isUnconfined: geteuid() == 0 && rules.user == nil)
-    }
-
-    private func takePlace(_ names: StreamNames, _ rules: PageRules) throws(OrchestratorError) {
-        let fault = state.withLock { state -> OrchestratorError? in
-            if state.isStopping { return .stopping }
-            let others = state.sessions.keys.count { $0 != names } + state.openings
-            guard others < rules.limit else { return .tooManyPages(rules.limit) }
-            guard registry.services.load.hasRoom(cores: rules.cores) else { return .noCoresForPage(rules.cores) }
-            state.openings += 1
-            return nil
-        }
-        if let fault { throw fault }
-    }
-
-    private func begin(_ openings: [Opening]) {
-        for opening in openings where !opening.isRunning {
-            let session = opening.session
-            let (old, isStopping) = state.withLock { state in
-                state.openings -= 1
-                // The next run of the service opens it.
-                guard !state.isStopping else { return (nil as PageSession?, true) }
-                defer { state.sessions[opening.names] = session }
-                return (state.sessions[opening.names], false)
-            }
-            old?.close()
-            if !isStopping { start.yield(session) }
-        }
-        if !openings.isEmpty { measure() }
-    }
-
-    private func drop(_ openings: [Opening]) {
-        for opening in openings where !opening.isRunning {
-            state.withLock { $0.openings -= 1 }
-            configuration?.files.remove(opening.session.id)
-        }
-    }
-
-    /// Closes the pages that are in their room no longer, after an event that has ended streams.
-    private func closeEnded(by event: RoomEvent) {
-        let room = event.room
-        switch event.kind {
-        case .streamUnpublished(let user, let stream, _):
-            close { $0 == StreamNames(room: room, user: user, stream: stream) }
-        case .streamPublished(let publication) where !isPage(publication.url):
-            close { $0 == StreamNames(room: room, user: publication.user, stream: publication.stream) }
-        case .participantLeft(let user): close { $0.room == room && $0.user == user }
-        case .roomClosed: close(room)
-        case .roomSnapshot(let snapshot):
-            let listed = Set(
-                snapshot.streams.map(\.publication).filter { isPage($0.url) }.map {
-                    StreamNames(room: room, user: $0.user, stream: $0.stream)
-                })
-            close { $0.room == room && !listed.contains($0) }
-        default: break
-        }
-    }
-
-    /// Whether the URL is one that `open` has given to a stream.
+    /// Whether the URL is one that a page's stream has.
     private func isPage(_ url: String) -> Bool {
         configuration.map { url.startsInUTF8(with: "rtmp://\($0.ingest.pullPlace)/relay/") } ?? false
     }
 
-    /// Closes the pages of a room that does not exist any more.
-    package func close(_ room: RoomID) { close { $0.room == room } }
-
-    private func close(_ isEnded: (StreamNames) -> Bool) {
-        let ended = state.withLock { state in
-            let ended = state.sessions.filter { isEnded($0.key) }
-            for names in ended.keys { state.sessions[names] = nil }
-            return ended.values
+    /// Closes pages whose streams are in their rooms no longer, whichever interface has ended them.
+    private func watchRooms() async {
+        let news = registry.services.pageNews
+        for await _ in news.signals {
+            var unread: [RoomID] = []
+            for room in news.takeChanged() {
+                if await !closeGone(in: room) { unread.append(room) }
+            }
+            guard !unread.isEmpty, (try? await Task.sleep(for: Self.patience)) != nil else { continue }
+            for room in unread { news.changed(room) }
         }
+    }
+
+    /// Closes the pages of a room that it has no longer.
+    ///
+    /// - Returns: False if that is not known now.
+    private func closeGone(in room: RoomID) async -> Bool {
+        // Pages whose event is under way are not in the room yet. It is looked at again after that.
+        let before = state.withLock { $0.storing[room] == nil ? $0.events : nil }
+        guard let before else { return true }
+        let document: Room?
+        do throws(OrchestratorError) {
+            document = try await registry.snapshot(room)?.room.document
+        } catch {
+            return false
+        }
+        let ended = state.withLock { state -> [PageSession]? in
+            guard state.events == before else { return nil }
+            let gone = state.sessions.filter { names, _ in
+                guard names.room == room else { return false }
+                let stream = document?.participant(names.user)?.streams.first { $0.kind == names.stream }
+                return stream.map { !isPage($0.url) } ?? true
+            }
+            for names in gone.keys { state.sessions[names] = nil }
+            unwatchIfEmpty(room, &state)
+            return Array(gone.values)
+        }
+        guard let ended else { return false }
         for session in ended { session.close() }
         if !ended.isEmpty { measure() }
+        return true
+    }
+
+    private func unwatchIfEmpty(_ room: RoomID, _ state: inout State) {
+        if !state.sessions.keys.contains(where: { $0.room == room }) { registry.services.pageNews.unwatch(room) }
     }
 
     // MARK: - Views

@@ -50,6 +50,7 @@ final class RoomPerformer {
         services.listeners.publish(commit.occurrences, of: state.id, numbers: services.numbers)
         if commit.draft.deletesRoom { services.listeners.end(state.id) }
         services.news.changed(state.id)
+        services.pageNews.changed(state.id)
         holdOutputs(of: state)
         for task in commit.draft.tasks { perform(task.actions, of: task.machine.id) }
     }

@@ -40,6 +40,8 @@ package final class RoomServices: Sendable {
     package let listeners = RoomListeners()
     /// Rooms whose changes their channels want to know of.
     package let news = RoomNews()
+    /// Rooms with web pages as sources, which end with their streams.
+    let pageNews = RoomNews()
     package let numbers = NumberSource()
     package let taskIndex = TaskIndex()
     package let destinations = DestinationClaims()

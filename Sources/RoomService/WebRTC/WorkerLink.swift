@@ -81,7 +81,7 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
         await talk(to: process, onEvent)
         guard let process else { return }
         // Whatever has happened, nobody else knows of the process: it is waited for, and killed if it does not end.
-        if Task.isCancelled, isLeft.load(ordering: .relaxed) { return }
+        if Task.isCancelled, isLeft.load(ordering: .relaxed) { return process.onExit { _ in } }
         if process.isRunning { process.signal(SIGKILL) }
         process.onExit { _ in }
     }

@@ -107,12 +107,19 @@ struct PageMachineTests {
 
     @Test func aPageThatHangsIsEndedAndOpenedAgain() {
         var machine = Self.onAir()
-        #expect(machine.tick(now: Self.second - 1) == [])
-        #expect(machine.tick(now: Self.second) == [.probe])
-        machine.answered()
-        #expect(machine.tick(now: 2 * Self.second) == [.probe])
-        #expect(machine.tick(now: 4 * Self.second - 1) == [])
-        #expect(machine.tick(now: 4 * Self.second) == [.hide, .crash])
+        let probe = PageMachine.Limits().probe
+        #expect(machine.tick(now: probe - 1) == [])
+        #expect(machine.tick(now: probe) == [.probe])
+        #expect(machine.answered() == [])
+        let asked = 2 * Self.second
+        #expect(machine.tick(now: asked) == [.probe])
+        // Its picture stands still, which viewers are not shown for long.
+        let patience = PageMachine.Limits().patience
+        #expect(machine.tick(now: asked + patience - 1) == [])
+        #expect(machine.tick(now: asked + patience) == [.hide] && machine.tick(now: asked + patience + 1) == [])
+        var slow = machine
+        #expect(slow.answered() == [.show] && slow.isOnAir && slow.answered() == [])
+        #expect(machine.tick(now: asked + 2 * Self.second) == [.hide, .crash])
         var deaf = machine
         #expect(machine.crashed(now: 4 * Self.second).last == .navigate("https://a.example/"))
         #expect(deaf.tick(now: 5 * Self.second).contains(.stop), "one that cannot be ended")
@@ -184,5 +191,67 @@ struct PageMachineTests {
         #expect(machine.broke("x", now: 0) == [] && machine.started(now: 0) == [])
         var idle = PageMachine()
         #expect(idle.end("nobody came") == [.finish])
+    }
+
+    // MARK: - Browsers that wait
+
+    private static var warm: PageJob {
+        var job = job
+        (job.address, job.firstAddress, job.target) = ("", nil, "")
+        return job
+    }
+
+    @Test func aBrowserThatWaitsIsGivenItsPage() {
+        var machine = PageMachine()
+        #expect(machine.prepare(Self.warm, now: 0) == [.start(Self.warm)] && !machine.isPrepared)
+        #expect(machine.started(now: 1) == [.report(.prepared)] && machine.isPrepared && !machine.hasPage)
+        #expect(machine.tick(now: 3600 * Self.second) == [])
+        let now = 4000 * Self.second
+        #expect(
+            machine.publish(Self.job, now: now) == [
+                .take(Self.job), .report(.state(PageState(.loading))), .navigate("https://a.example/?token=t"),
+            ])
+        #expect(machine.hasPage && !machine.isPrepared)
+        _ = machine.loaded(now: now) + machine.painted(now: now)
+        #expect(machine.networkIsIdle(now: now).first == .show)
+        // From here on as ever: everything is started again with the page's own job.
+        #expect(machine.broke("the display is gone", now: now).contains(.stop))
+        #expect(machine.tick(now: now + Self.second).first == .start(Self.job))
+    }
+
+    @Test func aPageMayComeBeforeItsBrowserIsReady() {
+        var machine = PageMachine()
+        _ = machine.prepare(Self.warm, now: 0)
+        #expect(machine.publish(Self.job, now: 1) == [.take(Self.job), .report(.state(PageState(.starting)))])
+        #expect(machine.started(now: 2).contains(.navigate("https://a.example/?token=t")))
+    }
+
+    @Test func aBrowserForOtherPagesIsOfNoUse() {
+        for change in [
+            { $0.width = 640 }, { $0.frameRate = 25 }, { $0.user = "www" }, { $0.isUnconfined = true },
+            { $0.picture = "/x.png" },
+        ] as [(inout PageJob) -> Void] {
+            var (machine, other) = (PageMachine(), Self.job)
+            change(&other)
+            #expect(!other.hasBrowser(like: Self.job))
+            _ = machine.prepare(Self.warm, now: 0) + machine.started(now: 0)
+            let actions = machine.publish(other, now: 1)
+            #expect(
+                actions.last == .finish && machine.isOver
+                    && !actions.contains { if case .take = $0 { true } else { false } })
+        }
+    }
+
+    @Test func aBrowserThatWaitsInVainEndsWithItsWorker() {
+        for isReady in [false, true] {
+            var machine = PageMachine()
+            _ = machine.prepare(Self.warm, now: 0)
+            if isReady { _ = machine.started(now: 0) }
+            #expect(machine.prepare(Self.warm, now: 0).count == 1, "once")
+            #expect(machine.broke("the browser has ended", now: 1) == [.finish] && machine.isOver)
+        }
+        var machine = PageMachine()
+        _ = machine.prepare(Self.warm, now: 0)
+        #expect(machine.tick(now: 20 * Self.second - 1) == [] && machine.tick(now: 20 * Self.second) == [.finish])
     }
 }

@@ -42,7 +42,18 @@ final class PageScene: Sendable {
         page: String = TestPage.html(source: 3)
     ) async throws -> PageScene {
         let scene = try await PageScene(page)
-        scene.publish(query, ready, allowed)
+        scene.worker.send(.publish(scene.job(query, ready, allowed)))
+        return scene
+    }
+
+    /// - Returns: A scene whose browser waits for its page.
+    static func startWarm() async throws -> PageScene {
+        let scene = try await PageScene(TestPage.html(source: 3))
+        var job = scene.job("", .painted, [])
+        (job.address, job.target, job.reach) = ("", "", Reach(places: []))
+        scene.worker.send(.prepare(job))
+        let isThere = try await outputEventually(within: .seconds(40)) { scene.worker.reports.contains(.prepared) }
+        try #require(isThere, "\(scene.worker.reports)\n\(scene.worker.log)")
         return scene
     }
 
@@ -52,14 +63,12 @@ final class PageScene: Sendable {
         worker = try await PageRig.start()
     }
 
-    private func publish(_ query: String, _ ready: PageReadiness, _ allowed: [Reach.Place]) {
+    func job(_ query: String = "", _ ready: PageReadiness, _ allowed: [Reach.Place] = []) -> PageJob {
         let own = Reach.Place(scheme: "http", address: "127.0.0.1", port: server.port)
-        worker.send(
-            .publish(
-                PageJob(
-                    address: "http://127.0.0.1:\(server.port)/\(query)", target: ingest.publishURL("alice"),
-                    width: Self.size.width, height: Self.size.height, frameRate: TestPage.rate, ready: ready,
-                    readyLimit: 20, reach: Reach(places: allowed + [own]), user: geteuid() == 0 ? "nobody" : nil)))
+        return PageJob(
+            address: "http://127.0.0.1:\(server.port)/\(query)", target: ingest.publishURL("alice"),
+            width: Self.size.width, height: Self.size.height, frameRate: TestPage.rate, ready: ready,
+            readyLimit: 20, reach: Reach(places: allowed + [own]), user: geteuid() == 0 ? "nobody" : nil)
     }
 
     /// Suspends until the page is on air, and its stream has come to the ingest.

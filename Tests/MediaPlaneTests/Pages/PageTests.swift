@@ -42,6 +42,28 @@ import TextFormats
         }
     }
 
+    /// A browser that was started before its page was known shows it as any other.
+    @Test func aPageInABrowserThatWaited() async throws {
+        let scene = try await PageScene.startWarm()
+        defer { scene.stop() }
+        try await Task.sleep(for: .seconds(2))
+        #expect(scene.server.requests.isEmpty && scene.worker.states.isEmpty)
+        let begin = ContinuousClock.now
+        scene.worker.send(.publish(scene.job("?console=1&end=9000", .console)))
+        try await scene.waitForAir()
+        print("on air \(ContinuousClock.now - begin) after the command, in a browser that waited")
+        let recording = try await scene.record("warm", seconds: 4)
+        let report = try await Probe.judge(recording, ProbeConfiguration(publishers: [PageScene.publisher]))
+        #expect(report.decodeErrors.isEmpty && report.unreadable == 0, "\(report.table)")
+        #expect(report.sources.first { $0.id == 3 }?.pictures ?? 0 > 90)
+        #expect(abs(report.audioDeviationMs) <= 1.5)
+        // Its restarts go on as those of any other.
+        let browser = try #require(scene.browsers(nil).first)
+        kill(browser, SIGKILL)
+        #expect(try await outputEventually { scene.worker.states.contains(.failing) }, "\(scene.worker.log)")
+        #expect(try await outputEventually(within: .seconds(20)) { scene.worker.isOnAir }, "\(scene.worker.log)")
+    }
+
     @Test func aPlayerThatNeedsAKeyframeGetsOne() async throws {
         let scene = try await PageScene.start()
         defer { scene.stop() }

@@ -1,0 +1,76 @@
+import Foundation
+
+/// A process in place of `mixworker page`: it speaks the messages of `PageMessage.swift` over the real socket, as the service
+/// starts it, and says at once that its page is on air. No browser runs, and media do not flow.
+enum ScriptedPageWorker {
+    /// Settings of a service that starts it.
+    static func settings(in directory: String) throws -> [String: [String]] {
+        let path = directory + "/page-worker"
+        try Data(script(directory).utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        return [
+            "worker": [path], "ingest.rtmp.listen": ["127.0.0.1:19360"], "pages.enabled": ["true"],
+            "pages.sandbox": ["off"], "pages.cores": ["0"], "pages.freeMemory": ["0"],
+        ]
+    }
+
+    /// What workers were told, one line each: the process, and the command.
+    static func told(in directory: String) -> [(process: Int32, command: String)] {
+        let text = (try? String(contentsOfFile: directory + "/told", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let process = Int32(parts[0]) else { return nil }
+            return (process, String(parts[1]))
+        }
+    }
+
+    /// The processes that were told to open a page, in order. Each next run of the service tells them again.
+    static func openers(in directory: String) -> [Int32] {
+        told(in: directory).filter { $0.command.contains("\"publish\"") }.map(\.process)
+            .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// The processes whose browsers were started before their pages were known, in order.
+    static func prepared(in directory: String) -> [Int32] {
+        told(in: directory).filter { $0.command.contains("\"prepare\"") }.map(\.process)
+    }
+
+    private static func script(_ directory: String) -> String {
+        """
+        #!/usr/bin/env python3
+        import json, os, socket, sys
+
+        if sys.argv[1] != "page":
+            sys.exit(3)
+        path = sys.argv[sys.argv.index("--socket") + 1]
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen(4)
+        state = {"step": "starting"}
+
+        def serve(connection):
+            def say(message):
+                connection.sendall((json.dumps(message) + "\\n").encode())
+            for line in connection.makefile():
+                with open("\(directory)/told", "a") as log:
+                    log.write(f"{os.getpid()} {line}")
+                (kind, values), = json.loads(line).items()
+                if kind == "hello":
+                    say({"hello": {"version": 1, "process": os.getpid()}})
+                    if state["step"] != "starting":
+                        say({"state": {"_0": state}})
+                elif kind == "prepare":
+                    say({"prepared": {}})
+                elif kind == "publish":
+                    state["step"] = "on-air"
+                    say({"state": {"_0": state}})
+                elif kind == "terminate":
+                    return False
+            return True
+
+        while serve(listener.accept()[0]):
+            pass
+        os.unlink(path)
+        """
+    }
+}
