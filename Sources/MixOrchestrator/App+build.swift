@@ -196,7 +196,7 @@ func buildOrchestrator(
     let hundredms = try configuration.hundredms.map {
         try HMSDesk(
             $0, data: configuration.data, registry: registry, pages: pages, parser: hookParser,
-            outputs: settings, shelf: RecordingShelf(place: configuration.recordings),
+            outputs: settings, shelf: RecordingShelf(place: configuration.recordings), hls: hls,
             callbacks: configuration.callbacks, logger: logger)
     }
     HMSController(

@@ -146,6 +146,65 @@ import Testing
         }
     }
 
+    @Test func aPauseCanBeLeftOut() throws {
+        var script = RecordingScript(bFrames: 2)
+        script.program(seconds: 4)
+        let first = try #require(script.record().first)
+        // Hours later, and at an earlier time of another program.
+        for origin in [script.start - .seconds(10_000), script.start + .seconds(500)] {
+            let recording = ProgramRecording(
+                continuation: .init(
+                    movie: first.movie, origin: origin, duration: first.duration, leavesOutGap: true))
+            let next = try #require(RecordingScript.record(script.items, recording).first)
+            let video = next.times(of: MP4Movie.videoTrack).map(\.dts)
+            #expect(next.begin == nil && abs(Double(video.first ?? 0) / 90_000 - first.duration) < 0.001)
+            let audio = next.times(of: MP4Movie.audioTrack).map(\.dts)
+            #expect(abs(Double(audio.first ?? 0) / 48_000 - first.duration) < 0.03)
+        }
+    }
+
+    @Test func aKeyframeIsFoundInTheFile() throws {
+        var script = RecordingScript(bFrames: 2)
+        script.program(seconds: 5)
+        let part = try #require(script.record().first)
+        let file = part.movie.header + part.encoded.flatMap(\.self)
+        func find(_ seconds: Double, in file: [UInt8]) -> RecordedKeyframe? {
+            RecordedKeyframe.find(at: seconds) { offset, count in
+                guard offset >= 0, count >= 0, offset <= file.count - count else { return nil }
+                return Array(file[Int(offset)..<Int(offset) + count])
+            }
+        }
+        let payloads = part.payloads(of: MP4Movie.videoTrack)
+        let times = part.times(of: MP4Movie.videoTrack)
+        for (seconds, index) in [(0.0, 0), (0.5, 25), (1, 25), (3, 75), (100, 100), (-1, 0), (.infinity, 100)] {
+            let found = try #require(find(seconds, in: file))
+            #expect(times[index].isSync && found.payload == payloads[index], "\(seconds)")
+            #expect(found.configuration.videoCodec == .h264)
+        }
+        // As a stream for what decodes.
+        var reader = FLVReader()
+        let items = try reader.push(try #require(find(3, in: file)).flv)
+        let frames = items.compactMap { if case .frame(let frame) = $0 { frame } else { nil } }
+        #expect(frames.map(\.payload) == [payloads[75]] && frames.first?.isIDR == true)
+        // Without pictures, cut off anywhere, and with other bytes in it.
+        let sound = RecordingScript.record(
+            {
+                var script = RecordingScript(hasVideo: false)
+                script.program(seconds: 3)
+                return script
+            }().items)
+        #expect(find(0, in: sound[0].movie.header + sound[0].encoded.flatMap(\.self)) == nil)
+        for length in stride(from: 0, to: file.count, by: 97) { _ = find(2, in: Array(file[..<length])) }
+        var random = SeededGenerator(announcedFor: "a damaged recording")
+        for _ in 0..<300 {
+            var damaged = file
+            for _ in 0..<4 {
+                damaged[.random(in: 0..<file.count, using: &random)] = .random(in: 0 ... .max, using: &random)
+            }
+            _ = find(2, in: damaged)
+        }
+    }
+
     @Test func theIndexSaysWhatTheFragmentsSay() throws {
         var script = RecordingScript(bFrames: 2)
         script.program(seconds: 5)

@@ -76,6 +76,57 @@ import EncodedMedia
         }
     }
 
+    /// A recording that was paused for 100 s: one file, in which the pause is missing.
+    @Test func aPauseIsNotInTheFile() async throws {
+        let stream = try await RecorderStream.make(bFrames: 2)
+        try withBench { bench in
+            var settings = bench.settings
+            settings.recording.settings.singleFilePerLayer = true
+            for (start, isOn) in [(1_000_000.0, nil as Bool?), (1_000_100, true)] {
+                settings.wallClockAtZero = start
+                settings.recording.settings.leavesOutGaps = isOn
+                let recorder = Recorder(settings: settings) { _ in }
+                let change = RecordingManifest.Switch(
+                    at: stream.start.inSeconds + 3, wallClock: start, from: .bypass, to: .mix, source: nil,
+                    cause: "bob joins", panes: [])
+                let cue = FLVCue(
+                    name: RecorderCue.switched, text: String(decoding: try JSONEncoder().encode(change), as: UTF8.self))
+                // As a relay does, in front of the first frame.
+                try recorder.push(FLVTag.fileHeader + cue.tag(at: 0).encoded)
+                try recorder.push(Array(stream.bytes.dropFirst(FLVTag.fileHeader.count)))
+                recorder.finish()
+            }
+            let probe = try FileProbe(bench.onlyFile())
+            #expect(probe.indexed && probe.decodeErrors.isEmpty, "\(probe.decodeErrors)")
+            #expect(probe.pictures.count == 2 * stream.pictures.count)
+            let times = probe.pictures.map(\.pts).sorted()
+            let steps = zip(times, times.dropFirst()).map { $1 - $0 }
+            #expect((steps.max() ?? 1) < 0.2, "\(steps.max() ?? 0)")
+            let sounds = zip(probe.sounds, probe.sounds.dropFirst()).map { $1 - $0 }
+            #expect((sounds.max() ?? 1) < 0.2 && (sounds.min() ?? 0) > 0)
+            let manifest = try bench.manifests()[0]
+            #expect(abs(manifest.duration - 2 * stream.seconds) < 0.3)
+            let places = manifest.switches.map(\.at)
+            #expect(places.count == 2 && abs(places[0] - 3) < 0.01 && abs(places[1] - stream.seconds - 3) < 0.2)
+        }
+    }
+
+    @Test func onlySoundIsRecordedIfThatIsAsked() async throws {
+        let stream = try await RecorderStream.make(bFrames: 0)
+        try withBench { bench in
+            var settings = bench.settings
+            settings.recording.settings.audioOnly = true
+            let recorder = Recorder(settings: settings) { _ in }
+            try recorder.push(stream.bytes)
+            recorder.finish()
+            let probe = try FileProbe(bench.onlyFile())
+            #expect(probe.indexed && probe.decodeErrors.isEmpty, "\(probe.decodeErrors)")
+            #expect(probe.pictures.isEmpty && probe.sounds.count >= stream.sounds - 1)
+            let manifest = try bench.manifests()[0]
+            #expect(!manifest.hasVideo && manifest.hasAudio && abs(manifest.duration - stream.seconds) < 0.2)
+        }
+    }
+
     @Test func switchesStandInTheManifest() async throws {
         let stream = try await RecorderStream.make(bFrames: 0)
         try withBench { bench in

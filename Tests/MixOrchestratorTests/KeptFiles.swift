@@ -12,12 +12,12 @@ enum KeptFiles {
     /// - Parameter content: Another content.
     static func makeRecording(
         _ directory: String, of room: String = "demo", _ name: String, state: RecordingManifest.State = .complete,
-        content: Data = Data((0..<1000).map { UInt8($0 & 0xFF) })
+        recording: String = "a", content: Data = Data((0..<1000).map { UInt8($0 & 0xFF) })
     ) throws {
         let place = "\(directory)/recordings/\(FileName.safe(room))"
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         var manifest = RecordingManifest(
-            room: room, task: "auto-demo", recording: "a", source: nil, file: name + ".mp4", part: 1,
+            room: room, task: "auto-demo", recording: recording, source: nil, file: name + ".mp4", part: 1,
             startedAt: 1_767_225_600, hasVideo: true, hasAudio: true)
         manifest.state = state
         try content.write(to: URL(filePath: "\(place)/\(name).mp4"))
@@ -40,6 +40,7 @@ enum KeptFiles {
         var checksum = CRC32()
         checksum.update(segment)
         for number in 0..<3 {
+            media += "#EXT-X-PROGRAM-DATE-TIME:2023-11-14T22:13:\(20 + number * 4).000Z\n"
             media += "#EXTINF:4.0,\nvideo-\(number).ts\n"
             try Data(segment).write(to: URL(filePath: "\(path)/video-\(number).ts"))
             lines += """

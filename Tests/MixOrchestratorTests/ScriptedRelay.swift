@@ -59,6 +59,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var absent: Set<SourceID> = []
         var opening = ScriptedProgram.opening()
         var recordings: [RecordingStatus] = []
+        var hls: HLSStatus?
         var outputs: [OutputID: DestinationStatus] = [:]
         var previews: [SourceID?: [UInt8]] = [:]
         var place: ProgramPlace?
@@ -86,6 +87,12 @@ final class ScriptedRelay: RelayProcessHandle {
     func setRecordings(_ recordings: [RecordingStatus]) {
         state.withLock { $0.recordings = recordings }
         report(.status(status))
+    }
+
+    /// What it tells of HLS from now on; `nil` = nothing.
+    func setHLS(_ status: HLSStatus?) {
+        state.withLock { $0.hls = status }
+        report(.status(self.status))
     }
 
     /// Where its stream is on the clock; told with the next status.
@@ -224,7 +231,8 @@ final class ScriptedRelay: RelayProcessHandle {
                     ? SourceStatus(id: source.id, state: .recovering, error: "refused", isAbsent: true)
                     : SourceStatus(id: source.id, state: .live)
             } ?? [],
-            outputs: [OutputStatus](destinations) + [OutputStatus](state.withLock { $0.recordings }),
+            outputs: [OutputStatus](destinations) + [OutputStatus](state.withLock { $0.recordings })
+                + [OutputStatus](state.withLock { $0.hls.map { [$0] } ?? [] }),
             programTime: .seconds(1), place: state.withLock { $0.place })
     }
 

@@ -79,7 +79,7 @@ package struct HLSController: Sendable {
         switch item.kind {
         case .playlist:
             guard let text = await text(item) else { throw Self.noFile(name) }
-            return playlist(text, item, prefix: "", request)
+            return playlist(await files.marked(text, item), item, prefix: "", request)
         case .segment:
             guard let buffer = await cache.segment(item.path) else { throw Self.noFile(name) }
             return segment(buffer, item, request)

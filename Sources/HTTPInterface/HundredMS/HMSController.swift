@@ -99,8 +99,24 @@ package struct HMSController: Sendable {
                 return .object(["message": .string("session is ending")])
             }
             guard let kind = HMSSession.Kind(rawValue: family) else { throw Self.unknownFamily }
-            guard action == "stop" else { throw Self.unsupported(action) }
-            guard let session = try await desk.stop(call.id, kind, of: call.app) else { throw Self.unknown(kind) }
+            let session: HMSSession?
+            switch (kind, action) {
+            case (_, "stop"): session = try await desk.stop(call.id, kind, of: call.app)
+            case (.liveStream, "timed-metadata"):
+                session = try await desk.announce(try HMSCue(call.body), to: call.id, of: call.app)
+            case (.liveStream, "pause-recording"), (.liveStream, "resume-recording"):
+                session = try await desk.setPaused(action == "pause-recording", call.id, kind, of: call.app)
+            case (.recording, "pause"), (.recording, "resume"):
+                // 100ms has the id of the room here.
+                let isPaused = action == "pause"
+                let known = try await desk.setPaused(isPaused, call.id, kind, of: call.app)
+                session =
+                    if let known { known } else {
+                        try await desk.setPaused(isPaused, recordingIn: try call.room())
+                    }
+            default: throw Self.unknownCall
+            }
+            guard let session else { throw Self.unknown(kind) }
             return session.view
         }
     }
@@ -117,7 +133,12 @@ package struct HMSController: Sendable {
             case "stop":
                 let stopped = try await desk.stopAll(kind, in: room)
                 return HMSPage(stopped, 100).document
-            default: throw Self.unsupported(action)
+            case "pause" where kind == .recording, "resume" where kind == .recording:
+                guard let session = try await desk.setPaused(action == "pause", recordingIn: room) else {
+                    throw Self.unknown(kind)
+                }
+                return session.view
+            default: throw Self.unknownCall
             }
         }
     }
@@ -242,19 +263,6 @@ package struct HMSController: Sendable {
 
     private static let unknownCall = HMSFault(
         .notFound, "there is no such call here", ["docs/100ms.md lists the calls that there are"])
-
-    /// Calls of 100ms that have no counterpart.
-    private static func unsupported(_ action: String?) -> HMSFault {
-        switch action {
-        case "pause", "resume", "pause-recording", "resume-recording":
-            HMSFault(.badRequest, "recordings cannot be paused here", ["stop it, and start another one"])
-        case "timed-metadata":
-            HMSFault(
-                .badRequest, "timed metadata are not supported",
-                ["send them to viewers with POST /v1/rooms/{room}/messages"])
-        default: unknownCall
-        }
-    }
 
     private static func unknown(_ kind: HMSSession.Kind) -> HMSFault {
         .notFound(String(kind.rawValue.dropLast()), "GET /v2/\(kind.rawValue) lists the existing ones")

@@ -30,17 +30,34 @@ extension HMSDesk {
         let settings = state?.room.document.settings
         session.hidesDefaults = settings?.outputs == nil && !session.outputs.isEmpty
         if wish.records {
-            let known = state?.isRecordingOver == true ? nil : settings?.recording?.id
+            let current = state?.isRecordingOver == true ? nil : settings?.recording
+            try Self.check(wish, beside: current)
+            let known = current?.id
             let isOwn = known == nil || others.contains { $0.recorder?.id == known && $0.recorder?.isOwn == true }
             session.recorder = HMSSession.Recorder(
-                id: known ?? RecordingSettings().following(nil).id, isOwn: isOwn)
+                id: known ?? RecordingSettings().following(nil).id, isOwn: isOwn,
+                audioOnly: wish.isAudioOnly ? true : nil)
         }
         if session.kind == .liveStream {
+            if let paused = others.first(where: { $0.hls?.isPaused == true }) {
+                throw HMSFault(
+                    .badRequest, "the recording of \(paused.kind.rawValue) \(paused.id) is paused",
+                    ["both have the room's HLS: resume it, or stop it first"])
+            }
             session.hls = HMSSession.HLS(
                 keepsSegments: settings?.hls?.enableVOD ?? wish.keepsSegments, recordsFile: wish.records,
                 metadata: wish.metadata,
                 isOwn: settings?.hls == nil || others.contains { $0.hls?.isOwn == true })
         }
+    }
+
+    /// A room has one recording, whose file all sessions share.
+    private static func check(_ wish: HMSStart, beside current: RecordingSettings?) throws(HMSFault) {
+        guard let current, (current.audioOnly ?? false) != wish.isAudioOnly else { return }
+        let kind = wish.isAudioOnly ? "with" : "without"
+        throw HMSFault(
+            .badRequest, "the room is being recorded \(kind) pictures",
+            ["a room has one recording, which audio_only concerns: stop it first, or start this one \(kind) them, too"])
     }
 
     /// Sessions of a room show one page: two would be two participants of one picture.
@@ -100,15 +117,16 @@ extension HMSDesk {
         let added = session.outputs.map {
             PushDestination(id: $0.id, url: $0.url, retry: OutputRetry(maxSeconds: Self.longestRetry))
         }
-        let recorder = session.recorder.map(\.id)
+        let recorder = session.recorder
         let hls = try session.hls.map { try hlsSettings($0) }
         let change = SettingsChange(summary: "\(session.kind.rawValue) \(session.id) started over 100ms' interface") {
             current, outputs throws(OrchestratorError) in
             var changed = current
             if !added.isEmpty { changed.outputs = try Self.outputs(outputs, with: added) }
-            if let recorder, current.recording?.id != recorder {
-                var recording = RecordingSettings(singleFilePerLayer: true).following(nil)
-                recording.id = recorder
+            if let recorder, current.recording?.id != recorder.id {
+                var recording = RecordingSettings(singleFilePerLayer: true, audioOnly: recorder.audioOnly)
+                    .following(nil)
+                recording.id = recorder.id
                 changed.recording = recording
             }
             if let hls, current.hls == nil { changed.hls = hls }

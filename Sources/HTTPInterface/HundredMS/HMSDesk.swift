@@ -18,6 +18,7 @@ package actor HMSDesk: Service {
     let parser: EventParser
     let outputs: RoomSettingsReader
     let shelf: RecordingShelf
+    let hls: HLSFiles
     let lanes = HMSLanes()
     let logger: Logger
     private let webhooks: HMSWebhooks?
@@ -41,7 +42,7 @@ package actor HMSDesk: Service {
     /// - Throws: `StartupError` if the directory of sessions cannot be made.
     package init(
         _ settings: HMSSettings, data: String, registry: RoomRegistry, pages: PageSupervisor, parser: EventParser,
-        outputs: RoomSettingsReader, shelf: RecordingShelf, callbacks: AllowList, logger: Logger
+        outputs: RoomSettingsReader, shelf: RecordingShelf, hls: HLSFiles, callbacks: AllowList, logger: Logger
     ) throws(StartupError) {
         self.settings = settings
         self.registry = registry
@@ -49,6 +50,7 @@ package actor HMSDesk: Service {
         self.parser = parser
         self.outputs = outputs
         self.shelf = shelf
+        self.hls = hls
         self.logger = logger
         webhooks = settings.webhook.map { HMSWebhooks($0, allowed: callbacks) }
         files = try HMSFiles(data: data)
@@ -114,7 +116,7 @@ package actor HMSDesk: Service {
     }
 
     /// Takes over a changed session that is a fact already. One that cannot be stored now is stored with its next change.
-    private func keep(_ session: HMSSession) async {
+    func keep(_ session: HMSSession) async {
         do {
             try await put(session)
         } catch {
@@ -126,7 +128,7 @@ package actor HMSDesk: Service {
     /// Stores a session, and takes it over then.
     ///
     /// - Throws: `HMSFault` of status 503 if it cannot be stored.
-    private func put(_ session: HMSSession) async throws {
+    func put(_ session: HMSSession) async throws {
         var session = session
         if webhooks == nil { session.outbox = [] }
         guard book[session.id] != session else { return }

@@ -34,7 +34,9 @@ extension HMSSession {
                 "hls_vod": .boolean(hls?.keepsSegments ?? false),
                 "single_file_per_layer": .boolean(hls?.recordsFile ?? false),
             ])
-        case .recording: fields["asset_types"] = .array([.string(HMSAsset.Kind.composite.rawValue)])
+        case .recording:
+            fields["asset_types"] = .array([.string(HMSAsset.Kind.composite.rawValue)])
+            fields["audio_only"] = .boolean(recorder?.audioOnly ?? false)
         }
         return .object(fields)
     }

@@ -53,6 +53,10 @@ struct HMSSession: Hashable, Codable, Sendable {
         var id: String
         /// Whether it ends with the last session that uses it, because one of them began it.
         var isOwn: Bool
+        /// Whether only sound is recorded; `nil` = false.
+        var audioOnly: Bool?
+        /// Settings with which it goes on after a pause; `nil` = it is not paused.
+        var held: RecordingSettings?
     }
 
     /// The HLS of the room that it uses.
@@ -65,6 +69,8 @@ struct HMSSession: Hashable, Codable, Sendable {
         var isOwn: Bool
         /// Directory name of the segments, once there are some.
         var directory: String?
+        /// Whether segments are left out of what is kept at the moment; `nil` = false.
+        var isPaused: Bool?
     }
 
     var id: String
@@ -134,6 +140,9 @@ struct HMSSession: Hashable, Codable, Sendable {
     }
 
     var app: AppID { room.app }
+
+    /// Whether its recording is paused.
+    var isPaused: Bool { recorder?.held != nil || hls?.isPaused == true }
 
     /// Seconds on air.
     var duration: Double { max(0, (stoppedAt ?? updatedAt) - (startedAt ?? stoppedAt ?? updatedAt)) }

@@ -10,6 +10,8 @@ struct HMSStart: Hashable, Sendable {
     var urls: [String] = []
     /// Whether a file is recorded.
     var records = false
+    /// Whether the file has no pictures.
+    var isAudioOnly = false
     /// Whether HLS keeps its segments.
     var keepsSegments = false
     /// Free text that is shown with the variants of HLS.
@@ -44,10 +46,7 @@ struct HMSStart: Hashable, Sendable {
             }
         case .recording:
             records = true
-            guard try reader.boolean("audio_only") != true else {
-                throw HMSFault(
-                    .badRequest, "audio_only is not supported", ["recordings hold what viewers see: leave it out"])
-            }
+            isAudioOnly = try reader.boolean("audio_only") ?? false
         }
         if var transcription = try reader.object("transcription"), try transcription.boolean("enabled") == true {
             throw HMSFault(.badRequest, "transcription is not supported", ["leave it out, or set enabled to false"])

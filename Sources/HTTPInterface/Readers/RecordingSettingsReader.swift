@@ -24,7 +24,8 @@ enum RecordingSettingsReader {
                 participants: try reader.boolean("participants") ?? false,
                 maxSeconds: try reader.integer("maxSeconds", in: 1...longest),
                 maxBytes: try reader.integer("maxBytes", in: 1_000_000...mostBytes).map(Int64.init),
-                partSeconds: try reader.integer("partSeconds", in: 10...longest))
+                partSeconds: try reader.integer("partSeconds", in: 10...longest),
+                audioOnly: try reader.boolean("audioOnly").flatMap { $0 ? true : nil })
             try reader.finish()
             guard !settings.singleFilePerLayer || settings.partSeconds == nil else {
                 throw InputError(

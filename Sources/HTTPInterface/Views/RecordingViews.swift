@@ -23,6 +23,8 @@ struct RecordingView: Encodable {
         var maxSeconds: Int?
         var maxBytes: Int64?
         var partSeconds: Int?
+        /// Absent unless only sound is recorded.
+        var audioOnly: Bool?
     }
 
     var running: Bool
@@ -54,7 +56,7 @@ struct RecordingView: Encodable {
         self.settings = settings.map {
             Settings(
                 singleFilePerLayer: $0.singleFilePerLayer, participants: $0.participants, maxSeconds: $0.maxSeconds,
-                maxBytes: $0.maxBytes, partSeconds: $0.partSeconds)
+                maxBytes: $0.maxBytes, partSeconds: $0.partSeconds, audioOnly: $0.audioOnly)
         }
         streams = statuses.filter { $0.id == settings?.id }.map { status in
             Stream(

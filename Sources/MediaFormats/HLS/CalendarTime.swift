@@ -3,6 +3,9 @@ struct CalendarTime: Hashable, Sendable, CustomStringConvertible {
     /// Time since 1970 in ms.
     let milliseconds: Int64
 
+    /// End of the year 9999, up to which all times have the same width.
+    static let latest: Int64 = 253_402_300_799_999
+
     var description: String {
         let (day, inDay) = Self.divide(milliseconds, by: 86_400_000)
         // Civil date from days: years begin in March, eras of 400 years have 146 097 days.

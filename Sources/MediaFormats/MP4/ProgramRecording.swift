@@ -52,11 +52,14 @@ public struct ProgramRecording: Sendable {
         public var origin: MediaTime
         /// Duration of the part so far, in seconds.
         public var duration: Double
+        /// Whether the time between the two stretches is left out, so that the part goes on where it ended.
+        public var leavesOutGap: Bool
 
-        public init(movie: MP4Movie, origin: MediaTime, duration: Double) {
+        public init(movie: MP4Movie, origin: MediaTime, duration: Double, leavesOutGap: Bool = false) {
             self.movie = movie
             self.origin = origin
             self.duration = duration
+            self.leavesOutGap = leavesOutGap
         }
     }
 
@@ -86,6 +89,9 @@ public struct ProgramRecording: Sendable {
         self.limits = limits
         self.continuation = continuation
     }
+
+    /// Time 0 of the current part on the stream's timeline; `nil` while there is none.
+    public var origin: MediaTime? { part?.origin }
 
     /// Duration of all parts so far, in seconds.
     public var duration: Double { secondsBefore + (part?.duration ?? 0) }
@@ -195,7 +201,7 @@ public struct ProgramRecording: Sendable {
         var part = RecordingPart(movie: movie, origin: waiting.frames.first?.dts ?? .zero)
         var actions = [Action.begin(movie, at: part.origin)]
         if let continuation, secondsBefore == 0, bytes == 0, continuation.fits(movie) {
-            part = RecordingPart(continuing: continuation, at: waiting.frames.first?.dts ?? .zero)
+            part = RecordingPart(continuing: continuation, at: part.origin)
             actions = []
         }
         if let video { part.configure(video) }

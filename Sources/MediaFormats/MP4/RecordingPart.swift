@@ -50,6 +50,8 @@ struct RecordingPart: Sendable {
 
     /// Continues an existing part at `time` of the stream, or at the end of the part if that is later.
     init(continuing continuation: ProgramRecording.Continuation, at time: MediaTime) {
+        var continuation = continuation
+        if continuation.leavesOutGap { continuation.origin = time - .seconds(continuation.duration) }
         let free = continuation.origin + .seconds(continuation.duration)
         let late = max(free - time, .zero)
         // Fragment numbers only have to increase.

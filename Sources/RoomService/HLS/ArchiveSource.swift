@@ -48,7 +48,7 @@ package struct ArchiveSource: UploadSource {
     package func remove(_ item: UploadItem) -> Bool {
         guard version(of: item) == item.version, unlink("\(item.path)/vod.m3u8") == 0 else { return false }
         for name in (try? FileManager.default.contentsOfDirectory(atPath: item.path)) ?? []
-        where HLSFiles.kind(of: name) != nil || name == "segments.jsonl" {
+        where HLSFiles.kind(of: name) != nil || ["segments.jsonl", HLSMarks.name].contains(name) {
             unlink("\(item.path)/\(name)")
         }
         return true

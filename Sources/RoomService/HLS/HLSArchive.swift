@@ -14,16 +14,27 @@ enum HLSArchive {
         guard let master = contents("\(directory)/vod.m3u8"), let lines = contents("\(directory)/segments.jsonl") else {
             return nil
         }
+        let marks = HLSMarks.read(directory)
         var entries = [entry("index.m3u8", master)]
+        /// Segments that playlists name; all, if nothing is left out.
+        var named: Set<Substring>?
         for line in String(decoding: master, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
             let name = String(line)
             guard HLSFiles.kind(of: name) == .playlist, let bytes = contents("\(directory)/\(name)") else { return nil }
-            entries.append(entry(name, bytes))
+            guard !marks.isEmpty else {
+                entries.append(entry(name, bytes))
+                continue
+            }
+            let text = marks.applied(to: String(decoding: bytes, as: UTF8.self), isComplete: true)
+            entries.append(entry(name, Array(text.utf8)))
+            named = (named ?? []).union(text.split(separator: "\n").filter { !$0.hasPrefix("#") })
         }
         var names: Set<String> = []
         // From the end: if a number occurs twice, the later line is the newer file.
         for line in lines.split(separator: 0x0A).reversed() {
-            guard let segment = segment(line), names.insert(segment.name).inserted else { continue }
+            guard let segment = segment(line), named?.contains(segment.name[...]) ?? true,
+                names.insert(segment.name).inserted
+            else { continue }
             entries.append(segment)
         }
         return ZipArchive(entries, directory: directory)

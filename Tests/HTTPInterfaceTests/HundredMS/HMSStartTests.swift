@@ -104,7 +104,8 @@ import Testing
 
     @Test func whatIsNotThereIsSaid() throws {
         #expect(try start("{}", .recording).records)
-        #expect(refusal(#"{"audio_only": true}"#, .recording)?.contains("audio_only is not supported") == true)
+        #expect(try start(#"{"audio_only": true}"#, .recording).isAudioOnly)
+        #expect(refusal(#"{"audio_only": "yes"}"#, .recording)?.contains("audio_only") == true)
         let text = #"{"transcription": {"enabled": true}}"#
         #expect(refusal(text, .recording)?.contains("transcription is not supported") == true)
         #expect(try start(#"{"transcription": {"enabled": false}, "audio_only": false}"#, .recording).records)

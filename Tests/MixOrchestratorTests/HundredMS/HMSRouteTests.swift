@@ -84,11 +84,7 @@ import Testing
 
     private static func makeRecording(_ bench: Bench, _ id: String) throws {
         let room = RoomID(app: "shop", name: "demo").rawValue
-        try KeptFiles.makeRecording(bench.directory, of: room, "20260131T200000Z-\(id)")
-        let path = "\(bench.directory)/recordings/\(FileName.safe(room))/20260131T200000Z-\(id).json"
-        let text = try String(contentsOfFile: path, encoding: .utf8)
-        try text.replacing(#""recording":"a""#, with: #""recording":"\#(id)""#)
-            .write(toFile: path, atomically: true, encoding: .utf8)
+        try KeptFiles.makeRecording(bench.directory, of: room, "20260131T200000Z-\(id)", recording: id)
     }
 
     /// What 100ms cannot do.
@@ -212,7 +208,8 @@ import Testing
             }
             for (path, status) in [
                 ("external-streams/none/stop", 404), ("external-streams/\(id)/jump", 404), ("policy/x/stop", 404),
-                ("recordings/\(id)/pause", 400), ("live-streams/\(id)/timed-metadata", 400),
+                ("recordings/\(id)/pause", 404), ("live-streams/\(id)/timed-metadata", 400),
+                ("recordings/room/demo/resume", 404), ("live-streams/\(id)/pause-recording", 404),
                 ("active-rooms/nobody/end-room", 404), ("external-streams/room/demo/jump", 404),
             ] {
                 let answer = try await caller.post(path)
@@ -241,7 +238,7 @@ import Testing
         try await run { bench, caller in
             for (method, path, status) in [
                 (HTTPRequest.Method.put, "external-streams", 405), (.delete, "recordings/x", 405),
-                (.post, "live-streams/x", 405), (.get, "a/b/c/d", 404), (.get, "", 404),
+                (.post, "live-streams/x", 405), (.get, "a/b/c/d/e", 404), (.get, "a/b/c/d", 404),
                 (.get, "external-streams/room/demo/start", 405),
             ] {
                 let answer = try await caller.call(method, path)

@@ -10,6 +10,11 @@ public struct RecordingSettings: Hashable, Codable, Sendable {
     public var maxBytes: Int64?
     /// Duration after which a new file begins with the next keyframe, in seconds; `nil` means never.
     public var partSeconds: Int?
+    /// Whether only sound is recorded; `nil` means false.
+    public var audioOnly: Bool?
+    /// Whether time that is missing between two stretches of a single file is left out of it, as that of a pause; `nil` means
+    /// false: it is a gap.
+    public var leavesOutGaps: Bool?
     /// Identifier of the recording, given by the caller that starts it. It stays the same while settings change and the
     /// recording is not stopped.
     public var id: String
@@ -18,13 +23,16 @@ public struct RecordingSettings: Hashable, Codable, Sendable {
 
     public init(
         singleFilePerLayer: Bool = false, participants: Bool = false, maxSeconds: Int? = nil, maxBytes: Int64? = nil,
-        partSeconds: Int? = nil, id: String = "", startedAt: Double = 0
+        partSeconds: Int? = nil, audioOnly: Bool? = nil, leavesOutGaps: Bool? = nil, id: String = "",
+        startedAt: Double = 0
     ) {
         self.singleFilePerLayer = singleFilePerLayer
         self.participants = participants
         self.maxSeconds = maxSeconds
         self.maxBytes = maxBytes
         self.partSeconds = partSeconds
+        self.audioOnly = audioOnly
+        self.leavesOutGaps = leavesOutGaps
         self.id = id
         self.startedAt = startedAt
     }

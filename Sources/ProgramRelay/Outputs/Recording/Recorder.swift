@@ -40,12 +40,22 @@ final class Recorder {
     /// Takes the next bytes of an FLV stream.
     func push(_ bytes: [UInt8]) throws {
         guard !isOver else { return }
-        for item in try reader.push(bytes) where !isOver {
+        for item in try reader.push(bytes) where !isOver && takes(item) {
             if case .metadata(let body) = item { takeCue(body) }
             guarded { () throws(RecordingFailure) in
                 if recording == nil { try open(at: item) }
                 try perform(recording?.take(item) ?? [])
             }
+        }
+    }
+
+    /// Whether an item is recorded, or says something of what is.
+    private func takes(_ item: MediaItem) -> Bool {
+        guard settings.recording.settings.audioOnly == true else { return true }
+        return switch item {
+        case .configuration(let configuration): configuration.track == .audio
+        case .frame(let frame): frame.track == .audio
+        case .metadata, .discontinuity: true
         }
     }
 
@@ -122,6 +132,7 @@ final class Recorder {
         try file?.append(bytes, index: MP4Index.estimatedSize(afterSeconds: duration))
         manifest?.duration = duration
         manifest?.bytes = file?.size ?? 0
+        if !waitingSwitches.isEmpty { takeWaitingSwitches() }
         if report.state == .starting {
             // A part that another recorder began.
             report.state = .recording
@@ -202,7 +213,8 @@ final class Recorder {
         report.files += 1
         // The start of the file, on this stream's timeline.
         origin = .seconds(manifest.startedAt - wallClock(at: .zero))
-        return ProgramRecording.Continuation(movie: tracks, origin: origin, duration: last.index.duration)
+        return ProgramRecording.Continuation(
+            movie: tracks, origin: origin, duration: last.index.duration, leavesOutGap: leavesOutGaps)
     }
 
     private func complete(_ number: Int, _ file: RecordingFile) {
@@ -227,7 +239,14 @@ final class Recorder {
         writeManifest()
     }
 
+    private var leavesOutGaps: Bool { settings.recording.settings.leavesOutGaps == true }
+
     private func takeWaitingSwitches() {
+        // A part that goes on after a pause has its place on the timeline with its first frame.
+        if leavesOutGaps, file != nil {
+            guard let new = recording?.origin else { return }
+            origin = new
+        }
         for var change in waitingSwitches {
             change.at -= origin.inSeconds
             // A switch that is repeated with other headers, or that precedes the first frame, does not belong to this

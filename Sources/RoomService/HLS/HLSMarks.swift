@@ -1,0 +1,54 @@
+import Foundation
+import MediaFormats
+
+/// The marks of an HLS session: `marks.json` beside its playlists, which packagers do not know. The functions access the disk
+/// and may block.
+package enum HLSMarks {
+    static let name = "marks.json"
+    /// Largest file, in bytes. With as many texts as there can be it is smaller.
+    private static let mostBytes = 4 << 20
+
+    /// Returns the marks of a session; none if there is no file that can be read.
+    static func read(_ directory: String) -> PlaylistMarks {
+        guard let bytes = try? BoundedFile.read("\(directory)/\(name)", limit: mostBytes, followsLinks: false) else {
+            return PlaylistMarks()
+        }
+        return (try? JSONDecoder().decode(PlaylistMarks.self, from: Data(bytes))) ?? PlaylistMarks()
+    }
+
+    /// Changes the marks of a session. Two changes at once may lose one.
+    ///
+    /// - Throws: `OrchestratorError` if they cannot be stored.
+    ///
+    /// - Returns: What `body` returns.
+    package static func change<Value>(
+        _ directory: String, _ body: (inout PlaylistMarks) -> Value
+    ) throws(OrchestratorError) -> Value {
+        var marks = read(directory)
+        let value = body(&marks)
+        let file = "\(directory)/\(name)"
+        let new = file + ".new"
+        unlink(new)
+        guard let data = try? JSONEncoder().encode(marks),
+            (try? BoundedFile.write(Array(data), to: new, mode: 0o600)) != nil, rename(new, file) == 0
+        else {
+            unlink(new)
+            throw OrchestratorError(
+                .unavailable, "marks-not-stored", "The playlists cannot be changed at the moment",
+                detail: "\(file) cannot be written: look at the disk", retryAfter: 5)
+        }
+        return value
+    }
+}
+
+extension HLSFiles {
+    /// Returns a session's playlist with what its marks change.
+    package func marked(_ text: String, _ item: Item) async -> String {
+        let directory = String(item.path.dropLast(item.name.utf8.count + 1))
+        let marks = await offPool { HLSMarks.read(directory) }
+        return marks.applied(to: text, isComplete: Self.isComplete(item.name))
+    }
+
+    /// Whether a playlist lists everything that was kept.
+    static func isComplete(_ name: String) -> Bool { name.hasSuffix("-event.m3u8") || name.hasSuffix("-vod.m3u8") }
+}
