@@ -7,6 +7,7 @@
 #   scripts/bench.sh playback           viewers over HTTP-FLV beside nginx-rtmp, as service playback
 #   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory, playback, cluster
 #   scripts/bench.sh media [CASE] …     the service beside ffmpeg, from RTMP to RTMP; `media --help` has the cases
+#   scripts/bench.sh pages …            web pages as sources, beside the usual way to take them; `pages --help` has the options
 #   scripts/bench.sh outputs            what another RTMP destination costs, beside nginx-rtmp as a fan-out
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,15 +35,24 @@ outputs() {
 }
 
 # Builds nothing if a directory with binaries is given, or only help is wanted.
-media() {
-    local binaries=()
+binaries=()
+build_both() {
     if [[ " $* " != *" --binary"* && " $* " != *" --help "* && " $* " != *" -h "* ]]; then
         build mixorchestrator
         MIX_ONLY=media build mixworker
-        # After the case, which comes first.
         binaries=(--binary "$scratch/release")
     fi
+}
+
+media() {
+    build_both "$@"
+    # The case comes first.
     PYTHONPATH=scripts exec python3 -m bench_media "$@" "${binaries[@]}"
+}
+
+pages() {
+    build_both "$@"
+    exec scripts/bench-pages.py "$@" "${binaries[@]}"
 }
 
 case ${1:-all} in
@@ -57,6 +67,7 @@ service) service "${@:2}" ;;
 playback) service playback ;;
 outputs) outputs "${@:2}" ;;
 media) media "${@:2}" ;;
+pages) pages "${@:2}" ;;
 *)
     sed -n 's/^#   //p' "$0" >&2
     exit 2
