@@ -110,7 +110,7 @@ public struct StallWatch: Sendable {
     }
 
     /// Time without a frame up to which the source has not stalled.
-    func patience(at now: MediaTime) -> MediaTime {
+    public func patience(at now: MediaTime) -> MediaTime {
         let recent = gaps.filter { now - $0.at <= Self.memory }
         let hiccup = longestHiccup(at: now)
         let nature = recent.count >= Self.usual ? recent[Self.usual - 1].length : .zero

@@ -87,6 +87,29 @@ import Testing
         #expect(source.status(now: .seconds(14)).error == nil)
     }
 
+    /// Pictures that come this far apart, and the time after the last one at which the source is shown as stalled.
+    @Test(arguments: [(40, 701), (200, 701), (500, 701), (600, 801), (1500, 1701)])
+    func aStallIsShownWithinASecondAndSlowSourcesAreNotStalled(interval: Int64, noticed: Int64) throws {
+        let source = source()
+        var now = MediaTime.seconds(1)
+        _ = source.timeline.accept(
+            .configuration(CodecConfiguration(.h264, bytes: [])), arrival: now, as: .init(isOnAir: false))
+        for number in 0..<40 {
+            now = .seconds(1) + .milliseconds(interval * Int64(number))
+            if number > 8 {
+                #expect(source.state(now: now - .milliseconds(1)) == .live, "\(number)")
+                // A network delays one by a fifth of a second, which no picture after it makes up for.
+                if number == 20, interval <= 500 { #expect(source.state(now: now + .milliseconds(200)) == .live) }
+            }
+            let frame = EncodedFrame(track: .video, pts: now, dts: now, isIDR: true, payload: [0])
+            _ = source.timeline.accept(.frame(frame), arrival: now, as: .init(isOnAir: false))
+            source.noteArrival(of: .video, now: now)
+        }
+        #expect(source.state(now: now + .milliseconds(noticed - 1)) == .live)
+        #expect(source.state(now: now + .milliseconds(noticed)) == .stalled)
+        #expect(source.silentAt(now: now) == now + .milliseconds(noticed))
+    }
+
     @Test func whoHasTheCameraOffIsLiveWhileHeardAndDecodableAtOnce() throws {
         let source = source()
         #expect(!source.fact(now: .seconds(1)).isDecodable)

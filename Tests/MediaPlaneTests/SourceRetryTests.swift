@@ -7,9 +7,11 @@ import Testing
 /// When a source is connected again.
 @Suite struct SourceRetryTests {
     private func pause(
-        _ kind: PullEnd.Kind, _ failures: Int, wasLive: Bool = true, of id: SourceID = "a/camera"
+        _ kind: PullEnd.Kind, _ failures: Int, repeats: Int? = nil, wasLive: Bool = true, idle: MediaTime = .zero,
+        of id: SourceID = "a/camera"
     ) -> MediaTime {
-        SourceRetry.pause(after: kind, failures: failures, wasLive: wasLive, of: id)
+        SourceRetry.pause(
+            after: kind, failures: failures, repeats: repeats ?? failures, wasLive: wasLive, idle: idle, of: id)
     }
 
     /// However long its server was away.
@@ -33,6 +35,24 @@ import Testing
             #expect(pause(kind, 1000) <= .milliseconds(600))
             #expect(pause(kind, 1000, wasLive: false) == .seconds(1))
         }
+    }
+
+    /// A server that listens again and has no stream yet refuses for a moment.
+    @Test func aFailureOfAnotherKindIsFollowedByQuickAttempts() {
+        for wasLive in [true, false] {
+            #expect(pause(.refused, 1000, repeats: 1, wasLive: wasLive) == .milliseconds(250))
+            #expect(pause(.refused, 1001, repeats: 2, wasLive: wasLive) <= .milliseconds(600))
+        }
+        #expect(pause(.crashed, 9, repeats: 1) == .seconds(5), "a demuxer that crashes now and then is no server")
+    }
+
+    /// Silence that an attempt has waited for is not waited for again.
+    @Test func anAttemptInSilenceIsItsOwnPause() {
+        for kind in [PullEnd.Kind.timedOut, .unreachable, .noMedia] {
+            #expect(pause(kind, 9, idle: .seconds(3)) == .milliseconds(50))
+            #expect(pause(kind, 9, idle: .milliseconds(100)) == pause(kind, 9) - .milliseconds(100))
+        }
+        #expect(pause(.excessive, 1, idle: .seconds(60)) == .seconds(10))
     }
 
     @Test func whatNoWaitingCuresIsAskedForMoreSeldom() {

@@ -25,6 +25,11 @@ extension PulledSource {
     /// The track by which the source is judged: its pictures, if it has any.
     private var judged: StallWatch? { timeline.video == nil ? stalls[.audio] : stalls[.video] }
 
+    /// Silence after which the source is reported as stalled: longer than the gaps with which it has lately sent.
+    func silence(now: MediaTime) -> MediaTime {
+        max(PulledSource.silence, judged?.patience(at: now) ?? .zero)
+    }
+
     /// Whether a mix has to stand in for the source, or nothing has come yet.
     func hasStalled(now: MediaTime) -> Bool { judged.map { $0.last == nil || $0.hasStalled(at: now) } ?? true }
 

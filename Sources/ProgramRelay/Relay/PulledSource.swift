@@ -23,6 +23,8 @@ final class PulledSource {
     /// Changes of the address since the first one was in use undisturbed.
     var changes = 0
     private(set) var failures = 0
+    /// Failures in a row that were of this kind.
+    private var repeated: (kind: PullEnd.Kind, count: Int)?
     /// Whether it has ever delivered media for `trial`.
     private var wasLive = false
     /// The source's failure, in words for operators; `nil` while there is none.
@@ -59,8 +61,12 @@ final class PulledSource {
     /// Errors that were reported since the source last worked.
     private var told: [String] = []
 
-    /// Silence after which a source is reported as stalled. The program reacts earlier: see `StallWatch`.
-    static let silence = MediaTime.milliseconds(1000)
+    /// Silence after which a source is reported as stalled, unless its pictures usually come with longer gaps. The program
+    /// reacts earlier: see `StallWatch`. Demuxers and buffers hold media back for up to 0.2 s, so that the last picture that
+    /// was sent is a second old at most.
+    static let silence = MediaTime.milliseconds(700)
+    /// Silence up to which no deadline of a source is near.
+    static let steadiness = MediaTime.milliseconds(250)
     /// Time without media after which a connection is reported. Longer than a server may take to answer at all.
     static let patience = MediaTime.seconds(6)
     /// Time without any media after which a source is left out of the picture. Shorter than the time after which a mix
@@ -157,6 +163,7 @@ final class PulledSource {
         if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
         if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
             failures = 0
+            repeated = nil
             wasLive = true
             error = nil
             isUnsupported = false
@@ -193,7 +200,14 @@ final class PulledSource {
         failures += 1
         error = end.words
         let kind = isUnsupported ? .unsupportedCodec : end.kind
-        retryAt = now + SourceRetry.pause(after: kind, failures: failures, wasLive: wasLive, of: planned.id)
+        let repeats = repeated.map { $0.kind == kind ? $0.count.saturatingSum(1) : 1 } ?? 1
+        repeated = (kind, repeats)
+        // Media of an earlier connection do not count.
+        let last = [connectedAt, timeline.lastArrival].compactMap(\.self).max() ?? now
+        retryAt =
+            now
+            + SourceRetry.pause(
+                after: kind, failures: failures, repeats: repeats, wasLive: wasLive, idle: now - last, of: planned.id)
     }
 
     /// Whether the connection has to be made again.
@@ -201,16 +215,16 @@ final class PulledSource {
 
     /// Whether the source is planned, connected and delivers, so that no deadline of it is near.
     func isSteady(now: MediaTime) -> Bool {
-        removedAt == nil && retryAt == nil && lastOfTrack.map { now - $0 < PulledSource.silence / 4 } ?? false
+        removedAt == nil && retryAt == nil && lastOfTrack.map { now - $0 < PulledSource.steadiness } ?? false
     }
 
     func isSilent(now: MediaTime) -> Bool {
-        lastOfTrack.map { now - $0 > PulledSource.silence } ?? true
+        lastOfTrack.map { now - $0 > silence(now: now) } ?? true
     }
 
     /// Time from which on the source is silent if nothing more comes; `nil` if it is already.
     func silentAt(now: MediaTime) -> MediaTime? {
-        lastOfTrack.map { $0 + PulledSource.silence + .milliseconds(1) }.flatMap { $0 > now ? $0 : nil }
+        lastOfTrack.map { $0 + silence(now: now) + .milliseconds(1) }.flatMap { $0 > now ? $0 : nil }
     }
 
     /// Time of the last frame of the track by which the source is judged.
@@ -243,17 +257,21 @@ final class PulledSource {
             isSteady: isSteadyAgain(now: now) && !isCardShown)
     }
 
+    /// State for operators.
+    func state(now: MediaTime) -> SourceStatus.State {
+        if isUnsupported || isQuarantined {
+            .failed
+        } else if retryAt != nil {
+            .recovering
+        } else if timeline.lastArrival == nil {
+            .connecting
+        } else {
+            isStalled(now: now) ? .stalled : .live
+        }
+    }
+
     func status(now: MediaTime) -> SourceStatus {
-        let state: SourceStatus.State =
-            if isUnsupported || isQuarantined {
-                .failed
-            } else if retryAt != nil {
-                .recovering
-            } else if timeline.lastArrival == nil {
-                .connecting
-            } else {
-                isStalled(now: now) ? .stalled : .live
-            }
+        let state = state(now: now)
         let isOverdue =
             state == .connecting && firstFrameAt == nil && connectedAt.map { now - $0 > PulledSource.patience } ?? false
         return SourceStatus(

@@ -98,8 +98,8 @@ public actor Relay {
     /// Audio configuration of the program that operators know HLS to lack.
     var toldUnfitSound: CodecConfiguration?
     var lastStatusAt = MediaTime.zero
-    /// Absent sources, as reported last.
-    private var absentSources: Set<SourceID> = []
+    /// Absent sources and live ones, as reported last.
+    private var reported: (absent: Set<SourceID>, live: Set<SourceID>) = ([], [])
     var orphanSince: MediaTime?
     var isDraining = false
     /// Closing work that takes time. `run()` owns the tasks that do it.
@@ -251,8 +251,10 @@ public actor Relay {
         tellUnfitSound()
         tickOutputs()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
-        if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || absent != absentSources { reportStatus() }
-        absentSources = absent
+        // Operators and layouts learn of a stall, and of its end, when it is noticed and not with the next report.
+        let live = Set(sources.filter { $0.value.state(now: now) == .live }.keys)
+        if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || (absent, live) != reported { reportStatus() }
+        reported = (absent, live)
         if let orphanSince, now - orphanSince > .seconds(configuration.orphanTimeout) {
             logger.warning("no orchestrator for \(configuration.orphanTimeout) s: the program ends")
             isDraining = true

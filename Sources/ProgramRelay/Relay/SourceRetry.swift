@@ -7,10 +7,14 @@ import TextFormats
 /// A source has to be back within a second after its server is, however long that took. Where nobody listens, an attempt
 /// costs the server nothing and this machine no process (`ConnectionProbe`): it is made again after a third of a second.
 /// Where the stream is missing it costs a request, and half a second passes. Pauses differ, so that the sources of one
-/// server do not come at once. What no waiting cures, such as bytes that crash a demuxer, is asked for more and more seldom.
+/// server do not come at once. An attempt that has waited in silence has been the pause itself. A failure of another kind
+/// than before, as of a server that has just come back and has no stream yet, is followed by quick attempts again. What no
+/// waiting cures, such as bytes that crash a demuxer, is asked for more and more seldom.
 enum SourceRetry {
     /// Pause after the first failure of most kinds, in ms: most connections that fail can be made again.
     static let first = 250
+    /// Shortest pause, in ms.
+    static let shortest = 50
     /// Pauses where nobody listens, in ms.
     static let away = 250...350
     /// Pauses after other failures that a server recovers from, in ms.
@@ -24,22 +28,31 @@ enum SourceRetry {
 
     /// - Parameters:
     ///   - failures: Failures since media came, at least 1.
+    ///   - repeats: Those of them that were the last ones and of this kind, at least 1.
     ///   - wasLive: Whether the source has ever delivered media.
+    ///   - idle: Time since the attempt began or, if it brought media, since the last of them.
     static func pause(
-        after kind: PullEnd.Kind, failures: Int, wasLive: Bool, of id: SourceID
+        after kind: PullEnd.Kind, failures: Int, repeats: Int, wasLive: Bool, idle: MediaTime, of id: SourceID
     ) -> MediaTime {
-        let growing = first << min(max(failures, 1) - 1, 5)
         let milliseconds =
             switch kind {
             case .unsupportedCodec, .excessive: penalty
             case .crashed, .notAllowed, .tlsFailed, .protocolViolation, .badURL, .notInstalled, .tooMuchPending:
-                min(growing, longest)
+                min(growing(failures), longest)
             case .refused, .noMedia, .publisherLeft:
-                wasLive ? min(growing, spread(usual, failures, id)) : min(growing, longestUnseen)
-            case .ended, .timedOut, .lost: min(growing, spread(usual, failures, id))
-            case .unreachable: min(growing, spread(away, failures, id))
+                wasLive ? quick(usual, failures, repeats, idle, id) : min(growing(repeats), longestUnseen)
+            case .ended, .timedOut, .lost: quick(usual, failures, repeats, idle, id)
+            case .unreachable: quick(away, failures, repeats, idle, id)
             }
         return .milliseconds(Int64(milliseconds))
+    }
+
+    private static func growing(_ count: Int) -> Int { first << min(max(count, 1) - 1, 5) }
+
+    private static func quick(
+        _ range: ClosedRange<Int>, _ failures: Int, _ repeats: Int, _ idle: MediaTime, _ id: SourceID
+    ) -> Int {
+        max(shortest, min(growing(repeats), spread(range, failures, id)) - Int(clamping: idle.roundedMilliseconds))
     }
 
     /// A number of a range, another one for each source and attempt.
