@@ -128,11 +128,44 @@ import Testing
         #expect(try choose(low + Self.variant(6_000_000, "1920x1080", "hvc1.1.6.L93.B0,mp4a.40.2", "hevc")) == "low")
         #expect(try choose(Self.variant(6_000_000, "1920x1080", "hvc1.1.6.L93.B0", "hevc") + four) == "hevc")
         #expect(try choose("#EXT-X-STREAM-INF:BANDWIDTH=99999999999999999999\na\n") == "a")
-        // Its sound is somewhere else.
-        let group = "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"g\",NAME=\"n\",URI=\"sound.m3u8\"\n"
-        let separate = "#EXT-X-STREAM-INF:BANDWIDTH=900000,AUDIO=\"g\"\nseparate\n"
-        #expect(try choose(separate + low + group) == "low" && choose(group + separate) == nil)
-        #expect(try choose("#EXT-X-STREAM-INF:BANDWIDTH=9,AUDIO=\"h\"\nwhole\n" + group) == "whole")
+    }
+
+    @Test func theSoundOfAGroupIsTheOneForEverybody() throws {
+        func sound(_ text: String) throws -> String? {
+            guard case .master(let variants) = try ReceivedPlaylist(Array("#EXTM3U\n\(text)".utf8)) else { return nil }
+            return variants.first?.sound
+        }
+        let variant = "#EXT-X-STREAM-INF:BANDWIDTH=9,AUDIO=\"g\"\nv\n"
+        func rendition(_ uri: String, _ more: String = "", group: String = "g") -> String {
+            "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"\(group)\",NAME=\"n\"\(uri.isEmpty ? "" : ",URI=\"\(uri)\"")\(more)\n"
+        }
+        #expect(try sound(rendition("one") + rendition("two") + variant) == "one")
+        #expect(try sound(variant + rendition("one") + rendition("two", ",AUTOSELECT=YES")) == "two")
+        #expect(try sound(rendition("one", ",AUTOSELECT=YES") + rendition("two", ",DEFAULT=YES") + variant) == "two")
+        // The sound that is meant for everybody is in the variant itself.
+        #expect(try sound(rendition("", ",DEFAULT=YES") + rendition("two") + variant) == nil)
+        #expect(try sound(rendition("one", group: "h") + variant) == nil && sound(variant) == nil)
+    }
+
+    /// Its last segments would be played at each connection.
+    @Test func aLivePlaylistThatWasLeftIsNotPlayed() throws {
+        for (seconds, number) in [(nil, 17), (8.0, 17), (9.0, nil)] as [(Double?, Int64?)] {
+            var follower = PlaylistFollower()
+            follower.took(try live(10..<20), secondsUnchanged: seconds)
+            guard let number else {
+                #expect(follower.step() == .load(after: 2))
+                follower.took(try live(10..<21), secondsUnchanged: 0)
+                let segment = try wanted(by: &follower, beginsAnew: true)
+                #expect(segment.number == 20)
+                continue
+            }
+            let segment = try wanted(by: &follower, beginsAnew: true)
+            #expect(segment.number == number)
+        }
+        var follower = PlaylistFollower()
+        follower.took(try live(10..<20, isEnded: true), secondsUnchanged: 1e9)
+        let first = try wanted(by: &follower, beginsAnew: true)
+        #expect(first.number == 10, "on demand, however old")
     }
 
     @Test func aLivePlaylistIsBegunThreeTargetsBeforeItsEndAndFollowed() throws {

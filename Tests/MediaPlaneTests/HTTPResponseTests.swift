@@ -29,6 +29,34 @@ import Testing
         }
     }
 
+    /// Only where the response is whole, and nothing follows it, another request may follow.
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", true),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", true),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", true),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi!", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: Close\r\n\r\nhi", false),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", false),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nA: b\r\n\r\n", false),
+    ])
+    func aConnectionIsUsedAgainIfItMayBe(text: String, isUsable: Bool) throws {
+        #expect(try read(text).leavesConnectionUsable == isUsable)
+    }
+
+    @Test func howLongAResourceHasNotChanged() throws {
+        func seconds(_ lines: String) throws -> Double? {
+            try read("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\(lines)\r\n\r\n").secondsUnchanged
+        }
+        let changed = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"
+        #expect(try seconds("\(changed)\r\nDate: Sun, 06 Nov 1994 08:50:00 GMT") == 23)
+        #expect(try seconds("\(changed)\r\nDate: Sun, 06 Nov 1994 08:50:00 GMT\r\nAge: 7") == 30)
+        #expect(try seconds(changed) == nil && seconds("Date: Sun, 06 Nov 1994 08:50:00 GMT") == nil)
+        for bad in ["", "now", "Sun, 06 Nov 99999 08:50:00 GMT", "Sunday, 06-Nov-94 08:49:37 GMT"] {
+            #expect(try seconds("\(changed)\r\nDate: \(bad)") == nil, "\(bad)")
+        }
+    }
+
     @Test func aBodyWithoutALengthEndsWithItsConnection() throws {
         var response = try read("HTTP/1.0 200 OK\r\n\r\nhello")
         let isWhole = response.closed()

@@ -149,6 +149,69 @@ import Testing
         await pull.close()
     }
 
+    /// The sound begins half a second after the pictures, which only the bytes of both tell.
+    @Test(arguments: [[], ["-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init_%v.mp4"]])
+    func soundOfAPlaylistOfItsOwnComesInStep(options: [String]) async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try server.makeDirectory("split")
+        let make = try PullSender(
+            "/usr/bin/ffmpeg",
+            [
+                "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30:d=4", "-itsoffset", "0.5", "-f", "lavfi",
+                "-i", "sine=f=440:r=48000:d=3.5",
+            ] + Self.codecs + ["-hls_playlist_type", "vod"] + options
+                + [
+                    "-var_stream_map", "v:0,agroup:sound a:0,agroup:sound,default:yes", "-master_pl_name", "all.m3u8",
+                    "-f", "hls", server.path("split/%v.m3u8"),
+                ])
+        #expect(try await outputEventually { !make.isRunning })
+        let pull = try WorkerPullRecorder("\(server.url)/split/all.m3u8")
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        #expect(pull.ends.map(\.kind) == [.ended] && pull.transcoded.isEmpty, "\(pull.ends)")
+        let pictures = pull.frames.filter { $0.track == .video }
+        let sounds = pull.frames.filter { $0.track == .audio }
+        #expect(pictures.count == 120 && sounds.count > 150, "\(pictures.count) \(sounds.count)")
+        let distance = try #require(sounds.first).pts - #require(pictures.first).pts
+        #expect((distance - .milliseconds(500)).magnitude < .milliseconds(50), "\(distance)")
+        Self.expectSteady(pull)
+        await pull.close()
+    }
+
+    /// Many requests, one connection for each playlist.
+    @Test func connectionsServeManyRequests() async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try await Self.record(server, "vod", seconds: 4)
+        let before = try await server.counts()
+        let pull = try WorkerPullRecorder("\(server.url)/vod/x.m3u8")
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        let after = try await server.counts()
+        await pull.close()
+        // One of each is the question itself.
+        #expect(after.requests - before.requests == 6, "a playlist and four segments")
+        #expect(after.connections - before.connections == 2)
+    }
+
+    /// A live playlist whose sender has gone is not played again at each connection, and gone on with when it changes.
+    @Test func aPlaylistThatWasLeftIsWaitedFor() async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try await Self.record(server, "left", seconds: 4)
+        let whole = try String(contentsOfFile: server.path("left/x.m3u8"), encoding: .utf8)
+            .replacing("#EXT-X-PLAYLIST-TYPE:VOD\n", with: "").replacing("#EXT-X-ENDLIST\n", with: "")
+        let last = try #require(whole.range(of: "#EXTINF", options: .backwards))
+        try server.write("left/x.m3u8", Array(whole[..<last.lowerBound].utf8))
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: server.path("left/x.m3u8"))
+        let pull = try WorkerPullRecorder("\(server.url)/left/x.m3u8")
+        try await Task.sleep(for: .seconds(2))
+        #expect(pull.frames.isEmpty && pull.ends.isEmpty, "\(pull.ends)")
+        try server.write("left/x.m3u8", Array(whole.utf8))
+        #expect(try await outputEventually { pull.frames.count { $0.track == .video } == 30 }, "\(pull.ends)")
+        await pull.close()
+    }
+
     @Test func theBestVariantOfAMasterPlaylistIsPulled() async throws {
         let server = try await HLSServer()
         defer { server.stop() }
@@ -198,7 +261,7 @@ import Testing
         ("missing.m3u8", PullEnd.Kind.refused, "the server answers 404 for the playlist"),
         ("page.m3u8", .protocolViolation, "does not begin with #EXTM3U"),
         ("file.m3u8", .protocolViolation, "not one of HTTP"),
-        ("sample.m3u8", .protocolViolation, "SAMPLE-AES"), ("separate.m3u8", .unsupportedCodec, "sound"),
+        ("sample.m3u8", .protocolViolation, "SAMPLE-AES"), ("separate.m3u8", .refused, "404 for the playlist"),
     ])
     func whatCannotBePlayedIsNamed(path: String, kind: PullEnd.Kind, words: String) async throws {
         let server = try await HLSServer()
@@ -216,8 +279,10 @@ import Testing
                 #EXTM3U
                 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="g",NAME="n",URI="s.m3u8"
                 #EXT-X-STREAM-INF:BANDWIDTH=9,AUDIO="g"
-                x.m3u8
+                pictures.m3u8
                 """.utf8))
+        try server.write(
+            "pictures.m3u8", Array("#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\na\n#EXT-X-ENDLIST\n".utf8))
         let pull = try WorkerPullRecorder("\(server.url)/\(path)?token=secret")
         #expect(try await outputEventually { !pull.ends.isEmpty })
         #expect(pull.ends.map(\.kind) == [kind], "\(pull.ends)")
@@ -264,6 +329,7 @@ final class HLSServer: Sendable {
                     listen 127.0.0.1:\(port);
                     root \(root.path)/www;
                     location /moved/ { rewrite ^/moved(/.*)$ $1 redirect; }
+                    location = /counts { stub_status; }
                     location = /redirect.m3u8 { return 302 http://10.1.2.3/x.m3u8; }
                 }
             }
@@ -281,6 +347,17 @@ final class HLSServer: Sendable {
     }
 
     func stop() { process.withLock { $0.take() }?.stop() }
+
+    /// Connections and requests so far.
+    func counts() async throws -> (connections: Int, requests: Int) {
+        let file = root.appending(path: "counts").path
+        #expect(try await outputTool("/usr/bin/env", ["curl", "-s", "-o", file, "\(url)/counts"]) == 0)
+        // The third line: accepted, handled, requests.
+        let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        let numbers = try #require(lines.count > 2 ? lines[2].split(separator: " ").compactMap { Int($0) } : nil)
+        try #require(numbers.count == 3)
+        return (numbers[0], numbers[2])
+    }
 
     func path(_ name: String) -> String { root.appending(path: "www/\(name)").path }
     func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(name)) }

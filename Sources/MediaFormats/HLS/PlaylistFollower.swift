@@ -1,7 +1,8 @@
 /// Decides which segment of a playlist is fetched next, and when the playlist is loaded again (RFC 8216 §6.3).
 ///
 /// A live playlist is begun three target durations before its end, or as far before it as the server wants. A playlist
-/// that was begun is followed by the numbers of its segments.
+/// that was begun is followed by the numbers of its segments. One that has not been added to for long is waited for: its
+/// last segments would be played again at each connection.
 public struct PlaylistFollower: Sendable {
     public enum Step: Hashable, Sendable {
         /// Load the playlist, but not earlier than so many seconds after the last load began.
@@ -17,6 +18,9 @@ public struct PlaylistFollower: Sendable {
     private static let mostOld = 3
     /// Attempts to fetch a segment that the server refuses.
     private static let mostAttempts = 3
+    /// Target durations without a new segment, after which the sender of a live playlist has gone. One adds a segment within
+    /// one and a half of them (RFC 8216 §6.2.1).
+    private static let stale = 4.0
 
     private var playlist: ReceivedSegments?
     /// Number of the next segment; `nil` until a segment is known.
@@ -26,11 +30,15 @@ public struct PlaylistFollower: Sendable {
     private var old = 0
     private var refusals = 0
     private var map: ReceivedSegment.Resource?
+    private var secondsUnchanged: Double?
 
     public init() {}
 
     /// Takes the newest version of the playlist.
-    public mutating func took(_ playlist: ReceivedSegments) {
+    ///
+    /// - Parameter secondsUnchanged: Time for which it has not changed; `nil` if that is not known.
+    public mutating func took(_ playlist: ReceivedSegments, secondsUnchanged: Double? = nil) {
+        self.secondsUnchanged = secondsUnchanged
         let last = playlist.segments.last?.number
         isChanged =
             self.playlist.map { $0.segments.last != playlist.segments.last || $0.isEnded != playlist.isEnded } ?? true
@@ -53,6 +61,12 @@ public struct PlaylistFollower: Sendable {
         guard let playlist, let first = playlist.segments.first else { return }
         guard !playlist.isEnded, !playlist.isOnDemand else {
             next = first.number
+            return
+        }
+        if let secondsUnchanged, secondsUnchanged > Self.stale * playlist.targetDuration,
+            let last = playlist.segments.last?.number
+        {
+            next = last + 1
             return
         }
         let distance = playlist.holdBack ?? 3 * playlist.targetDuration

@@ -9,8 +9,8 @@ struct PlaylistReader {
 
     private var variants: [ReceivedVariant] = []
     private var variant: ReceivedVariant?
-    /// Groups of sound that have a playlist of their own.
-    private var separateGroups: Set<String> = []
+    /// Of each group of sound, the rendition that is played: its rank, and its playlist if it has one of its own.
+    private var sounds: [String: (rank: Int, uri: String?)] = [:]
     private var groups: [String?] = []
 
     private var segments = ReceivedSegments(targetDuration: 0)
@@ -52,10 +52,7 @@ struct PlaylistReader {
                 .map { min(max(0, $0), 600) }
         case "#EXT-X-STREAM-INF": readVariant(PlaylistAttributes(value))
         case "#EXT-X-MEDIA":
-            let attributes = PlaylistAttributes(value)
-            if attributes["TYPE"] == "AUDIO", attributes["URI"] != nil, let group = attributes["GROUP-ID"] {
-                separateGroups.insert(group)
-            }
+            readRendition(PlaylistAttributes(value))
         default: break
         }
     }
@@ -133,13 +130,21 @@ struct PlaylistReader {
         map = .init(uri: uri, range: bytes, key: key)
     }
 
+    /// Reads a rendition of sound. Of a group, the one that is meant for everybody is played, else the first.
+    private mutating func readRendition(_ attributes: PlaylistAttributes) {
+        guard attributes["TYPE"] == "AUDIO", let group = attributes["GROUP-ID"] else { return }
+        let rank = attributes["DEFAULT"] == "YES" ? 2 : attributes["AUTOSELECT"] == "YES" ? 1 : 0
+        if let known = sounds[group], known.rank >= rank { return }
+        sounds[group] = (rank, attributes["URI"])
+    }
+
     private mutating func readVariant(_ attributes: PlaylistAttributes) {
         let size = attributes["RESOLUTION"]?.split(separator: "x").compactMap { Int64($0) } ?? []
         let pixels = size.count == 2 && size.allSatisfy { 1...100_000 ~= $0 } ? size[0] * size[1] : nil
         variant = ReceivedVariant(
             uri: "", bandwidth: attributes["BANDWIDTH"].flatMap { Int64($0) }.map { max(0, $0) } ?? 0, pixels: pixels,
             codecs: (attributes["CODECS"] ?? "").split(separator: ",").map { $0.filter { $0 != " " } },
-            hasSeparateSound: false)
+            sound: nil)
         groups.append(attributes["AUDIO"])
     }
 
@@ -149,7 +154,7 @@ struct PlaylistReader {
             return .master(
                 zip(variants, groups).map { variant, group in
                     var variant = variant
-                    variant.hasSeparateSound = group.map { separateGroups.contains($0) } ?? false
+                    variant.sound = group.flatMap { sounds[$0]?.uri }
                     return variant
                 })
         }

@@ -40,8 +40,8 @@ public struct ReceivedVariant: Hashable, Sendable {
     public var pixels: Int64?
     /// Names of the codecs (RFC 6381); empty if the playlist does not say.
     public var codecs: [String]
-    /// Whether its sound is in a playlist of its own.
-    public var hasSeparateSound: Bool
+    /// Reference to the playlist of its sound, relative to the master playlist; `nil` if the variant's own has the sound.
+    public var sound: String?
 
     /// Whether no codec is named that relays do not copy.
     var isCopied: Bool { codecs.allSatisfy { $0.hasPrefix("avc1") || $0.hasPrefix("avc3") || $0.hasPrefix("mp4a.40") } }
@@ -53,9 +53,8 @@ public struct ReceivedVariant: Hashable, Sendable {
     /// Returns the variant to pull: the one of the highest rate within the bounds, rather one that need not be transcoded;
     /// if none is within the bounds, the one of the lowest rate.
     public static func choose(_ variants: [ReceivedVariant]) -> ReceivedVariant? {
-        let whole = variants.filter { !$0.hasSeparateSound }
-        let bounded = whole.filter { $0.bandwidth <= mostBandwidth && ($0.pixels ?? 0) <= mostPixels }
-        guard !bounded.isEmpty else { return whole.min { $0.bandwidth < $1.bandwidth } }
+        let bounded = variants.filter { $0.bandwidth <= mostBandwidth && ($0.pixels ?? 0) <= mostPixels }
+        guard !bounded.isEmpty else { return variants.min { $0.bandwidth < $1.bandwidth } }
         let copied = bounded.filter(\.isCopied)
         return (copied.isEmpty ? bounded : copied).max { $0.bandwidth < $1.bandwidth }
     }

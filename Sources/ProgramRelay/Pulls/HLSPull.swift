@@ -2,7 +2,7 @@
 package enum HLSPull: WorkerPullKind {
     package static let name = "HLS"
     package static let summary =
-        "a path that ends with `.m3u8`: MPEG-TS or fMP4, live or on demand, AES-128; of several variants the best up to 1080p and 10 Mbit/s. What is not H.264 or AAC is transcoded"
+        "a path that ends with `.m3u8`: MPEG-TS or fMP4, live or on demand, AES-128, sound in playlists of its own; of several variants the best up to 1080p and 10 Mbit/s. What is not H.264 or AAC is transcoded"
     package static let schemes = [PullScheme("http", port: 80), PullScheme("https", port: 443, isSecure: true)]
     package static let elements =
         [
@@ -22,4 +22,10 @@ package enum HLSPull: WorkerPullKind {
         PullHead(
             description: "appsrc name=source format=bytes ! \(PullTail.decoder("all"))", isSegmented: true)
     }
+
+    /// The head for pictures and sound of two playlists.
+    static let headWithSound = PullHead(
+        description: "appsrc name=source format=bytes ! \(PullTail.decoder("pictures"))  "
+            + "appsrc name=soundSource format=bytes ! \(PullTail.decoder("sound"))",
+        outlets: [.video("pictures"), .audio("sound")], isSegmented: true)
 }

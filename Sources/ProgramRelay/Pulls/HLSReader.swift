@@ -12,6 +12,8 @@ struct HLSReader {
     /// Bytes for the demuxer.
     struct Piece: Sendable {
         var bytes: [UInt8]
+        /// The initialization section, for a demuxer that begins with the piece; empty for MPEG-TS.
+        var map: [UInt8]
         /// Whether a demuxer that has read the piece before cannot read this one.
         var beginsAnew: Bool
     }
@@ -38,10 +40,24 @@ struct HLSReader {
     private var hasPlaylist = false
     private var loadedAt: Int64?
     private var key: (url: String, bytes: [UInt8])?
+    private var map: (resource: ReceivedSegment.Resource, bytes: [UInt8])?
+    /// URL of the playlist that has the sound; `nil` if this one has it.
+    private var sound: String?
+    private let connections = HTTPConnections()
 
     init(_ url: String, limits: Destination.Limits?, onTrouble: @escaping @Sendable (PullEnd?) -> Void) {
         (self.url, self.limits, self.onTrouble) = (url, limits, onTrouble)
         redaction = URLRedaction(url)
+    }
+
+    /// Loads the playlist for the first time.
+    ///
+    /// - Returns: URL of the playlist that has the sound; `nil` if this one has it.
+    /// - Throws: `PullEnd` if there is no playlist that can be played.
+    mutating func begin() async throws(PullEnd) -> String? {
+        loadedAt = MonotonicClock.now()
+        try await load()
+        return sound
     }
 
     /// Returns the next piece; `nil` at the end of the playlist, or when its task is cancelled.
@@ -90,9 +106,9 @@ struct HLSReader {
     }
 
     private mutating func load() async throws(PullEnd) {
-        let (bytes, final) = try await get(url, limit: ReceivedPlaylist.longest, "the playlist")
+        let (response, final) = try await get(url, limit: ReceivedPlaylist.longest, "the playlist")
         let playlist: ReceivedPlaylist
-        do throws(ReceivedPlaylist.Failure) { playlist = try ReceivedPlaylist(bytes) } catch {
+        do throws(ReceivedPlaylist.Failure) { playlist = try ReceivedPlaylist(response.body) } catch {
             throw PullEnd(.protocolViolation, "the playlist \(error)")
         }
         switch playlist {
@@ -100,34 +116,37 @@ struct HLSReader {
             // A redirect may lead elsewhere the next time, but segments are relative to where it led now.
             base = final
             hasPlaylist = true
-            follower.took(segments)
+            follower.took(segments, secondsUnchanged: response.secondsUnchanged)
         case .master(let variants):
             guard !isVariant else { throw PullEnd(.protocolViolation, "a variant of the playlist has variants itself") }
             guard let variant = ReceivedVariant.choose(variants) else {
-                throw PullEnd(
-                    .unsupportedCodec, "the playlist has its sound in playlists of their own, which cannot be pulled")
+                throw PullEnd(.protocolViolation, "the playlist has no variants")
             }
             url = try resolve(variant.uri, against: final)
+            if let reference = variant.sound { sound = try resolve(reference, against: final) }
             isVariant = true
             try await load()
         }
     }
 
     private mutating func fetch(_ segment: ReceivedSegment, _ beginsAnew: Bool) async throws(PullEnd) -> Piece {
-        var bytes: [UInt8] = []
-        if beginsAnew, let map = segment.map { bytes = try await fetch(map, vector: segment.vector) }
-        bytes += try await fetch(segment.resource, vector: segment.vector)
-        return Piece(bytes: bytes, beginsAnew: beginsAnew)
+        if let wanted = segment.map, map?.resource != wanted {
+            map = (wanted, try await fetch(wanted, vector: segment.vector))
+        }
+        let bytes = try await fetch(segment.resource, vector: segment.vector)
+        return Piece(bytes: bytes, map: segment.map == nil ? [] : map?.bytes ?? [], beginsAnew: beginsAnew)
     }
 
     private mutating func fetch(
         _ resource: ReceivedSegment.Resource, vector: [UInt8]
     ) async throws(PullEnd) -> [UInt8] {
         let url = try resolve(resource.uri, against: base)
-        let (bytes, _) = try await get(url, limit: Self.longestSegment, range: resource.range, "a segment")
+        let bytes = try await get(url, limit: Self.longestSegment, range: resource.range, "a segment").response.body
         guard let wanted = resource.key else { return bytes }
         let place = try resolve(wanted.uri, against: base)
-        if key?.url != place { key = (place, try await get(place, limit: 1024, "the key of a segment").bytes) }
+        if key?.url != place {
+            key = (place, try await get(place, limit: 1024, "the key of a segment").response.body)
+        }
         guard let key = key?.bytes, let plain = TLSCipher.decrypted(bytes, key: key, vector: vector) else {
             self.key = nil
             throw PullEnd(.refused, "a segment cannot be decrypted with the key that the server gave")
@@ -144,7 +163,8 @@ struct HLSReader {
 
     private func get(
         _ url: String, limit: Int, range: Range<Int64>? = nil, _ what: String
-    ) async throws(PullEnd) -> (bytes: [UInt8], url: String) {
-        try await HTTPExchange.get(url, limits: limits, limit: limit, range: range, what, redaction)
+    ) async throws(PullEnd) -> (response: HTTPResponse, url: String) {
+        try await HTTPExchange.get(
+            url, limits: limits, limit: limit, range: range, what, redaction, connections: connections)
     }
 }

@@ -8,20 +8,22 @@ extension HTTPExchange {
     ///   - limit: Most bytes.
     ///   - range: The bytes of the resource that are wanted; `nil` = all.
     ///   - what: The resource in words.
+    ///   - connections: Connections that are used, and kept for further requests; `nil` = one for each request.
     ///   - timeout: Most seconds for connecting, and without any byte.
-    /// - Returns: The bytes, and the URL that they came from.
+    /// - Returns: The response, and the URL that it came from.
     static func get(
         _ url: String, limits: Destination.Limits?, limit: Int, range: Range<Int64>? = nil, _ what: String,
-        _ redaction: URLRedaction, timeout: Int = 5
-    ) async throws(PullEnd) -> (bytes: [UInt8], url: String) {
+        _ redaction: URLRedaction, connections: HTTPConnections? = nil, timeout: Int = 5
+    ) async throws(PullEnd) -> (response: HTTPResponse, url: String) {
         var url = url
         for _ in 0...HTTPRedirect.most {
             let exchange = try HTTPExchange(
-                url, limits: limits, trust: nil, timeout: timeout, extent: .body(limit: limit), range: range)
+                url, limits: limits, trust: nil, timeout: timeout, extent: .body(limit: limit), range: range,
+                connections: connections)
             switch await exchange.run() {
             case .failure(let fault): throw PullEnd(fault, redaction)
             case .success(let response) where response.status == (range == nil ? 200 : 206):
-                return (response.body, url)
+                return (response, url)
             case .success(let response) where response.status == 200:
                 throw PullEnd(.unsupportedCodec, "the playlist wants ranges of bytes, which the server does not send")
             case .success(let response):

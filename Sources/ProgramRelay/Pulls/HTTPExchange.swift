@@ -1,7 +1,7 @@
 import EncodedMedia
 import RTMP
 
-/// One request to a judged address, over a connection of its own.
+/// One request to a judged address, over a connection of its own or one of several that serve many requests.
 ///
 /// `@unchecked Sendable`: its state belongs to the loop.
 final class HTTPExchange: @unchecked Sendable {
@@ -33,7 +33,10 @@ final class HTTPExchange: @unchecked Sendable {
     private let extent: Extent
     private let request: [UInt8]
     private var response: HTTPResponse
-    private var connection: TCPConnection?
+    private let connections: HTTPConnections?
+    private var line: HTTPLine?
+    /// Whether the connection has served another request, so that the server may have closed it meanwhile.
+    private var isReused = false
     private var timer: SocketLoop.Watch?
     private var isOver = false
     private var latest: Int64 = .max
@@ -45,11 +48,13 @@ final class HTTPExchange: @unchecked Sendable {
     ///   - timeout: Most seconds for connecting, and without any byte.
     ///   - message: The request; `nil` = it fetches the resource.
     ///   - range: The bytes of the resource that are wanted; `nil` = all.
+    ///   - connections: Connections that are used, and kept for further requests; `nil` = one of its own.
     ///   - scheme: The scheme by which `limits` name the protocol; `nil` = the URL's.
     /// - Throws: `PullEnd` of kind `.badURL` if it is no HTTP URL.
     init(
         _ url: String, limits: Destination.Limits?, trust: TLSContext?, timeout: Int, extent: Extent,
-        message: Message = Message(), range: Range<Int64>? = nil, judgedAs scheme: String? = nil
+        message: Message = Message(), range: Range<Int64>? = nil, connections: HTTPConnections? = nil,
+        judgedAs scheme: String? = nil
     ) throws(PullEnd) {
         guard let destination = Destination(url: url, limits: limits), let path = Self.path(of: url),
             ["http", "https"].contains(destination.target.scheme)
@@ -62,6 +67,7 @@ final class HTTPExchange: @unchecked Sendable {
         tls = target.scheme == "https" ? trust ?? .system : nil
         self.timeout = timeout
         self.extent = extent
+        self.connections = connections
         var fields = message.fields
         if let range { fields.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
         if let body = message.body { fields.append(("Content-Length", "\(body.count)")) }
@@ -70,7 +76,7 @@ final class HTTPExchange: @unchecked Sendable {
             Array(
                 """
                 \(message.method) \(path.path) HTTP/1.1\r\nHost: \(path.authority)\r\nAccept-Encoding: identity\r\n\(lines)\
-                User-Agent: mixworker\r\nConnection: close\r\n\r\n
+                User-Agent: mixworker\r\nConnection: \(connections == nil ? "close" : "keep-alive")\r\n\r\n
                 """.utf8) + (message.body ?? [])
         let limit =
             switch extent {
@@ -101,15 +107,26 @@ final class HTTPExchange: @unchecked Sendable {
         timer.deadline = now + Int64(timeout) * 1_000_000_000
         self.timer = timer
         loop.add(timer)
-        let connection = TCPConnection(destination, tls: tls, loop: loop, timeout: timeout) { [self] event in
-            switch event {
-            case .connected: self.connection?.send(request)
-            case .received(let bytes, let arrival): take(bytes, at: arrival)
-            case .ended(let fault): closed(fault)
-            }
+        if let line = connections?.take(to: HTTPLine.server(destination, tls: tls), now: now) {
+            isReused = true
+            line.onEvent = { [self] in handle($0) }
+            self.line = line
+            line.send(request)
+        } else {
+            connect()
         }
-        self.connection = connection
-        connection.open()
+    }
+
+    private func connect() {
+        line = HTTPLine(destination, tls: tls, timeout: timeout) { [self] in handle($0) }
+    }
+
+    private func handle(_ event: TCPConnection.Event) {
+        switch event {
+        case .connected: line?.send(request)
+        case .received(let bytes, let arrival): take(bytes, at: arrival)
+        case .ended(let fault): closed(fault)
+        }
     }
 
     private func take(_ bytes: ArraySlice<UInt8>, at arrival: Int64) {
@@ -131,6 +148,14 @@ final class HTTPExchange: @unchecked Sendable {
     }
 
     private func closed(_ fault: ConnectionFault?) {
+        guard !isOver else { return }
+        if isReused, !response.hasBegun {
+            // The server closed it before it had this request (RFC 9112 §9.3.1).
+            isReused = false
+            let old = line
+            loop.perform { old?.close() }
+            return connect()
+        }
         if fault == nil, response.closed() { return end(.success(response)) }
         end(
             .failure(fault ?? ConnectionFault(.lost, "the server closed the connection before its answer was complete"))
@@ -144,10 +169,13 @@ final class HTTPExchange: @unchecked Sendable {
         continuation.resume(returning: result)
         if let timer { loop.remove(timer) }
         timer = nil
-        let connection = connection
-        self.connection = nil
+        let line = line
+        self.line = nil
+        if let line, let connections, case .success(let response) = result, response.leavesConnectionUsable {
+            return connections.put(line, now: MonotonicClock.now())
+        }
         // Not from within its own event.
-        loop.perform { connection?.close() }
+        loop.perform { line?.close() }
     }
 
     /// The parts of a URL that a request has.

@@ -25,6 +25,10 @@ struct HTTPResponse: Sendable {
     private(set) var isComplete = false
     /// Whether the head has arrived.
     private(set) var hasHead = false
+    /// Whether anything has arrived.
+    var hasBegun: Bool { !head.isEmpty || !rest.isEmpty }
+    /// Whether more has arrived than the response has.
+    private var hasMore = false
 
     private let limit: Int
     private var form = Body.untilClosed
@@ -35,7 +39,10 @@ struct HTTPResponse: Sendable {
     init(limit: Int) { self.limit = limit }
 
     mutating func push(_ bytes: ArraySlice<UInt8>) throws(Failure) {
-        guard !isComplete else { return }
+        guard !isComplete else {
+            hasMore = true
+            return
+        }
         if hasHead, case .chunk = form {
             rest += bytes
         } else if hasHead {
@@ -56,6 +63,13 @@ struct HTTPResponse: Sendable {
     mutating func closed() -> Bool {
         if hasHead, case .untilClosed = form { isComplete = true }
         return isComplete
+    }
+
+    /// Whether another request may be sent on the connection (RFC 9112 §9.3).
+    var leavesConnectionUsable: Bool {
+        guard isComplete, !hasMore, head.starts(with: Array("HTTP/1.1".utf8)) else { return false }
+        if case .untilClosed = form { return false }
+        return field("connection")?.lowercased() != "close"
     }
 
     /// The value of a field of the head; of those of one name the first.
@@ -98,9 +112,13 @@ struct HTTPResponse: Sendable {
     }
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) throws(Failure) {
-        guard !isComplete else { return }
+        guard !isComplete else {
+            hasMore = hasMore || !bytes.isEmpty
+            return
+        }
         switch form {
         case .length(let length):
+            hasMore = bytes.count > length - body.count
             body += bytes.prefix(length - body.count)
             isComplete = body.count == length
         case .untilClosed, .chunk: body += bytes
@@ -108,7 +126,7 @@ struct HTTPResponse: Sendable {
         if body.count > limit { throw .tooLong }
     }
 
-    /// Reads chunks (RFC 9112 §7.1). What follows the last one is not read.
+    /// Reads chunks (RFC 9112 §7.1). Of what follows the last one, only an empty line leaves the connection usable.
     private mutating func readChunks() throws(Failure) {
         var position = rest.startIndex
         defer { rest.removeSubrange(..<position) }
@@ -136,7 +154,10 @@ struct HTTPResponse: Sendable {
                 throw .malformed
             }
             position = end + 1
-            if size == 0 { isComplete = true }
+            if size == 0 {
+                isComplete = true
+                hasMore = !rest[position...].elementsEqual([0x0D, 0x0A])
+            }
             if size > limit { throw .tooLong }
             form = .chunk(left: size)
         }

@@ -62,14 +62,17 @@ final class PullMuxer: Sendable {
         }
     }
 
-    func take(_ sample: borrowing Sample, from sink: PullTail.Sink) {
-        guard let running = sample.runningTime else { return }
+    /// - Parameter shift: Added to the sample's times, so that they are those of the other track; `nil` = they are. What
+    ///   comes earlier than was played is then left out.
+    func take(_ sample: borrowing Sample, from sink: PullTail.Sink, shift: MediaTime? = nil) {
+        let own = (shift ?? .zero).nanoseconds
+        guard let running = sample.runningTime.map({ $0.saturatingSum(own) }) else { return }
         let data = sample.codecData
-        let decoding = sample.decodingRunningTime
+        let decoding = sample.decodingRunningTime.map { $0.saturatingSum(own) }
         let isKey = !sample.isDelta
         let payload = sample.bytes
         guard !payload.isEmpty else { return }
-        let track: Track = sink == .audio || sink == .madeAudio ? .audio : .video
+        let track = sink.track
         let codec: VideoCodec = sink == .h265 ? .h265 : .h264
         state.withLock { state in
             guard !state.isOver else { return }
@@ -95,7 +98,7 @@ final class PullMuxer: Sendable {
                 dts = last + .milliseconds(1)
                 pts = max(pts, dts)
             }
-            guard dts >= .zero else { return }
+            guard dts >= .zero, shift == nil || dts > state.last[track] ?? .zero else { return }
             state.last[track] = dts
             state.latest = max(state.latest, dts)
             var bytes: [UInt8] = []

@@ -1,7 +1,5 @@
 import EncodedMedia
-import GStreamerKit
 import RTMP
-import Synchronization
 
 extension PullProgram {
     /// Delay of the first frame, so that a segment that comes a little late does not make it wait again.
@@ -9,18 +7,29 @@ extension PullProgram {
 
     /// Plays the segments of a playlist to its end. Where a demuxer cannot go on, the next pipeline does.
     func playSegments(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullEnd {
-        let buffer = SegmentBuffer()
         let limits = settings.reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
-        let reader = HLSReader(address.text, limits: limits) { buffer.note($0) }
-        let fetching = Task { await Self.fetch(reader, into: buffer) }
-        defer { fetching.cancel() }
+        var buffers = [SegmentBuffer()]
+        var reader = HLSReader(address.text, limits: limits) { [buffer = buffers[0]] in buffer.note($0) }
+        let sound = try await reader.begin()
+        var fetching = [Task { [reader, buffer = buffers[0]] in await Self.fetch(reader, into: buffer) }]
+        defer { for task in fetching { task.cancel() } }
+        if let sound {
+            let buffer = SegmentBuffer()
+            let reader = HLSReader(sound, limits: limits) { buffer.note($0) }
+            fetching.append(Task { await Self.fetch(reader, into: buffer) })
+            buffers.append(buffer)
+        }
         var lead = Self.lead
-        while try await hasPiece(in: buffer) {
+        while try await hasPieces(in: buffers) {
             muxer.beginRound()
-            let round = SegmentRound(buffer)
-            let end = try await play(head, address, pace: PullPace(SegmentPacer(lead: lead))) { [self] source in
-                round.feed(source)
-                return failure(of: buffer)
+            // One of two playlists may end before the other.
+            let rest = buffers.filter { $0.next != nil }
+            let round = SegmentRound(rest)
+            let head = rest.count > 1 ? HLSPull.headWithSound : head
+            let pace = PullPace(SegmentPacer(lead: lead))
+            let end = try await play(head, address, pace: pace, alignment: round.alignment) { [self, buffers] sources in
+                round.feed(sources)
+                return failure(of: buffers)
             }
             guard end == .ended else { return end }
             lead = .zero
@@ -43,19 +52,16 @@ extension PullProgram {
         }
     }
 
-    /// Waits until there is a piece.
+    /// Waits until there is a piece of each playlist that goes on.
     ///
     /// - Returns: Whether there is one; if not, the stream is over.
     /// - Throws: The reason why there will be none.
-    private func hasPiece(in buffer: SegmentBuffer) async throws(PullEnd) -> Bool {
+    private func hasPieces(in buffers: [SegmentBuffer]) async throws(PullEnd) -> Bool {
         let start = MonotonicClock.now()
         while !Task.isCancelled {
-            if buffer.next != nil { return true }
-            if buffer.isOver {
-                if let end = buffer.ending { throw end }
-                return false
-            }
-            if let end = failure(of: buffer) { throw end }
+            if let end = buffers.lazy.compactMap(\.finalFault).first { throw end }
+            if buffers.allSatisfy({ $0.next != nil || $0.isOver }) { return buffers.contains { $0.next != nil } }
+            if let end = failure(of: buffers) { throw end }
             if muxer.lastMedia == nil, MonotonicClock.now() - start > Int64(Self.patience) * 1_000_000_000 {
                 throw .noMedia
             }
@@ -64,44 +70,13 @@ extension PullProgram {
         return false
     }
 
-    /// The trouble of fetching, once it has lasted as long as nothing was played.
-    private func failure(of buffer: SegmentBuffer) -> PullEnd? {
+    /// The fault of a playlist of several that will bring no more, or the trouble of fetching, once it has lasted as long as
+    /// nothing was played.
+    private func failure(of buffers: [SegmentBuffer]) -> PullEnd? {
+        if buffers.count > 1, let end = buffers.lazy.compactMap(\.finalFault).first { return end }
         let limit = Int64(settings.idleTimeout) * 1_000_000_000
         let now = MonotonicClock.now()
-        guard let (since, end) = buffer.trouble, now - since >= limit, now - (muxer.lastMedia ?? 0) >= limit else {
-            return nil
-        }
-        return end
-    }
-}
-
-/// Gives one pipeline the pieces that it can read.
-private final class SegmentRound: Sendable {
-    /// Bytes that wait in the pipeline, after which it gets no more.
-    private static let most = 4 << 20
-
-    private let buffer: SegmentBuffer
-    private let state = Mutex((hasBegun: false, isOver: false))
-
-    init(_ buffer: SegmentBuffer) { self.buffer = buffer }
-
-    func feed(_ source: AppSource) {
-        state.withLock { state in
-            while !state.isOver, source.queuedBytes < Self.most {
-                guard let beginsAnew = buffer.next else {
-                    guard buffer.isOver else { return }
-                    state.isOver = true
-                    source.endOfStream()
-                    return
-                }
-                guard !state.hasBegun || !beginsAnew else {
-                    state.isOver = true
-                    source.endOfStream()
-                    return
-                }
-                state.hasBegun = true
-                if let piece = buffer.take() { source.push(bytes: piece.bytes) }
-            }
-        }
+        guard now - (muxer.lastMedia ?? 0) >= limit else { return nil }
+        return buffers.lazy.compactMap(\.trouble).first { now - $0.since >= limit }?.end
     }
 }

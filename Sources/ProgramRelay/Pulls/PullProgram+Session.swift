@@ -17,7 +17,7 @@ extension PullProgram {
             let limits = settings.reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
             bytes = try await HTTPExchange.get(
                 address.text, limits: limits, limit: SessionDescription.longest, "the session description", redaction
-            ).bytes
+            ).response.body
         }
         return try SDPPull.head(of: SessionDescription(bytes), limits: settings.reach)
     }

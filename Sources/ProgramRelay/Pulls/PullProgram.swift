@@ -17,6 +17,8 @@ public struct PullProgram: Sendable {
 
     /// Time between two looks at whether the stream goes on.
     static let watchInterval = Duration.milliseconds(100)
+    /// The same for a stream that begins again at its end.
+    private static let loopInterval = Duration.milliseconds(10)
     /// Longest wait for the first media of a server that listens or is connected to, in seconds.
     static let patience = 15
 
@@ -54,12 +56,7 @@ public struct PullProgram: Sendable {
             var head = try kind.head(for: address)
             if head.isSessionDescription { head = try await described(head, address) }
             if head.isSegmented { throw try await playSegments(head, address) }
-            var end = try await play(head, address)
-            while head.isLooped, end == .ended, !Task.isCancelled {
-                muxer.beginRound(after: MediaTime(nanoseconds: MonotonicClock.now() - began))
-                end = try await play(head, address)
-            }
-            throw end
+            throw head.isLooped ? try await playAgain(head, address) : try await play(head, address)
         } catch {
             muxer.end(PullEnd(error.kind, redaction.clean(error.words)))
         }
@@ -69,60 +66,48 @@ public struct PullProgram: Sendable {
     ///
     /// - Parameters:
     ///   - pace: Holds frames back until they are due; `nil` = they come at their rate.
-    ///   - feed: Gives the element `source` what there is for it; called again and again. Returns an end, if there is one.
+    ///   - alignment: Puts the tracks onto one clock; `nil` = they are.
+    ///   - feed: Gives the elements that get segments what there is for them; called again and again. Returns an end, if
+    ///     there is one.
     func play(
-        _ head: PullHead, _ address: PullAddress, pace: PullPace? = nil,
-        feed: (@Sendable (AppSource) -> PullEnd?)? = nil
+        _ head: PullHead, _ address: PullAddress, pace: PullPace? = nil, alignment: TrackAlignment? = nil,
+        feed: (@Sendable ([AppSource]) -> PullEnd?)? = nil
     ) async throws(PullEnd) -> PullEnd {
-        var descriptor: Int32 = -1
-        defer { if descriptor >= 0 { close(descriptor) } }
-        if let file = head.file {
-            descriptor = try open(file)
+        let playing = try make(head, address, pace: pace, alignment: alignment)
+        try await playing.start(redaction)
+        let end = await watch(playing.pipeline, idleTimeout: feed == nil ? settings.idleTimeout : 0) {
+            feed?(playing.sources)
         }
-        let pipeline: Pipeline
-        let source: AppSource?
-        do throws(GStreamerError) {
-            let carriesH265 = settings.carriesH265 ?? false
-            pipeline = try Pipeline(head.pipeline(carriesH265: carriesH265), name: "pull")
-            if carriesH265 {
-                for decoder in head.decoders {
-                    try pipeline.element(decoder).set("caps", to: PullTail.outputs(carriesH265: true))
-                }
-            }
-            for property in head.properties {
-                try pipeline.element(property.element).set(property.name, to: property.value)
-            }
-            if descriptor >= 0 {
-                try pipeline.element("source").set("location", to: "/proc/self/fd/\(descriptor)")
-            }
-            if head.isRendezvous, let local = SocketAddress.local(towards: address.host, port: address.port ?? 0) {
-                try pipeline.element("source").set("localaddress", to: "\(local)")
-            }
-            if head.isRTSP, settings.reach != nil {
-                try pipeline.element("source").sendRequestsOnly(to: [address.host, settings.host])
-            }
-            for sink in head.sinks + (carriesH265 && !head.decoders.isEmpty ? [.h265] : []) {
-                try pipeline.appSink(
-                    sink.rawValue,
-                    onSample: { [muxer] sample in
-                        if let pace, let time = sample.decodingRunningTime ?? sample.runningTime {
-                            pace.wait(for: MediaTime(nanoseconds: time))
-                        }
-                        muxer.take(sample, from: sink)
-                    },
-                    onEndOfStream: { [muxer] in muxer.ended(sink) })
-            }
-            source = try feed.map { _ throws(GStreamerError) in try pipeline.appSource("source") }
-            try await pipeline.play()
-        } catch {
-            throw PullEnd(error, redaction)
-        }
-        let end = await watch(pipeline, idleTimeout: feed == nil ? settings.idleTimeout : 0) {
-            source.flatMap { feed?($0) }
-        }
-        pace?.stop()
-        await pipeline.tearDown(within: .seconds(1))
+        await playing.end()
         return end
+    }
+
+    /// Plays a file again and again. The next round is prepared while one is played, so that it follows at once.
+    private func playAgain(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullEnd {
+        var playing = try make(head, address)
+        try await playing.start(redaction)
+        while true {
+            let next = try? make(head, address)
+            try? await next?.prepare(redaction)
+            let end = await watch(playing.pipeline, idleTimeout: settings.idleTimeout, every: Self.loopInterval) { nil }
+            guard end == .ended, !Task.isCancelled else {
+                await next?.end()
+                await playing.end()
+                return end
+            }
+            muxer.beginRound(after: MediaTime(nanoseconds: MonotonicClock.now() - began))
+            let last = playing
+            if let next { playing = next } else { playing = try make(head, address) }
+            try await playing.start(redaction)
+            await last.end()
+        }
+    }
+
+    private func make(
+        _ head: PullHead, _ address: PullAddress, pace: PullPace? = nil, alignment: TrackAlignment? = nil
+    ) throws(PullEnd) -> PullPipeline {
+        let file = try head.file.map { path throws(PullEnd) in PullPipeline.File(try open(path)) }
+        return try PullPipeline(head, address, self, file: file, pace: pace, alignment: alignment)
     }
 
     /// Opens a file of the directory of media.
@@ -132,8 +117,11 @@ public struct PullProgram: Sendable {
 
     /// - Parameters:
     ///   - idleTimeout: Time without media after which the pull ends, in whole seconds; 0 = never.
+    ///   - interval: Time between two looks.
     ///   - feed: Gives the pipeline what there is for it; `nil` if it goes on.
-    private func watch(_ pipeline: Pipeline, idleTimeout: Int, feed: () -> PullEnd?) async -> PullEnd {
+    private func watch(
+        _ pipeline: Pipeline, idleTimeout: Int, every interval: Duration = watchInterval, feed: () -> PullEnd?
+    ) async -> PullEnd {
         let start = MonotonicClock.now()
         while !Task.isCancelled {
             if let failure = pipeline.firstError { return PullEnd(failure, redaction) }
@@ -145,7 +133,7 @@ public struct PullProgram: Sendable {
             if last != nil, idleTimeout > 0, silence >= idleTimeout {
                 return PullEnd(.timedOut, "timed out: no media for \(idleTimeout) s")
             }
-            try? await Task.sleep(for: Self.watchInterval)
+            try? await Task.sleep(for: interval)
         }
         return .ended
     }

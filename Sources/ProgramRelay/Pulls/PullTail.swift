@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// The part of a worker's pipeline that all kinds of pull have in common: what is H.264 or AAC goes through untouched,
 /// everything else is decoded and encoded once.
 enum PullTail {
@@ -6,6 +8,8 @@ enum PullTail {
         case video, madeVideo, audio, madeAudio
         /// H.265 as it came, for a program that carries it.
         case h265
+
+        var track: Track { self == .audio || self == .madeAudio ? .audio : .video }
     }
 
     /// Elements that only pulls need, with their Debian packages. Others are those of mixers (`RequiredElements`).

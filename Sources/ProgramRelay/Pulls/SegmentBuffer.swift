@@ -18,8 +18,8 @@ final class SegmentBuffer: Sendable {
         state.withLock { $0.pieces.reduce(0) { $0 + $1.bytes.count } > Self.most || $0.pieces.count > 8 }
     }
     var isOver: Bool { state.withLock { $0.isOver } }
-    /// The reason why no more comes, unless the playlist has ended.
-    var ending: PullEnd? { state.withLock { $0.ending } }
+    /// The reason why nothing is left and no more comes, unless the playlist has ended.
+    var finalFault: PullEnd? { state.withLock { $0.pieces.isEmpty && $0.isOver ? $0.ending : nil } }
     /// What goes wrong, and since when in ns of CLOCK_MONOTONIC.
     var trouble: (since: Int64, end: PullEnd)? { state.withLock { $0.trouble } }
     /// Whether the next piece begins anew; `nil` if there is none.

@@ -68,8 +68,12 @@ package struct PullHead: Hashable, Sendable {
     /// Whether the element `source` is an `srtsrc` that has to be told the address of this machine. Otherwise, it would
     /// listen at the address of the other side.
     var isRendezvous = false
-    /// Whether the element `source` is an `appsrc` that gets the segments of an HLS playlist.
+    /// Whether the element `source` is an `appsrc` that gets the segments of an HLS playlist. Sound that has a playlist of
+    /// its own goes to another one, `soundSource`.
     var isSegmented = false
     /// Whether there is a session description at the URL, from which the head has to be made.
     var isSessionDescription = false
+
+    /// Names of the elements that get the segments of playlists.
+    var segmentSources: [String] { !isSegmented ? [] : outlets.count > 1 ? ["source", "soundSource"] : ["source"] }
 }
