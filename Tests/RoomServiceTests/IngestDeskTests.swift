@@ -37,8 +37,8 @@ import Testing
         let data = FileManager.default.temporaryDirectory.appending(path: "desk-\(UInt32.random(in: 0 ... .max))").path
         defer { try? FileManager.default.removeItem(atPath: data) }
         let files = try IngestFiles(data: data)
-        try files.write([Self.key: "r-1"], at: "127.0.0.1:1935")
-        #expect(files.journal(at: "127.0.0.1:1935") == [Self.key: "r-1"])
+        try files.write([Self.key: "r-1"], origins: [:], at: "127.0.0.1:1935")
+        #expect(files.journal(at: "127.0.0.1:1935") == [Self.key: "r-1"] && files.origins.isEmpty)
         let moved = files.journal(at: "127.0.0.1:1936")
         #expect(moved == [Self.key: ""])
         var desk = IngestDesk(run: "r", journal: moved, now: 0)
@@ -56,7 +56,11 @@ import Testing
         // As releases before wrote it.
         try Data(#"{"default/lobby/alice/camera": "r-1"}"#.utf8).write(
             to: URL(fileURLWithPath: data + "/ingest/streams.json"))
-        #expect(files.journal(at: "127.0.0.1:1936") == [Self.key: "r-1"])
+        #expect(files.journal(at: "127.0.0.1:1936") == [Self.key: "r-1"] && files.origins.isEmpty)
+        // Whose program a stream is outlives the service.
+        let room = RoomID(app: AppID("tenant"), name: "a room/é")
+        try files.write([Self.key: "r-1"], origins: [Self.key: room], at: "127.0.0.1:1935")
+        #expect(files.origins == [Self.key: room] && files.journal(at: "127.0.0.1:1935") == [Self.key: "r-1"])
     }
 
     /// Also within the seconds in which a media server may turn away a publisher that it has asked about.

@@ -1,5 +1,7 @@
 import MixModel
+import Synchronization
 import Testing
+import TextFormats
 
 @testable import EventSubscription
 @testable import RoomService
@@ -32,7 +34,33 @@ import Testing
         #expect(begins(key("b"), from: nil) && begins(key("a"), from: "b"))
     }
 
-    @Test func thePublisherIsFoundAmongTheOutputs() {
+    @Test func whatBeganDuringAnEarlierRunCounts() {
+        var circles = ProgramCircles(origins: [key("b"): room("a")])
+        let isCircle = !circles.begin(key("a"), from: room("b"))
+        #expect(isCircle && circles.origins == [key("b"): room("a")])
+    }
+
+    /// A name is looked up if it has the publisher's port and path, and means the place that the publisher comes from.
+    @Test(arguments: [
+        ("192.0.2.7", ["198.51.100.1", "192.0.2.7"], true), ("127.0.0.1", ["127.0.1.1"], true), ("::1", ["127.0.1.1"], true),
+        ("192.0.2.7", ["127.0.0.1"], false), ("127.0.0.1", ["192.0.2.7"], false), ("127.0.0.1", [], false),
+    ])
+    func namesThatMeanThisMachineAreFound(source: String, addresses: [String], isFound: Bool) async throws {
+        let claims = DestinationClaims()
+        let task = TaskID("auto-a")
+        let urls = ["rtmp://host.example/live/b__a", "rtmp://other.example/live/c__a", "rtmp://host.example:99/live/b__a"]
+        _ = claims.claim(urls.enumerated().map { PushDestination(id: OutputID("\($0)"), url: $1) }, for: task)
+        let request = IngestRequest(
+            request: 1, isPublish: true, application: "live", name: "b__a", query: "", address: source, session: "s")
+        let asked = Mutex<[String]>([])
+        let found = await claims.sender(of: request, at: IngestRules(host: "0.0.0.0", port: 1935)) { host in
+            asked.withLock { $0.append(host) }
+            return addresses.compactMap { InternetAddress($0.split(separator: ".").compactMap { UInt8($0) }) }
+        }
+        #expect((found == task) == isFound && asked.withLock { $0 } == ["host.example"])
+    }
+
+    @Test func thePublisherIsFoundAmongTheOutputs() async {
         let claims = DestinationClaims()
         let task = TaskID("auto-a")
         let urls = [
@@ -40,15 +68,19 @@ import Testing
         ]
         _ = claims.claim(urls.enumerated().map { PushDestination(id: OutputID("\($0)"), url: $1) }, for: task)
         var rules = IngestRules(host: "0.0.0.0", port: 1935)
-        func sender(_ name: String, from address: String = "127.0.0.1") -> TaskID? {
+        func sender(_ name: String, from address: String = "127.0.0.1") async -> TaskID? {
             let request = IngestRequest(
                 request: 1, isPublish: true, application: "live", name: name, query: "", address: address, session: "s")
-            return claims.sender(of: request, at: rules)
+            return await claims.sender(of: request, at: rules) { _ in [] }
         }
-        #expect(sender("b__a") == task && sender("c__a") == nil && sender("d__a") == nil && sender("x__a") == nil)
+        for (name, found) in [("b__a", task), ("c__a", nil), ("d__a", nil), ("x__a", nil)] {
+            #expect(await sender(name) == found, "\(name)")
+        }
         rules.rtmps = IngestTLS(host: "0.0.0.0", port: 4430, certificate: "", key: "")
-        #expect(sender("c__a") == task)
+        #expect(await sender("c__a") == task)
         _ = claims.claim([PushDestination(id: OutputID("o"), url: "rtmp://192.0.2.7/live/e__a")], for: task)
-        #expect(sender("e__a", from: "192.0.2.7") == task && sender("e__a") == nil && sender("b__a") == nil)
+        #expect(await sender("e__a", from: "192.0.2.7") == task)
+        #expect(await sender("e__a") == nil)
+        #expect(await sender("b__a") == nil)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MixModel
 import TextFormats
 
 /// The files of the ingest: `ingest/` in the data directory.
@@ -49,20 +50,41 @@ package struct IngestFiles: Sendable {
     /// Streams that were written at another place have no session: their URLs name that place, and they are put into their
     /// rooms again as soon as the ingest names them.
     func journal(at place: String) -> [IngestStreamKey: String] {
-        guard let bytes = try? BoundedFile.read(journalPath, limit: Self.longestJournal),
-            let entries = try? JSONDecoder().decode([String: String].self, from: Data(bytes))
-        else { return [:] }
-        return entries.reduce(into: [:]) { journal, entry in
-            guard let key = IngestStreamKey(entry.key) else { return }
-            // Releases before this one wrote the session alone.
-            let (session, written) = entry.value.splitAtFirst(" ") ?? (entry.value[...], place[...])
-            journal[key] = written.utf8.elementsEqual(place.utf8) ? String(session) : ""
+        entries.mapValues { words in
+            // Earlier releases wrote the session alone.
+            words.count < 2 || words[1].utf8.elementsEqual(place.utf8) ? words[0] : ""
         }
     }
 
-    /// - Parameter place: Where relays pull the streams, without spaces.
-    func write(_ journal: [IngestStreamKey: String], at place: String) throws {
-        let entries = Dictionary(journal.map { ($0.key.text, "\($0.value) \(place)") }) { $1 }
-        try JSONEncoder().encode(entries).write(to: URL(fileURLWithPath: journalPath), options: .atomic)
+    /// Of the streams that an earlier run has put into rooms, those that are the program of a room, and which.
+    var origins: [IngestStreamKey: RoomID] {
+        entries.compactMapValues { words in
+            words.count > 2 ? words[2].removingPercentEncoding.map { RoomID($0) } : nil
+        }
+    }
+
+    /// The words of each entry, at least one: its session, where relays pull the stream, and the room whose program it is.
+    private var entries: [IngestStreamKey: [String]] {
+        guard let bytes = try? BoundedFile.read(journalPath, limit: Self.longestJournal),
+            let entries = try? JSONDecoder().decode([String: String].self, from: Data(bytes))
+        else { return [:] }
+        return entries.reduce(into: [:]) { found, entry in
+            guard let key = IngestStreamKey(entry.key) else { return }
+            found[key] = entry.value.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        }
+    }
+
+    /// - Parameters:
+    ///   - origins: The room whose program a stream is.
+    ///   - place: Where relays pull the streams, without spaces.
+    func write(
+        _ journal: [IngestStreamKey: String], origins: [IngestStreamKey: RoomID], at place: String
+    ) throws {
+        let entries = journal.map { key, session in
+            let origin = origins[key].map { " \(PercentEncoding.encoded($0.rawValue))" }
+            return (key.text, "\(session) \(place)\(origin ?? "")")
+        }
+        try JSONEncoder().encode(Dictionary(entries) { $1 }).write(
+            to: URL(fileURLWithPath: journalPath), options: .atomic)
     }
 }

@@ -53,6 +53,11 @@ package struct IngestRules: Sendable {
     package var place: Reach.Place { Reach.Place(scheme: "rtmp", address: pullHost, port: port) }
 }
 
+extension IngestRequest {
+    /// Whether the client is a process of this machine that has connected to a loopback address.
+    var isFromLoopback: Bool { ["127.", "::1", "::ffff:127."].contains { address.startsInUTF8(with: $0) } }
+}
+
 /// The names of a stream at the ingest, and the URL from which relays pull it.
 struct IngestStreamKey: Hashable, Sendable {
     let names: StreamNames
@@ -107,9 +112,7 @@ struct IngestStreamKey: Hashable, Sendable {
         guard request.isPublish, path.startsInUTF8(with: publishing), request.query.startsInUTF8(with: proof),
             let key = IngestStreamKey(String(path.dropFirst(publishing.count)))
         else { return .none }
-        let isOwn =
-            ["127.", "::1", "::ffff:127."].contains { request.address.startsInUTF8(with: $0) }
-            || request.address == rules.pullHost
+        let isOwn = request.isFromLoopback || request.address == rules.pullHost
         let code = code(of: publishing + key.text, secret)
         // To the last byte, so that the time that it takes reveals nothing.
         let shown = request.query.utf8.dropFirst(proof.utf8.count)

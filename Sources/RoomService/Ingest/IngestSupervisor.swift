@@ -195,7 +195,8 @@ package final class IngestSupervisor: Service {
             configuration: configuration, secret: secret, gate: gate, registry: registry, logger: logger,
             desk: IngestDesk(
                 run: run, journal: configuration.files.journal(at: configuration.rules.pullPlace),
-                now: MonotonicClock.now()))
+                now: MonotonicClock.now()),
+            circles: ProgramCircles(origins: configuration.files.origins))
         // What is under way when the inputs end is finished.
         await withDiscardingTaskGroup { group in
             for await input in inputs {

@@ -46,7 +46,7 @@ extension IngestWorker {
 
     private func writeJournal() {
         do {
-            try configuration.files.write(desk.journal, at: rules.pullPlace)
+            try configuration.files.write(desk.journal, origins: circles.origins, at: rules.pullPlace)
         } catch {
             logger.warning("the list of live streams is not written: \(error)")
         }

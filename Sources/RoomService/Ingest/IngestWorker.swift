@@ -27,7 +27,7 @@ actor IngestWorker {
     var desk: IngestDesk
     private let hook: PublishHookCaller?
     private var lanes = IngestLanes()
-    var circles = ProgramCircles()
+    var circles: ProgramCircles
     /// Sessions about which the hook is being asked.
     private var asked: Set<String> = []
     private var line: AsyncStream<ByteBuffer>.Continuation?
@@ -41,7 +41,7 @@ actor IngestWorker {
 
     init(
         configuration: IngestSupervisor.Configuration, secret: String, gate: any IngestGate, registry: RoomRegistry,
-        logger: Logger, desk: IngestDesk
+        logger: Logger, desk: IngestDesk, circles: ProgramCircles
     ) {
         self.configuration = configuration
         self.secret = secret
@@ -49,6 +49,7 @@ actor IngestWorker {
         self.registry = registry
         self.logger = logger
         self.desk = desk
+        self.circles = circles
         hook = configuration.hook.map { PublishHookCaller($0, allowed: configuration.callbacks) }
     }
 
@@ -282,7 +283,9 @@ actor IngestWorker {
         if rules.takeover == .refuse, desk.hasPublisher(key) {
             return refuse(request, isName: true, "another publisher is live with this stream key")
         }
-        let sender = registry.services.destinations.sender(of: request, at: rules)
+        let sender = await registry.services.destinations.sender(of: request, at: rules) { host in
+            (try? await HostAddresses.lookUp(host, limit: .seconds(1))) ?? []
+        }
         guard circles.begin(key, from: sender.flatMap { registry.room(of: $0) }) else {
             return refuse(
                 request, isName: true,

@@ -1,4 +1,6 @@
+import EventSubscription
 import MixModel
+import TextFormats
 
 /// The rooms whose programs are published into other rooms, so that none ends up in its own picture. Pure.
 ///
@@ -6,7 +8,10 @@ import MixModel
 /// from, directly or through others, it would be a picture of itself without end, and each turn would be encoded anew.
 struct ProgramCircles: Sendable {
     /// The room whose program the stream is.
-    private var origins: [IngestStreamKey: RoomID] = [:]
+    private(set) var origins: [IngestStreamKey: RoomID]
+
+    /// - Parameter origins: Those of publishers that began during an earlier run of the service.
+    init(origins: [IngestStreamKey: RoomID] = [:]) { self.origins = origins }
 
     /// Notes a publisher.
     ///
@@ -39,18 +44,32 @@ struct ProgramCircles: Sendable {
 }
 
 extension DestinationClaims {
+    /// Most names that are looked up for one publisher.
+    private static let mostNames = 4
+
     /// Returns the task whose output arrives as this publisher.
     ///
-    /// - Parameter rules: Where the server listens. Only addresses of this machine are compared: a name that means it as well
-    ///   is not found.
-    func sender(of request: IngestRequest, at rules: IngestRules) -> TaskID? {
+    /// - Parameters:
+    ///   - rules: Where the server listens.
+    ///   - lookUp: Returns the addresses of a host. Asked only about hosts of outputs that have the publisher's port and path.
+    func sender(
+        of request: IngestRequest, at rules: IngestRules, lookUp: @Sendable (String) async -> [InternetAddress]
+    ) async -> TaskID? {
         // What is sent to an address of this machine comes from the same one.
         let hosts = ["localhost", "127.0.0.1", "::1", rules.host, request.address]
         let ports = [rules.port] + (rules.rtmps.map { [$0.port] } ?? [])
+        let places = ports.map { ":\($0)/\(request.application)/\(request.name)" }
         for host in hosts {
-            for port in ports {
-                let place = "\(host):\(port)/\(request.application)/\(request.name)"
-                if let holder = holder(of: place) { return holder }
+            for place in places {
+                if let holder = holder(of: host + place) { return holder }
+            }
+        }
+        for place in places {
+            for host in self.hosts(with: place).prefix(Self.mostNames) {
+                let isOwn = await lookUp(host).contains { address in
+                    "\(address)" == request.address || address.isLoopback && request.isFromLoopback
+                }
+                if isOwn, let holder = holder(of: host + place) { return holder }
             }
         }
         return nil

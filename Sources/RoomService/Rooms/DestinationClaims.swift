@@ -49,6 +49,16 @@ package final class DestinationClaims: Sendable {
     /// Returns the task that pushes to a destination, as `destination(_:)` writes it.
     func holder(of destination: String) -> TaskID? { state.withLock { $0.holders[destination] } }
 
+    /// Returns the hosts of the destinations that have this port and path.
+    ///
+    /// - Parameter place: `:port/path`.
+    func hosts(with place: String) -> [String] {
+        state.withLock { state in
+            state.holders.keys.filter { $0.utf8.reversed().starts(with: place.utf8.reversed()) }
+                .map { String(Substring($0.utf8.dropLast(place.utf8.count))) }
+        }
+    }
+
     fileprivate typealias Wanted = (output: OutputID, destination: String)
 
     private static func destinations(_ outputs: [PushDestination]) -> [Wanted] {
