@@ -127,8 +127,8 @@ if wantsMedia {
         .testTarget(
             name: "MediaPlaneTests",
             dependencies: [
-                "ChildProcesses", "COpenSSL", "ForkServer", "PageCapture", "ProcessContainment", "ProgramMixer",
-                "ProgramRelay", "StreamIngest", "TestSupport", "ViewerProbe", "WebRTCGateway",
+                "ChildProcesses", "COpenSSL", "ForkServer", "MediaSupport", "PageCapture", "ProcessContainment",
+                "ProgramMixer", "ProgramRelay", "StreamIngest", "TestSupport", "ViewerProbe", "WebRTCGateway",
             ],
             exclude: ["Golden"],
             swiftSettings: strict),

@@ -96,6 +96,17 @@ final class PullSender: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
+    /// Whether the process has a socket, beside what it was started with.
+    var hasSocket: Bool {
+        let place = "/proc/\(process.processIdentifier)/fd"
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+        return descriptors.compactMap { Int($0) }.contains { number in
+            number > 2
+                && (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(place)/\(number)"))?
+                    .hasPrefix("socket:") == true
+        }
+    }
+
     func stop() {
         guard process.isRunning else { return }
         kill(process.processIdentifier, SIGKILL)
