@@ -5,6 +5,10 @@ Both servers run at the same time and get the same bytes from one generator, so 
 both. Processor time is that of all threads of a server (/proc/PID/task/*/schedstat), as medians of several windows.
 
     scripts/bench-ingest.py --worker .build-release/release/mixworker
+    scripts/bench-ingest.py --worker .build-release/release/mixworker --attack 10000
+
+The second form has strangers make crafted connections (seeded, from a process of the lowest priority) to the service's server
+only, and prints the delays of pictures through both servers without and with them.
 """
 import argparse
 import hashlib
@@ -12,6 +16,7 @@ import hmac
 import json
 import os
 import pathlib
+import random
 import select
 import socket
 import statistics
@@ -223,8 +228,11 @@ class Stage:
         return used
 
 
-    def delays(self, seconds):
-        """Returns the delays of the pictures in ms, of each pair of publisher and player in the order of the servers."""
+    def delays(self, seconds, skipped=200):
+        """Returns the delays of the pictures in ms, of each pair of publisher and player in the order of the servers.
+
+        - skipped: pictures at the beginning that do not count: those of the cached group, which a player gets first, are late.
+        """
         players = {player.fileno(): (player, publisher, []) for player, publisher in zip(self.players, self.publishers)}
         end = time.monotonic() + seconds
         while (now := time.monotonic()) < end:
@@ -241,8 +249,68 @@ class Stage:
                           if kind == 9 and body[1] == 1]
             for server in self.servers:
                 server.listen()
-        # The cached group of pictures that a player gets first is no delay.
-        return [sorted(delay * 1000 for delay in found[200:]) for _, _, found in players.values()]
+        return [sorted(delay * 1000 for delay in found[skipped:]) for _, _, found in players.values()]
+
+
+def crafted(source):
+    """Returns the beginning of a connection: garbage, a handshake with garbage behind it, or commands with faults."""
+    handshake = b"\3" + source.randbytes(3072)
+    connect = bytes.fromhex("030000000000191400000000020007636f6e6e656374003ff00000000000000500000009")
+    play = bytes.fromhex("0300000000001614010000000200") + b"\4play" + bytes(9) + b"\5\2\0\1x"
+    kind = source.randrange(6)
+    if kind == 0:
+        return source.randbytes(source.randrange(1, 4000))
+    if kind == 1:
+        return handshake[:source.randrange(1, 3073)]
+    if kind == 2:
+        return handshake + source.randbytes(source.randrange(1, 4000))
+    if kind == 3:
+        return handshake + connect + source.randbytes(500)
+    if kind == 4:
+        # The largest message there is, in chunks that never end.
+        return handshake + connect + b"\x06\0\0\0\xff\xff\xff\x09\1\0\0\0" + source.randbytes(2000)
+    broken = bytearray(handshake + connect + play)
+    for _ in range(4):
+        broken[source.randrange(3073, len(broken))] = source.randrange(256)
+    return bytes(broken)
+
+
+def attack(port, count, seed):
+    """Makes crafted connections one after another, of which most end at once and some say nothing more."""
+    os.nice(19)
+    source, opened = random.Random(seed), []
+    for _ in range(count):
+        stranger = socket.create_connection(("127.0.0.1", port), 10)
+        stranger.setblocking(False)
+        try:
+            stranger.send(crafted(source))
+        except OSError:
+            pass
+        opened.append(stranger)
+        if source.randrange(4) or len(opened) > 200:
+            opened.pop(source.randrange(len(opened))).close()
+
+
+def beside_strangers(stage, servers, options):
+    for label, count in [("nobody else", 0), (f"{options.attack} crafted connections", options.attack)]:
+        before, begun = resident(servers[0].pid), time.monotonic()
+        child = os.fork() if count else 0
+        if count and child == 0:
+            attack(servers[0].port, count, options.seed)
+            os._exit(0)
+        delays, done = [[] for _ in servers], not count
+        while not done or time.monotonic() - begun < options.seconds:
+            for found, more in zip(delays, stage.delays(options.seconds, skipped=0 if delays[0] else 200)):
+                found += more
+            done = done or os.waitpid(child, os.WNOHANG)[0] == child
+        print(f"{label}, {time.monotonic() - begun:.0f} s, seed {options.seed}: "
+              f"memory of {servers[0].name} {before:.1f} → {resident(servers[0].pid):.1f} MiB")
+        for server, found in zip(servers, delays):
+            found.sort()
+            late = sum(delay > found[len(found) // 2] + 2 for delay in found)
+            print(f"  {server.name}: from sending to receiving a picture p50 {found[len(found) // 2]:.2f} ms, "
+                  f"p99 {found[len(found) * 99 // 100]:.2f} ms, max {found[-1]:.2f} ms; "
+                  f"{late} of {len(found)} more than 2 ms behind the median")
 
 
 def shown(values, count):
@@ -257,6 +325,8 @@ def main():
     parser.add_argument("--idle", type=int, default=500, help="publishers of 100 kbit/s")
     parser.add_argument("--seconds", type=float, default=8, help="length of a window")
     parser.add_argument("--rounds", type=int, default=5, help="windows of each figure")
+    parser.add_argument("--attack", type=int, default=0, help="crafted connections beside one publisher; nothing else is measured")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the crafted connections")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         servers = [Ingest(options.worker, directory), Nginx(directory)]
@@ -266,6 +336,9 @@ def main():
             for server in servers:
                 stage.add(server, "latency", "publish", usual)
                 stage.add(server, "latency", "play")
+            if options.attack:
+                beside_strangers(stage, servers, options)
+                return
             for server, delays in zip(servers, stage.delays(options.seconds * options.rounds)):
                 print(f"{server.name}: from sending to receiving a picture p50 {delays[len(delays) // 2]:.2f} ms, "
                       f"p99 {delays[len(delays) * 99 // 100]:.2f} ms, max {delays[-1]:.2f} ms, {len(delays)} pictures")

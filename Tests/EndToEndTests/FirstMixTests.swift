@@ -1,0 +1,64 @@
+import EncodedMedia
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ViewerProbe
+
+/// Two publishers and nothing else: how soon a viewer has both in the picture, and one again.
+///
+/// Only in `make test-long`: it measures time.
+@Suite(.serialized, .enabled(if: TestLength.isLong)) struct FirstMixTests {
+    private static let rounds = 5
+
+    @Test(.timeLimit(.minutes(4))) func theSecondPublisherIsInThePictureWithinASecond() async throws {
+        let port = HookingMediaServer.anyPort()
+        try await Stage.run(environment: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)"]) { stage in
+            let client = stage.client
+            let clip = stage.directory.appendingPathComponent("bob.flv").path
+            let make = try ManagedProcess(
+                "clip", "ffmpeg", SyntheticPublisher(id: 2, gopSeconds: 1, seconds: 15).arguments(url: clip),
+                in: stage.directory)
+            try await waitUntil("the clip is made", within: 40) { !make.isRunning }
+            let place = "rtmp://127.0.0.1:\(port)/live/\(stage.room)__"
+            let alice = try ManagedProcess(
+                "alice", "ffmpeg", SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: place + "alice"),
+                in: stage.directory)
+            try await stage.waitForOnAir("bypass", within: 20)
+            let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
+            /// Returns when the room has these people, which is before a publisher may send its first keyframe.
+            func wait(for users: Set<String>) async throws -> Int64 {
+                while try await client.users(stage.room) != users { try await Task.sleep(for: .milliseconds(5)) }
+                return MonotonicClock.now()
+            }
+            var changes: [(what: String, at: Int64)] = []
+            for round in 1...Self.rounds {
+                let bob = try ManagedProcess(
+                    "bob-\(round)", "ffmpeg",
+                    ["-nostdin", "-v", "error", "-re", "-i", clip, "-c", "copy", "-f", "flv", place + "bob"],
+                    in: stage.directory)
+                changes.append(("join", try await wait(for: ["alice", "bob"])))
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 10)
+                try await Task.sleep(for: .milliseconds(1500 + 170 * round))
+                await bob.stop(within: 5)
+                changes.append(("leave", try await wait(for: ["alice"])))
+                try await stage.waitForOnAir("bypass", within: 10)
+                try await Task.sleep(for: .milliseconds(1500))
+            }
+            viewer.stop()
+            await alice.stop(within: 5)
+            let video = try await viewer.recording().trace().video
+            var times: [String: [Double]] = [:]
+            for (what, at) in changes {
+                let before = video.last { $0.arrival ?? .max < at }?.configuration
+                let next = try #require(
+                    video.first { $0.arrival ?? 0 >= at && $0.configuration != before }?.arrival, "\(what)")
+                times[what, default: []].append(Double(next - at) / 1e6)
+            }
+            print("ms until the viewer has it: \(times.mapValues { $0.map { $0.rounded() } })")
+            #expect(times["join"]?.allSatisfy { $0 < 1000 } == true)
+            // The next IDR of alice's comes within a second.
+            #expect(times["leave"]?.allSatisfy { $0 < 1500 } == true)
+        }
+    }
+}
