@@ -9,6 +9,9 @@ public struct WorkerLimits: Hashable, Sendable {
     /// Name of the environment variable with the directories of idle media, separated by colons.
     public static let mediaVariable = "MIXWORKER_MEDIA"
 
+    /// Name of the environment variable with the directory in which outputs may make files.
+    public static let outputsVariable = "MIXWORKER_OUTPUTS"
+
     /// Range of a memory limit in MiB, beside 0 = no limit.
     public static let memoryRange = 16...1_048_576
 
@@ -18,11 +21,16 @@ public struct WorkerLimits: Hashable, Sendable {
     public var images: String?
     /// Directories of idle media, whose files mixers play.
     public var media: [String]
+    /// Directory in which outputs may make files; `nil` = none.
+    public var outputs: String?
 
-    public init(memory: [WorkerKind: Int] = [:], images: String? = nil, media: [String] = []) {
+    public init(
+        memory: [WorkerKind: Int] = [:], images: String? = nil, media: [String] = [], outputs: String? = nil
+    ) {
         self.memory = memory
         self.images = images
         self.media = media
+        self.outputs = outputs
     }
 
     /// Reads the variables. A value that cannot be read counts as absent.
@@ -36,6 +44,7 @@ public struct WorkerLimits: Hashable, Sendable {
             memory[kind] = limit
         }
         images = environment[Self.imagesVariable]
+        outputs = environment[Self.outputsVariable]
         media = (environment[Self.mediaVariable] ?? "").split(separator: ":").map { String($0) }
     }
 
@@ -47,6 +56,7 @@ public struct WorkerLimits: Hashable, Sendable {
                 .joined(separator: ",")
         }
         variables[Self.imagesVariable] = images
+        variables[Self.outputsVariable] = outputs
         if !media.isEmpty { variables[Self.mediaVariable] = media.joined(separator: ":") }
         return variables
     }

@@ -23,6 +23,7 @@ public struct StreamURL: Hashable, Sendable {
         public static let srt = Scheme(known: "srt")
         public static let whip = Scheme(known: "whip")
         public static let whips = Scheme(known: "whips")
+        public static let file = Scheme(known: "file")
         public static let http = Scheme(known: "http")
         public static let https = Scheme(known: "https")
 

@@ -5,7 +5,7 @@ import MediaFormats
 import ProgramRelay
 import WebRTCGateway
 
-/// `mixworker push`: sends a program over SRT or WebRTC.
+/// `mixworker push`: sends a program over SRT or WebRTC, or writes it to a file.
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
@@ -16,6 +16,9 @@ struct PushCommand: AsyncParsableCommand {
             says; writes how much is sent, one JSON object per line. Exits when its input ends or the connection fails.
             """)
 
+    @Flag(help: "Write the program to a file below outputs.directory instead.")
+    var file = false
+
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
         if let warning = WorkerStart.containment?.warning {
@@ -25,7 +28,10 @@ struct PushCommand: AsyncParsableCommand {
         guard let settings = input.readSettings() else {
             throw ValidationError("The first line of the input must be the destination's settings.")
         }
-        if WHIPProgram.takes(settings) {
+        if file {
+            let program = try FileProgram(settings: settings, directory: WorkerStart.limits.outputs) { input.send($0) }
+            program.run { input.read() }
+        } else if WHIPProgram.takes(settings) {
             let program = try WHIPProgram(
                 settings: settings, report: { input.send($0) }, media: { WebRTCMedia(onEvent: $0) })
             await program.run { input.read() }

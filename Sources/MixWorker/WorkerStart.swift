@@ -36,6 +36,8 @@ enum WorkerStart {
         // Starts the browser, and so cannot give up files and programs.
         case .page: keepNiceness()
         case .recorder, .packager: keepNiceness()
+        // Writes files, and decodes nothing.
+        case .push where arguments.contains("--file"): keepNiceness()
         case .thumbnail:
             keepNiceness()
             contain(readable: [], restrictsFiles: true)

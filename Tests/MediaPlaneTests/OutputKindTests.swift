@@ -23,6 +23,10 @@ import Testing
             PlannedOutput(
                 PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
         },
+        FileOutput.name: ["file://localhost/a.ts", "file://", "file://localhost/../a.ts", "file://localhost/a.mp4"].map {
+            PlannedOutput(
+                PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
+        },
         HLSOutput.name: [4, 0, .min, .max].map {
             PlannedOutput(
                 PlannedHLS(

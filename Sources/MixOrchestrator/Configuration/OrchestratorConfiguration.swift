@@ -139,7 +139,8 @@ struct OrchestratorConfiguration: Sendable {
         mediaDirectory = values.text("media.directory").map(Self.absolute)
         limits = WorkerLimits(
             memory: try values.workerMemory(), images: data + "/images",
-            media: [mediaDirectory, MediaLibrary.downloads(in: data)].compactMap(\.self))
+            media: [mediaDirectory, MediaLibrary.downloads(in: data)].compactMap(\.self),
+            outputs: values.text("outputs.directory").map(Self.absolute))
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text

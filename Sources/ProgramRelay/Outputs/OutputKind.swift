@@ -35,6 +35,7 @@ enum OutputKinds {
         HLSOutput.self,
         RecordingOutput.self,
         SRTOutput.self,
+        FileOutput.self,
         WHIPOutput.self,
         RTMPOutput.self,
     ]

@@ -75,20 +75,24 @@ final class PushConnection: OutputConnection {
 
     private let shared: Shared
     private let worker: URL
+    private let arguments: [String]
     private let prepare: Prepare
 
     /// Creates a connection; `open()` connects it.
     ///
     /// - Parameters:
+    ///   - arguments: Those of the process.
     ///   - isToldOfConnection: Whether the process tells when the receiver takes the stream. Otherwise it does when the first
     ///     bytes were taken.
     ///   - onKeyframeWanted: Called when the receiver needs a keyframe, from any thread. Must return at once.
     init(
-        worker: URL, isToldOfConnection: Bool, onKeyframeWanted: @escaping @Sendable () -> Void = {},
+        worker: URL, arguments: [String] = ["push"], isToldOfConnection: Bool,
+        onKeyframeWanted: @escaping @Sendable () -> Void = {},
         prepare: @escaping Prepare
     ) {
         shared = Shared(isToldOfConnection: isToldOfConnection, onKeyframeWanted: onKeyframeWanted)
         self.worker = worker
+        self.arguments = arguments
         self.prepare = prepare
     }
 
@@ -109,7 +113,7 @@ final class PushConnection: OutputConnection {
         }
         do {
             let process = try WorkerProcess(
-                executable: worker, arguments: ["push"],
+                executable: worker, arguments: arguments,
                 onBytes: { [shared] in shared.take($0) },
                 onExit: { [shared] end in
                     shared.fail(OutputFault(.connectionLost, "the process that sends it \(end.failure)"))

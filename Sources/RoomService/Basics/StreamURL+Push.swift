@@ -2,5 +2,5 @@ import EventSubscription
 
 extension StreamURL {
     /// Schemes that the URL of an output may have.
-    package static let pushSchemes: Set<Scheme> = [.rtmp, .rtmps, .srt, .whip, .whips]
+    package static let pushSchemes: Set<Scheme> = [.rtmp, .rtmps, .srt, .whip, .whips, .file]
 }

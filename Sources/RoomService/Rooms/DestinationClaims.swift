@@ -73,6 +73,7 @@ package final class DestinationClaims: Sendable {
             switch url.scheme {
             case .rtmps, .whips: 443
             case .whip: 80
+            case .file: 0
             default: 1935
             }
         let token = url.userInformation.map { "#\($0)" } ?? ""

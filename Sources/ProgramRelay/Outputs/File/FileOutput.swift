@@ -1,0 +1,51 @@
+import MixModel
+import RTMP
+
+/// Files: the program as MPEG-TS or FLV, its packets copied, written by a process of its own below `outputs.directory`.
+enum FileOutput: OutputKind {
+    static let name = "file"
+    static let scheme = "file://"
+
+    static func takes(_ plan: PushDestination) -> Bool { plan.url.lowercased().hasPrefix(scheme) }
+
+    static func open(_ plan: PushDestination, in context: OutputContext) -> any ProgramOutput {
+        DestinationOutput(
+            plan, reach: context.reach, preamble: context.preamble,
+            onChange: { [report = context.report] in report(.changed) },
+            connect: { [worker = context.worker] url, _, _ in
+                _ = try OutputFileName(url)
+                return PushConnection(worker: worker, arguments: ["push", "--file"], isToldOfConnection: false) {
+                    PushSettings(url: url)
+                }
+            })
+    }
+}
+
+/// The name of a file that a program is written to.
+struct OutputFileName: Hashable, Sendable {
+    enum Format: String, CaseIterable, Sendable {
+        case ts, flv
+    }
+
+    /// Name without the dot and what follows it.
+    let stem: String
+    let format: Format
+
+    /// - Throws: `PullEnd` of kind `.badURL` if the URL is not one of a file.
+    init(_ url: String) throws(PullEnd) {
+        let address = try PullAddress(url)
+        guard address.scheme == "file", address.isLocalhost, address.port == nil, address.parameters.isEmpty else {
+            throw PullEnd(.badURL, "a file has the host localhost and no port: file://localhost/show.ts")
+        }
+        let name = address.path.dropFirst()
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name.first != ".", name.utf8.count <= 200,
+            !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") }),
+            let format = Format(rawValue: String(name[name.index(after: dot)...]))
+        else { throw PullEnd(.badURL, "a file is a name that ends with .ts or .flv, without directories") }
+        stem = String(name[..<dot])
+        self.format = format
+    }
+
+    /// Returns the name of the file that is tried as the `number`th, from 1 on.
+    func name(_ number: Int) -> String { number == 1 ? "\(stem).\(format)" : "\(stem)-\(number).\(format)" }
+}
