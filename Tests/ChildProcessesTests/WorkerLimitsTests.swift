@@ -4,7 +4,8 @@ import Testing
 
 struct WorkerLimitsTests {
     @Test func whatTheServicePassesOnIsWhatAWorkerReads() {
-        let limits = WorkerLimits(memory: [.mixer: 3000, .rendition: 0, .relay: 16], images: "/a, b=c/images",
+        let limits = WorkerLimits(
+            memory: [.mixer: 3000, .rendition: 0, .relay: 16], images: "/a, b=c/images",
             outputs: "/var/lib/programs")
         #expect(WorkerLimits(environment: limits.environment) == limits)
         #expect(limits.bytes(of: .mixer) == 3000 << 20)

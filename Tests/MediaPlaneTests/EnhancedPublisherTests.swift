@@ -61,7 +61,8 @@ import Testing
             try await Task.sleep(until: start + .milliseconds(tag.timestamp))
             var bytes: [UInt8] = []
             writer.append(
-                tag.kind == .video ? .video : .audio, on: tag.kind == .video ? 6 : 4, timestamp: tag.timestamp, stream: 1,
+                tag.kind == .video ? .video : .audio, on: tag.kind == .video ? 6 : 4, timestamp: tag.timestamp,
+                stream: 1,
                 body: Self.body(of: tag, in: form)[...], to: &bytes)
             publisher.send(bytes)
         }

@@ -23,7 +23,8 @@ import Testing
             PlannedOutput(
                 PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
         },
-        FileOutput.name: ["file://localhost/a.ts", "file://", "file://localhost/../a.ts", "file://localhost/a.mp4"].map {
+        FileOutput.name: ["file://localhost/a.ts", "file://", "file://localhost/../a.ts", "file://localhost/a.mp4"].map
+        {
             PlannedOutput(
                 PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
         },

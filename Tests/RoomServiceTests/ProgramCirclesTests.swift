@@ -42,13 +42,16 @@ import TextFormats
 
     /// A name is looked up if it has the publisher's port and path, and means the place that the publisher comes from.
     @Test(arguments: [
-        ("192.0.2.7", ["198.51.100.1", "192.0.2.7"], true), ("127.0.0.1", ["127.0.1.1"], true), ("::1", ["127.0.1.1"], true),
+        ("192.0.2.7", ["198.51.100.1", "192.0.2.7"], true), ("127.0.0.1", ["127.0.1.1"], true),
+        ("::1", ["127.0.1.1"], true),
         ("192.0.2.7", ["127.0.0.1"], false), ("127.0.0.1", ["192.0.2.7"], false), ("127.0.0.1", [], false),
     ])
     func namesThatMeanThisMachineAreFound(source: String, addresses: [String], isFound: Bool) async throws {
         let claims = DestinationClaims()
         let task = TaskID("auto-a")
-        let urls = ["rtmp://host.example/live/b__a", "rtmp://other.example/live/c__a", "rtmp://host.example:99/live/b__a"]
+        let urls = [
+            "rtmp://host.example/live/b__a", "rtmp://other.example/live/c__a", "rtmp://host.example:99/live/b__a",
+        ]
         _ = claims.claim(urls.enumerated().map { PushDestination(id: OutputID("\($0)"), url: $1) }, for: task)
         let request = IngestRequest(
             request: 1, isPublish: true, application: "live", name: "b__a", query: "", address: source, session: "s")

@@ -57,7 +57,9 @@ final class SegmentRound: Sendable {
         guard !state[index].isOver else { return }
         state[index].isOver = true
         // A demuxer that gets nothing reports an error.
-        if !state[index].hasBegun, let piece = buffers[index].take() { push(piece, to: source, from: index, isFirst: true) }
+        if !state[index].hasBegun, let piece = buffers[index].take() {
+            push(piece, to: source, from: index, isFirst: true)
+        }
         source.endOfStream()
     }
 }

@@ -253,7 +253,9 @@ public actor Relay {
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
         // Operators and layouts learn of a stall, and of its end, when it is noticed and not with the next report.
         let live = Set(sources.filter { $0.value.state(now: now) == .live }.keys)
-        if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || (absent, live) != reported { reportStatus() }
+        if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || (absent, live) != reported {
+            reportStatus()
+        }
         reported = (absent, live)
         if let orphanSince, now - orphanSince > .seconds(configuration.orphanTimeout) {
             logger.warning("no orchestrator for \(configuration.orphanTimeout) s: the program ends")

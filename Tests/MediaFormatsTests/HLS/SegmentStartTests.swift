@@ -27,7 +27,8 @@ import Testing
     @Test func packedSoundHasItsTimeInATag() {
         let owner = Array("com.apple.streaming.transportStreamTimestamp\0".utf8)
         let head = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, 63] + Array("PRIV".utf8) + [0, 0, 0, 53, 0, 0]
-        #expect(SegmentStart.ticks(of: .audio, in: head + owner + [0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xF1]) == (1 << 32) + 2)
+        #expect(
+            SegmentStart.ticks(of: .audio, in: head + owner + [0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xF1]) == (1 << 32) + 2)
         #expect(SegmentStart.ticks(of: .audio, in: head + owner + [0, 0, 0]) == nil)
         #expect(SegmentStart.ticks(of: .audio, in: head) == nil)
     }
