@@ -196,7 +196,7 @@ struct StreamBook: Sendable {
         guard !isClean, let grace = settings?.grace, grace > 0 else { return end(name, stream, reason) }
         streams[name]?.connection = nil
         streams[name]?.lostAt = now
-        return [.tell(.interrupted(stream: name, session: stream.session))]
+        return [.tell(.interrupted(stream: name, session: stream.session, reason: reason))]
     }
 
     private mutating func end(_ name: String, _ stream: Stream, _ reason: String) -> [Action] {

@@ -126,7 +126,7 @@ import Testing
         _ = publish(&book, 5)
         #expect(
             book.left(5, isClean: false, reason: "lost", now: Self.second)
-                == [.tell(.interrupted(stream: Self.key, session: "r-2"))])
+                == [.tell(.interrupted(stream: Self.key, session: "r-2", reason: "lost"))])
         #expect(book.deadline == 11 * Self.second)
         #expect(book.tick(now: 11 * Self.second - 1).isEmpty)
         // Who comes back in time keeps the stream.

@@ -137,7 +137,7 @@ final class IngestRig: Sendable {
     }
 
     func interrupted(_ name: String) -> Int {
-        reports.count { if case .interrupted(Self.stream(name), _) = $0 { true } else { false } }
+        reports.count { if case .interrupted(Self.stream(name), _, _) = $0 { true } else { false } }
     }
 
     static func stream(_ name: String) -> String { "default/lobby/\(name)/camera" }

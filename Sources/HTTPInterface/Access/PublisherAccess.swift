@@ -71,6 +71,13 @@ package struct PublisherAccess: IngestGate {
         }
     }
 
+    package func names(of request: IngestRequest) -> StreamNames? {
+        let arguments = HookForm(request.query.utf8)
+        return try? names.names(
+            of: MediaServerStream(app: request.application, name: request.name, arguments: arguments)
+        ).get()
+    }
+
     private func verdict(
         on program: ProgramPath, _ request: IngestRequest, _ arguments: HookForm
     ) -> IngestVerdict {

@@ -43,7 +43,9 @@ public enum IngestReport: Hashable, Codable, Sendable {
     /// Somebody wants to publish or to play. `.allow` or `.refuse` has to follow.
     case ask(IngestRequest)
     /// The publisher was lost and may come back within the grace.
-    case interrupted(stream: String, session: String)
+    ///
+    /// - Parameter reason: Words for operators; `nil` from earlier releases.
+    case interrupted(stream: String, session: String, reason: String? = nil)
     case ended(stream: String, session: String, reason: String)
     /// Comes every few seconds.
     case figures(IngestFigures)

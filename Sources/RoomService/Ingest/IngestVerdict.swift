@@ -26,10 +26,15 @@ package struct ClosedIngestGate: IngestGate {
     package func verdict(on request: IngestRequest) -> IngestVerdict {
         .refused(isName: false, reason: "the RTMP server is off")
     }
+
+    package func names(of request: IngestRequest) -> StreamNames? { nil }
 }
 
 /// Decides who may publish and play.
 package protocol IngestGate: Sendable {
     /// Returns at once. The request's texts are a stranger's.
     func verdict(on request: IngestRequest) -> IngestVerdict
+
+    /// Returns what the name of a stream means, whoever asks; `nil` if it is in no room.
+    func names(of request: IngestRequest) -> StreamNames?
 }

@@ -38,6 +38,7 @@ actor IngestWorker {
     private var secureFault: String?
     /// Time before which no further refusal is logged: strangers cause them.
     private var quietUntil: Int64 = 0
+    private var notes = PublisherNotes()
 
     init(
         configuration: IngestSupervisor.Configuration, secret: String, gate: any IngestGate, registry: RoomRegistry,
@@ -117,9 +118,11 @@ actor IngestWorker {
         case .ask(let request): return answer(request)
         case .live(let stream):
             if let key = IngestStreamKey(stream.stream) { return add(.live(key, stream)) }
-        case .interrupted(let text, let session):
+        case .interrupted(let text, let session, let reason):
             guard let key = IngestStreamKey(text) else { break }
-            logger.info("a publisher was lost", metadata: ["stream": "\(text)", "grace": "\(rules.grace)"])
+            let words = reason ?? "the connection was lost"
+            logger.info("a publisher was lost: \(words)", metadata: ["stream": "\(text)", "grace": "\(rules.grace)"])
+            note("publisher lost", key.names, "\(words); the place is kept for \(rules.grace) s")
             return add(.interrupted(key, session: session))
         case .ended(let text, let session, let reason):
             guard let key = IngestStreamKey(text) else { break }
@@ -245,6 +248,9 @@ actor IngestWorker {
         _ request: IngestRequest, isName: Bool, _ reason: String, logged: String? = nil
     ) {
         send(.refuse(request: request.request, isName: isName, reason: reason.shortened(toBytes: 400)))
+        if request.isPublish, let names = gate.names(of: request) {
+            note("publisher refused", names, logged ?? reason)
+        }
         let now = MonotonicClock.now()
         guard now >= quietUntil else { return }
         quietUntil = now + 1_000_000_000
@@ -252,6 +258,15 @@ actor IngestWorker {
         logger.warning(
             "\(request.isPublish ? "publisher" : "player") refused: \(logged ?? reason)",
             metadata: ["address": "\(request.address)"])
+    }
+
+    /// Tells a room of one of its publishers, if it has a program and has not been told lately.
+    private func note(_ what: String, _ names: StreamNames, _ words: String) {
+        let message = "\(what): \(names.user.rawValue)/\(names.stream.rawValue): \(words.shortened(toBytes: 400))"
+        guard registry.hasInMemory(names.room), notes.tells(message, in: names.room, now: MonotonicClock.now()) else {
+            return
+        }
+        registry.note(TimelineEntry(kind: .event, message: message, cause: "the RTMP server"), in: names.room)
     }
 
     // MARK: - Streams

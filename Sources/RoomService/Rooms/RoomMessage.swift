@@ -108,6 +108,8 @@ enum RoomMessage: Sendable {
     case needsChanged
     /// The values that layouts show have changed.
     case valuesChanged
+    /// An entry for the timelines of the active tasks.
+    case note(TimelineEntry)
     /// An entry for the timelines of the tasks that show an image.
     case imageNote(String, TimelineEntry)
     /// Indirect, because it is by far the largest case, and messages are moved often.

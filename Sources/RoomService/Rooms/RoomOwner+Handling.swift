@@ -33,6 +33,8 @@ extension RoomOwner {
             await takeOthers()
         case .valuesChanged:
             takeValues()
+        case .note(let entry):
+            await transact(state.noting(entry, cause: services.numbers.nextCause()))
         case .imageNote(let image, let entry):
             await transact(state.noting(entry, ofImage: image, cause: services.numbers.nextCause(), services))
         case .loadChanged(let reason):

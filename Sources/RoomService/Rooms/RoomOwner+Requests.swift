@@ -72,6 +72,9 @@ extension RoomOwner {
     /// Adds an entry to the timelines of the tasks that show this image.
     nonisolated func note(_ entry: TimelineEntry, ofImage image: String) { inbox.yield(.imageNote(image, entry)) }
 
+    /// Adds an entry to the timelines of the active tasks.
+    nonisolated func note(_ entry: TimelineEntry) { inbox.yield(.note(entry)) }
+
     /// Reports that the machine's load requires another plan, or lets a task start.
     nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
 

@@ -20,6 +20,12 @@ extension RoomRegistry {
         for owner in owners where rooms.contains(owner.id) { owner.note(entry, ofImage: image) }
     }
 
+    /// Adds an entry to the timelines of a room's active tasks, if the room is in memory.
+    func note(_ entry: TimelineEntry, in room: RoomID) { ownerInMemory(room)?.note(entry) }
+
+    /// Whether a room is in memory, as every one on air is.
+    func hasInMemory(_ room: RoomID) -> Bool { ownerInMemory(room) != nil }
+
     /// Returns the number of rooms, and of tasks in each state. Takes the same time, however many rooms are in memory.
     package func census() async -> (rooms: Int, tasks: [String: Int]) {
         var tasks = Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, 0) })

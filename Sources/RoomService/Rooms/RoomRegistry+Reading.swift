@@ -77,7 +77,7 @@ extension RoomRegistry {
     /// Has the programs of a room show the values as they are now. Rooms that are not in memory show none.
     func showValues(of room: RoomID) { ownerInMemory(room)?.valuesChanged() }
 
-    private func ownerInMemory(_ id: RoomID) -> RoomOwner? { state.withLock { $0.owners[id]?.owner } }
+    func ownerInMemory(_ id: RoomID) -> RoomOwner? { state.withLock { $0.owners[id]?.owner } }
 
     /// Returns the room of a task, also of one that another node has made.
     private func findRoom(of task: TaskID) async throws(OrchestratorError) -> RoomID? {

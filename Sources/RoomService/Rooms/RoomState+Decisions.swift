@@ -95,6 +95,13 @@ extension RoomState {
         return draft
     }
 
+    /// Adds an entry to the timelines of the active tasks.
+    func noting(_ entry: TimelineEntry, cause: CauseID) -> RoomDraft {
+        var draft = draft(cause: cause)
+        draft.changeTasks { task, _ in task.isActive ? [.record(entry)] : [] }
+        return draft
+    }
+
     /// Adds an entry to the timelines of the active tasks that show an image, or play idle media of this URL.
     func noting(
         _ entry: TimelineEntry, ofImage image: String, cause: CauseID, _ facts: some PlanningFacts
