@@ -90,6 +90,40 @@ import Testing
         }
     }
 
+    /// A crash of the ingest costs publishers one connection, and viewers the pictures of the time without them.
+    @Test(.timeLimit(.minutes(2))) func aCrashOfTheIngestIsBridged() async throws {
+        let port = HookingMediaServer.anyPort()
+        try await Stage.run(environment: Self.environment(port)) { stage in
+            try await Self.prepare(stage)
+            let ingest = try #require(Self.ingest(stage))
+            func publish() throws -> [ManagedProcess] {
+                [try Self.publish("alice", 1, port, stage), try Self.publish("bob", 2, port, stage)]
+            }
+            let first = try publish()
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 30)
+            let viewer = try await stage.watch()
+            let connections = viewer.progress.connections
+            kill(ingest, SIGKILL)
+            try await waitUntil("the publishers have lost it", within: 10) { !first.contains { $0.isRunning } }
+            try await waitUntil("another one runs", within: 10) { Self.ingest(stage).map { $0 != ingest } ?? false }
+            let tags = viewer.progress.tags
+            let second = try publish()
+            try await waitUntil("both are live again", within: 20) {
+                try await stage.client.streamErrors(stage.room).isEmpty
+            }
+            let state = try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 20)
+            try await Task.sleep(for: .seconds(2))
+            #expect(state.outputs.map(\.reconnects) == [0] && second.allSatisfy { $0.isRunning })
+            #expect(viewer.progress.tags > tags + 40 && viewer.progress.connections == connections)
+            viewer.stop()
+            let video = try await viewer.recording().trace().video.compactMap(\.arrival)
+            let pause = zip(video, video.dropFirst()).map { $1 - $0 }.max() ?? .max
+            print("a crash of the ingest: longest time without a picture \(pause / 1_000_000) ms")
+            #expect(pause < 2_000_000_000, "the program goes on")
+            for publisher in second { await publisher.stop(within: 5) }
+        }
+    }
+
     /// The program over RTMP: one connection from bypass to mix and back, while the service is killed and started again.
     @Test(.timeLimit(.minutes(3))) func theProgramIsPlayed() async throws {
         let port = HookingMediaServer.anyPort()
