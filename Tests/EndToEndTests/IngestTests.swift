@@ -1,5 +1,6 @@
 import Foundation
 import LayoutEngine
+import TestSupport
 import Testing
 
 @testable import ViewerProbe
@@ -105,7 +106,11 @@ import Testing
             let connections = viewer.progress.connections
             kill(ingest, SIGKILL)
             try await waitUntil("the publishers have lost it", within: 10) { !first.contains { $0.isRunning } }
-            try await waitUntil("another one runs", within: 10) { Self.ingest(stage).map { $0 != ingest } ?? false }
+            try await waitUntil("another one listens", within: 10) {
+                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+                defer { close(descriptor) }
+                return Self.ingest(stage) != ingest && LoopbackListener.connect(descriptor, to: port)
+            }
             let tags = viewer.progress.tags
             let second = try publish()
             try await waitUntil("both are live again", within: 20) {
