@@ -28,7 +28,7 @@ extension IngestServer {
     private func take(_ event: ProgramFeed.Event, of name: String) {
         switch event {
         case .began: streams[name]?.restart()
-        case .tags(let tags): if let stream = streams[name] { push(tags, into: stream, name, MonotonicClock.now()) }
+        case .tags(let tags): if let stream = streams[name] { push(tags, into: stream, MonotonicClock.now()) }
         case .ended:
             feeds[name] = nil
             endStream(name)

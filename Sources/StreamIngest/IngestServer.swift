@@ -17,6 +17,8 @@ final class IngestServer: @unchecked Sendable {
         /// The stream that it publishes or plays.
         var stream: String?
         var isPublisher = false
+        /// The stream, if it publishes it.
+        var live: LiveStream?
     }
 
     private let loop = SocketLoop.shared
@@ -165,6 +167,7 @@ final class IngestServer: @unchecked Sendable {
         case .over(let reason):
             leaveStream(clients[client.id], isClean: false, reason: reason)
             clients[client.id]?.stream = nil
+            clients[client.id]?.live = nil
             noteStranger("a connection was ended: \(reason)")
         case .closed(let reason):
             let entry = clients.removeValue(forKey: client.id)
@@ -180,23 +183,25 @@ final class IngestServer: @unchecked Sendable {
 
     private func take(_ events: [RTMPServerSession.Event], of client: IngestClient) {
         let now = MonotonicClock.now()
-        var tags: [FLVTag] = []
+        var live = clients[client.id]?.live
+        let bytes = TagCache.Limits.bytes(ofEachOf: streams.count)
         for event in events {
             switch event {
-            case .tag(let tag): tags.append(tag)
+            case .tag(let tag): live?.take(tag, cacheBytes: bytes, now: now)
             case .keyframeWanted: requestKeyframe(for: client, now)
             case .requested(let wish):
                 perform(book.requested(wish, by: client.id, address: "\(client.address)", now: now))
             case .left:
-                push(tags, of: client, now)
-                tags = []
+                if let live { flush(live, now) }
+                live = nil
                 leaveStream(clients[client.id], isClean: true, reason: "the publisher ended the stream")
                 clients[client.id]?.stream = nil
                 clients[client.id]?.isPublisher = false
+                clients[client.id]?.live = nil
             case .over: break
             }
         }
-        push(tags, of: client, now)
+        if let live { flush(live, now) }
     }
 
     private func requestKeyframe(for player: IngestClient, _ now: Int64) {
@@ -208,18 +213,18 @@ final class IngestServer: @unchecked Sendable {
         publisher.requestKeyframe()
     }
 
-    private func push(_ tags: [FLVTag], of client: IngestClient, _ now: Int64) {
-        guard !tags.isEmpty, let entry = clients[client.id], entry.isPublisher, let name = entry.stream,
-            let stream = streams[name]
-        else { return }
-        push(tags, into: stream, name, now)
+    func push(_ tags: [FLVTag], into stream: LiveStream, _ now: Int64) {
+        let bytes = TagCache.Limits.bytes(ofEachOf: streams.count)
+        for tag in tags { stream.take(tag, cacheBytes: bytes, now: now) }
+        flush(stream, now)
     }
 
-    func push(_ tags: [FLVTag], into stream: LiveStream, _ name: String, _ now: Int64) {
-        let bytes = TagCache.Limits.bytes(ofEachOf: streams.count)
-        for player in stream.push(tags, cacheBytes: bytes, now: now) {
+    private func flush(_ stream: LiveStream, _ now: Int64) {
+        for player in stream.flush(now: now) {
             stream.remove(player)
-            logger.warning("a player was disconnected, because it does not read", metadata: ["stream": "\(name)"])
+            logger.warning(
+                "a player was disconnected, because it does not read",
+                metadata: ["stream": "\(clients[player.id]?.stream ?? "")"])
             player.refuse(.playFailed("the connection is too slow for this stream"))
         }
     }
@@ -257,6 +262,7 @@ final class IngestServer: @unchecked Sendable {
                 if let entry = clients[id] {
                     if let name = entry.stream, !entry.isPublisher { streams[name]?.remove(entry.client) }
                     clients[id]?.isPublisher = false
+                    clients[id]?.live = nil
                     entry.client.refuse(status)
                 }
             case .begin(let name, let id):
@@ -265,6 +271,7 @@ final class IngestServer: @unchecked Sendable {
                 stream.restart()
                 clients[id]?.stream = name
                 clients[id]?.isPublisher = true
+                clients[id]?.live = stream
                 logger.info("a publisher has begun", metadata: ["stream": "\(name)"])
             case .play(let name, let id): play(name, id)
             case .feed(let name, let socket, let id):

@@ -9,6 +9,8 @@ final class LiveStream {
     private(set) var cache: TagCache
     private var times = StreamTimes()
     private var players: [Int: Player] = [:]
+    /// What players have not been sent yet; nothing is kept where there are none.
+    private var waiting: [OutputTag] = []
     /// Time in ns before which the publisher is not asked for another keyframe.
     private var quietUntil: Int64 = 0
 
@@ -54,19 +56,25 @@ final class LiveStream {
         return true
     }
 
-    /// Passes on what one read of the publisher has brought.
+    /// Takes a tag of the publisher. `flush` has to follow when all that one read has brought is taken.
     ///
     /// - Parameter cacheBytes: Most bytes of the group of pictures that is kept.
-    /// - Returns: Players that read too slowly to be kept.
-    func push(_ tags: [FLVTag], cacheBytes: Int, now: Int64) -> [IngestClient] {
+    func take(_ tag: FLVTag, cacheBytes: Int, now: Int64) {
+        var tag = tag
+        let isFrame = if case .frame = tag.role { true } else { false }
+        tag.timestamp = times.map(tag.timestamp, isFrame: isFrame, now: now)
         cache.limits.bytes = cacheBytes
-        let tags = tags.map { tag in
-            var tag = tag
-            let isFrame = if case .frame = tag.role { true } else { false }
-            tag.timestamp = times.map(tag.timestamp, isFrame: isFrame, now: now)
-            return OutputTag(tag)
-        }
-        for tag in tags { cache.append(tag) }
+        cache.append(tag)
+        if !players.isEmpty { waiting.append(OutputTag(tag)) }
+    }
+
+    /// Passes on what was taken.
+    ///
+    /// - Returns: Players that read too slowly to be kept.
+    func flush(now: Int64) -> [IngestClient] {
+        guard !waiting.isEmpty else { return [] }
+        let tags = waiting
+        waiting = []
         var lost: [IngestClient] = []
         // Players that read all get the same bytes, in one write.
         var shared: [UInt8]?

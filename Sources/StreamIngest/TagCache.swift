@@ -21,15 +21,15 @@ struct TagCache: Sendable {
     private static let overhead = 160
 
     var limits: Limits
-    private(set) var metadata: OutputTag?
-    private(set) var video: OutputTag?
-    private(set) var audio: OutputTag?
-    private(set) var group: [OutputTag] = []
+    private(set) var metadata: FLVTag?
+    private(set) var video: FLVTag?
+    private(set) var audio: FLVTag?
+    private(set) var group: [FLVTag] = []
     private(set) var bytes = 0
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
-    mutating func append(_ tag: OutputTag) {
+    mutating func append(_ tag: FLVTag) {
         switch tag.role {
         case .metadata: metadata = tag
         case .sequenceHeader(.video): video = tag
@@ -41,7 +41,7 @@ struct TagCache: Sendable {
                 return
             }
             group.append(tag)
-            bytes += tag.size + Self.overhead
+            bytes += tag.encodedSize + Self.overhead
             let age = tag.timestamp &- (group.first?.timestamp ?? tag.timestamp)
             // A time that goes back is no age.
             if bytes > limits.bytes || (age > limits.milliseconds && age < 1 << 31) { forgetGroup() }
@@ -55,11 +55,17 @@ struct TagCache: Sendable {
 
     /// Returns the headers in force, as they are sent at a time.
     func headers(at timestamp: UInt32) -> [OutputTag] {
-        [metadata, video, audio].compactMap { $0?.at(timestamp) }
+        [metadata, video, audio].compactMap { tag in
+            guard var tag else { return nil }
+            tag.timestamp = timestamp
+            return OutputTag(tag)
+        }
     }
 
     /// The tags that a new player gets before those that come.
     ///
     /// - Parameter now: Timestamp of the stream, for headers without a group of pictures.
-    func preamble(at now: UInt32) -> [OutputTag] { headers(at: group.first?.timestamp ?? now) + group }
+    func preamble(at now: UInt32) -> [OutputTag] {
+        headers(at: group.first?.timestamp ?? now) + group.map { OutputTag($0) }
+    }
 }

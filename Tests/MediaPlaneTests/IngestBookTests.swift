@@ -267,19 +267,19 @@ import Testing
 
     @Test func theCacheHoldsAGroupWithinItsBounds() {
         var cache = TagCache(limits: .init(bytes: 2000, milliseconds: 1000))
-        cache.append(Self.video)
-        cache.append(Self.frame(0))
+        cache.append(Self.video.tag)
+        cache.append(Self.frame(0).tag)
         #expect(cache.group.isEmpty, "no group begins without a keyframe")
-        cache.append(Self.frame(40, isIDR: true))
-        cache.append(Self.frame(80))
-        cache.append(Self.sound)
+        cache.append(Self.frame(40, isIDR: true).tag)
+        cache.append(Self.frame(80).tag)
+        cache.append(Self.sound.tag)
         #expect(cache.group.map(\.timestamp) == [40, 80, 3])
         #expect(cache.preamble(at: 9).map(\.timestamp) == [40, 40, 80, 3])
-        cache.append(Self.frame(1041))
+        cache.append(Self.frame(1041).tag)
         #expect(cache.group.isEmpty && cache.bytes == 0, "too long")
         #expect(cache.preamble(at: 9).map(\.timestamp) == [9])
-        cache.append(Self.frame(2000, isIDR: true, size: 1000))
-        cache.append(Self.frame(2040, size: 1000))
+        cache.append(Self.frame(2000, isIDR: true, size: 1000).tag)
+        cache.append(Self.frame(2040, size: 1000).tag)
         #expect(cache.group.isEmpty && cache.bytes == 0, "too large")
     }
 
