@@ -44,6 +44,15 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += (configuration.webrtc?.notes ?? []).map { Finding(verdict: .note, text: $0) }
             if let pages = configuration.pages { findings.append(pages.finding) }
             findings += Self.directory(configuration.data)
+            if let outputs = configuration.limits.outputs {
+                let isWritable = access(outputs, W_OK | X_OK) == 0
+                findings.append(
+                    Finding(
+                        isGood: isWritable,
+                        text: isWritable
+                            ? "outputs.directory \(outputs) is writable"
+                            : "outputs.directory \(outputs) is not writable: make it, and give it to the service's user"))
+            }
             if let target = configuration.store.target { findings.append(Self.database(target, configuration.data)) }
             findings += await WorkerCheck.findings(worker: configuration.worker)
         } catch let error as StartupError {
