@@ -1,6 +1,8 @@
+import EncodedMedia
 import MediaFormats
 
-/// HLS playlists that a source's server sends one after another, parted by NUL, and what is fetched by them.
+/// HLS playlists that a source's server sends one after another, parted by NUL, and what is fetched by them. The same bytes
+/// are read as a segment.
 enum PlaylistTarget: FuzzTarget {
     static let name = "playlists"
 
@@ -38,16 +40,25 @@ enum PlaylistTarget: FuzzTarget {
             """
         let next =
             live.replacing("SEQUENCE:7", with: "SEQUENCE:8").replacing("#EXT-X-GAP\n", with: "") + "#EXT-X-ENDLIST\n"
-        return [live, master, "\(live)\0\(live)\0\(next)", live.replacing("\n", with: "\r\n")].map { Array($0.utf8) }
+        let texts = [live, master, "\(live)\0\(live)\0\(next)", live.replacing("\n", with: "\r\n")]
+        // The first packet of a picture at 1 s.
+        let packet =
+            [0x47, 0x41, 0, 0x10, 0, 0, 1, 0xE0, 0, 0, 0x80, 0x80, 5, 0x21, 0, 5, 0xBF, 0x21]
+            + [UInt8](repeating: 0xFF, count: 170)
+        return texts.map { Array($0.utf8) } + [packet]
     }
 
     static func run(_ bytes: [UInt8]) {
+        for track in Track.allCases {
+            let start = SegmentStart.ticks(of: track, in: bytes)
+            require(start.map { 0..<SegmentStart.period ~= $0 } ?? true, "\(track) begins at \(start ?? 0)")
+        }
         var follower = PlaylistFollower()
         for text in bytes.split(separator: 0, maxSplits: 7, omittingEmptySubsequences: false) {
             switch try? ReceivedPlaylist(Array(text)) {
             case .master(let variants): _ = ReceivedVariant.choose(variants)
             case .media(let segments):
-                follower.took(segments)
+                follower.took(segments, secondsUnchanged: text.count % 3 == 0 ? 30 : nil)
                 follow(&follower, segments)
             case nil: break
             }

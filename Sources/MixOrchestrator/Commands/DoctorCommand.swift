@@ -51,7 +51,8 @@ struct DoctorCommand: AsyncParsableCommand {
                         isGood: isWritable,
                         text: isWritable
                             ? "outputs.directory \(outputs) is writable"
-                            : "outputs.directory \(outputs) is not writable: make it, and give it to the service's user"))
+                            : "outputs.directory \(outputs) is not writable: make it, and give it to the service's user"
+                    ))
             }
             if let target = configuration.store.target { findings.append(Self.database(target, configuration.data)) }
             findings += await WorkerCheck.findings(worker: configuration.worker)
