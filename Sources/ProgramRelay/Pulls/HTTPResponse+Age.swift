@@ -14,8 +14,20 @@ extension HTTPResponse {
     ///
     /// - Returns: Seconds since 1970; `nil` if it is no such date.
     private static func seconds(_ date: String) -> Int64? {
+        // As in "Sun, 06 Nov 1994 08:49:37 GMT".
+        let words = date.split(separator: " ")
+        guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT", let month = months.firstIndex(of: words[2]),
+            let day = Int32(words[1]), 1...31 ~= day, let year = Int32(words[3]), 1970...9999 ~= year
+        else { return nil }
+        let clock = words[4].split(separator: ":").compactMap { Int32($0) }
+        guard clock.count == 3, 0...23 ~= clock[0], 0...59 ~= clock[1], 0...60 ~= clock[2] else { return nil }
         var parts = tm()
-        guard strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &parts) != nil, 0...8100 ~= parts.tm_year else { return nil }
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, Int32(month), day)
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (clock[0], clock[1], clock[2])
         return Int64(timegm(&parts))
     }
+
+    private static let months: [Substring] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
 }

@@ -65,6 +65,7 @@ final class PullMuxer: Sendable {
     /// - Parameter shift: Added to the sample's times, so that they are those of the other track; `nil` = they are. What
     ///   comes earlier than was played is then left out.
     func take(_ sample: borrowing Sample, from sink: PullTail.Sink, shift: MediaTime? = nil) {
+        let isAligned = shift != nil
         let own = (shift ?? .zero).nanoseconds
         guard let running = sample.runningTime.map({ $0.saturatingSum(own) }) else { return }
         let data = sample.codecData
@@ -98,7 +99,7 @@ final class PullMuxer: Sendable {
                 dts = last + .milliseconds(1)
                 pts = max(pts, dts)
             }
-            guard dts >= .zero, shift == nil || dts > state.last[track] ?? .zero else { return }
+            guard dts >= .zero, !isAligned || dts > state.last[track] ?? .zero else { return }
             state.last[track] = dts
             state.latest = max(state.latest, dts)
             var bytes: [UInt8] = []
