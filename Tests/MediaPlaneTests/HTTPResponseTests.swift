@@ -104,7 +104,7 @@ import Testing
         let buffer = SegmentBuffer()
         var count = 0
         while !buffer.isFull {
-            buffer.append(HLSReader.Piece(bytes: [UInt8](repeating: 0, count: size), beginsAnew: false))
+            buffer.append(HLSReader.Piece(bytes: [UInt8](repeating: 0, count: size), map: [], beginsAnew: false))
             count += 1
         }
         #expect(count == most)

@@ -9,13 +9,12 @@ import Testing
 @Suite struct SegmentStartTests {
     @Test(arguments: [0, 95_443, 345_600]) func theFirstFrameOfEachTrackTells(second: Int) {
         let origin = MediaTime.seconds(Double(second))
-        let frames = (0..<30).flatMap { index in
-            [
-                HLSProgram.picture(
-                    at: origin + .milliseconds(index * 40 + 80), dts: origin + .milliseconds(index * 40),
-                    isIDR: index == 0, size: 900),
-                HLSProgram.sound(at: origin + .milliseconds(500 + index * 21)),
-            ]
+        var frames: [EncodedFrame] = []
+        for index in 0..<30 {
+            let decoding = origin + .milliseconds(index * 40)
+            frames.append(
+                HLSProgram.picture(at: decoding + .milliseconds(80), dts: decoding, isIDR: index == 0, size: 900))
+            frames.append(HLSProgram.sound(at: origin + .milliseconds(500 + index * 21)))
         }
         var writer = TransportStreamWriter()
         let bytes = writer.segment(frames, video: HLSProgram.video(1), audio: HLSProgram.audio)
@@ -28,7 +27,7 @@ import Testing
         let owner = Array("com.apple.streaming.transportStreamTimestamp\0".utf8)
         let head = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, 63] + Array("PRIV".utf8) + [0, 0, 0, 53, 0, 0]
         #expect(
-            SegmentStart.ticks(of: .audio, in: head + owner + [0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xF1]) == (1 << 32) + 2)
+            SegmentStart.ticks(of: .audio, in: head + owner + [0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xF1]) == 4_294_967_298)
         #expect(SegmentStart.ticks(of: .audio, in: head + owner + [0, 0, 0]) == nil)
         #expect(SegmentStart.ticks(of: .audio, in: head) == nil)
     }
