@@ -334,7 +334,15 @@ import Testing
                 SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: String(try #require(signed))),
                 in: stage.directory)
             try await waitUntil("alice is there", within: 20) { try await stage.client.users(stage.room) == ["alice"] }
-            await alice.stop(within: 5)
+            // The room has a program now, whose timeline tells what becomes of its publishers.
+            let second = try Self.publish("bob", 2, port, stage)
+            try await waitUntil("bob is refused", within: 20) { !second.isRunning }
+            alice.kill9()
+            try await waitUntil("the timeline has both", within: 10) {
+                let text = try await stage.client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
+                return text.contains("publisher refused: bob/camera: the stream key has no auth_key")
+                    && text.contains("publisher lost: alice/camera")
+            }
             #expect(!stage.service.messages(last: .max).contains("auth_key="))
         }
     }

@@ -38,7 +38,8 @@ actor IngestWorker {
     private var secureFault: String?
     /// Time before which no further refusal is logged: strangers cause them.
     private var quietUntil: Int64 = 0
-    private var notes = PublisherNotes()
+    private var refusals = PublisherNotes()
+    private var losses = PublisherNotes()
 
     init(
         configuration: IngestSupervisor.Configuration, secret: String, gate: any IngestGate, registry: RoomRegistry,
@@ -122,7 +123,8 @@ actor IngestWorker {
             guard let key = IngestStreamKey(text) else { break }
             let words = reason ?? "the connection was lost"
             logger.info("a publisher was lost: \(words)", metadata: ["stream": "\(text)", "grace": "\(rules.grace)"])
-            note("publisher lost", key.names, "\(words); the place is kept for \(rules.grace) s")
+            let place = "the place is kept for \(rules.grace) s"
+            note("publisher lost", key.names, "\(words); \(place)", limit: &losses)
             return add(.interrupted(key, session: session))
         case .ended(let text, let session, let reason):
             guard let key = IngestStreamKey(text) else { break }
@@ -249,7 +251,7 @@ actor IngestWorker {
     ) {
         send(.refuse(request: request.request, isName: isName, reason: reason.shortened(toBytes: 400)))
         if request.isPublish, let names = gate.names(of: request) {
-            note("publisher refused", names, logged ?? reason)
+            note("publisher refused", names, logged ?? reason, limit: &refusals)
         }
         let now = MonotonicClock.now()
         guard now >= quietUntil else { return }
@@ -261,7 +263,7 @@ actor IngestWorker {
     }
 
     /// Tells a room of one of its publishers, if it has a program and has not been told lately.
-    private func note(_ what: String, _ names: StreamNames, _ words: String) {
+    private func note(_ what: String, _ names: StreamNames, _ words: String, limit notes: inout PublisherNotes) {
         let message = "\(what): \(names.user.rawValue)/\(names.stream.rawValue): \(words.shortened(toBytes: 400))"
         guard registry.hasInMemory(names.room), notes.tells(message, in: names.room, now: MonotonicClock.now()) else {
             return
