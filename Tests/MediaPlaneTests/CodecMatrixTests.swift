@@ -126,7 +126,9 @@ extension RealTime {
             return marks
         }
 
-        @Test(arguments: TestLength.of(short: [3], long: [0, 3])) func h265IsCopiedAndMixedInAProgramOfH265(bFrames: Int) async throws {
+        @Test(arguments: TestLength.of(short: [3], long: [0, 3])) func h265IsCopiedAndMixedInAProgramOfH265(
+            bFrames: Int
+        ) async throws {
             // x265 makes open groups with B-frames unless told otherwise.
             let options = bFrames == 0 ? "open-gop=0" : "open-gop=1:b-pyramid=0"
             let video = try await TestStreams.video(

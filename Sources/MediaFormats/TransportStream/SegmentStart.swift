@@ -42,7 +42,8 @@ public enum SegmentStart {
                 }
             guard isWanted, bytes[first + 7] & 0x80 != 0 else { continue }
             let digits = bytes[first + 9..<first + 14].map { Int64($0) }
-            return (digits[0] >> 1 & 7) << 30 | digits[1] << 22 | (digits[2] >> 1) << 15 | digits[3] << 7 | digits[4] >> 1
+            return (digits[0] >> 1 & 7) << 30 | digits[1] << 22 | (digits[2] >> 1) << 15 | digits[3] << 7 | digits[4]
+                >> 1
         }
         return nil
     }
