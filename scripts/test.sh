@@ -5,11 +5,11 @@
 #   scripts/test.sh SCRATCH_PATH fast       pure targets and the store
 #   scripts/test.sh SCRATCH_PATH OPTION …   one run with these options of `swift test`, one test after another
 #
-# First `fast`, as several processes. Then two lanes at once. In front goes `alone`: what streams, decodes or measures time, one
-# test after another, because others of its kind would be measured too. Behind it, with what it leaves of the processors, go
-# `service`, the orchestrator without media, and the probe; `network`, which waits for servers that are slow, restart or hang;
-# and `patient`, whole services with real streams of which something must come true, whenever that is. No test gets a second
-# attempt.
+# Four stages run several processes at once: `fast`; `service`, the orchestrator without media, and the probe; `network`, which waits for
+# servers that are slow, restart or hang, and needs little of the machine; and `patient`, whole services with real streams of which
+# something must come true, whenever that is. `alone` is what streams, decodes or measures time,
+# one test after another: others that compete for the cores would be measured too, even at the lowest priority. No test gets a
+# second attempt.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -44,28 +44,6 @@ run_part() {
     run "$name" --filter "$filter" >"$results/$name.log" 2>&1 || result=1
     flock "$results/output" cat "$results/$name.log"
     return "$result"
-}
-
-# Copies its input line by line, so that the output of a part comes between two of them.
-by_lines() {
-    python3 -c '
-import fcntl, sys
-
-lock = open(sys.argv[1], "a")
-for line in sys.stdin:
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    print(line, end="", flush=True)
-    fcntl.flock(lock, fcntl.LOCK_UN)
-' "$results/output"
-}
-
-# Runs the stages that wait more than they compute, behind everything else on the machine.
-behind() {
-    renice -n 10 -p "$BASHPID" >/dev/null
-    side_by_side service 2 "$service" "$timed"
-    side_by_side network 3 "$network"
-    side_by_side patient 1 "$patient"
-    return "$status"
 }
 
 # Divides the suites of a stage into parts, and runs so many of them at once.
@@ -109,12 +87,12 @@ for part in parts:
 case ${1:-all} in
 all)
     side_by_side fast 2 "$fast" "$database"
-    behind &
-    others=$!
+    side_by_side service 2 "$service" "$timed"
+    side_by_side network 3 "$network"
+    side_by_side patient 2 "$patient"
     printf 'test: alone, one after another\n'
     # Everything else, so that no target is forgotten.
-    run alone --filter "$timed" --filter "^(?!$fast|$service|$network|$patient)" 2>&1 | by_lines || status=1
-    wait "$others" || status=1
+    run alone --filter "$timed" --filter "^(?!$fast|$service|$network|$patient)" || status=1
     ;;
 fast) side_by_side fast 2 "$fast" "$database" ;;
 *) run chosen "$@" || status=1 ;;
