@@ -71,7 +71,8 @@ struct ServiceClient: Sendable {
             request.body = .bytes(ByteBuffer(string: json))
             if headers["Content-Type"] == nil { request.headers.add(name: "Content-Type", value: "application/json") }
         }
-        let response = try await Self.http.execute(request, timeout: .seconds(10))
+        // A service that looks for the outcome of a lost COMMIT answers after 12 s.
+        let response = try await Self.http.execute(request, timeout: .seconds(20))
         let body = try await response.body.collect(upTo: 16 << 20)
         return Answer(
             status: Int(response.status.code), contentType: response.headers.first(name: "Content-Type") ?? "",
