@@ -77,9 +77,6 @@ import TextFormats
         try await Self.expectMedia(pull, pictures: 70, from: start, "file")
         let took = ContinuousClock.now - start
         #expect(took > .milliseconds(2000), "70 pictures of 30 a second in \(took)")
-        let times = pull.frames.filter { $0.track == .video }.map(\.dts)
-        let longest = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
-        print("file: \(longest.inMilliseconds) ms from the last picture of a round to the first of the next")
         #expect(pull.transcoded.isEmpty)
         await pull.close()
 

@@ -86,11 +86,6 @@ final class PullPipeline: Sendable {
             onEndOfStream: { muxer.ended(sink) })
     }
 
-    /// Reads the beginning, so that the first frame comes as soon as the pipeline is started.
-    func prepare(_ redaction: URLRedaction) async throws(PullEnd) {
-        do throws(GStreamerError) { try await pipeline.pause() } catch { throw PullEnd(error, redaction) }
-    }
-
     func start(_ redaction: URLRedaction) async throws(PullEnd) {
         do throws(GStreamerError) { try await pipeline.play() } catch { throw PullEnd(error, redaction) }
     }

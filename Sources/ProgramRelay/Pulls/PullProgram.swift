@@ -17,8 +17,6 @@ public struct PullProgram: Sendable {
 
     /// Time between two looks at whether the stream goes on.
     static let watchInterval = Duration.milliseconds(100)
-    /// The same for a stream that begins again at its end.
-    private static let loopInterval = Duration.milliseconds(10)
     /// Longest wait for the first media of a server that listens or is connected to, in seconds.
     static let patience = 15
 
@@ -82,24 +80,12 @@ public struct PullProgram: Sendable {
         return end
     }
 
-    /// Plays a file again and again. The next round is prepared while one is played, so that it follows at once.
+    /// Plays a file again and again.
     private func playAgain(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullEnd {
-        var playing = try make(head, address)
-        try await playing.start(redaction)
         while true {
-            let next = try? make(head, address)
-            try? await next?.prepare(redaction)
-            let end = await watch(playing.pipeline, idleTimeout: settings.idleTimeout, every: Self.loopInterval) { nil }
-            guard end == .ended, !Task.isCancelled else {
-                await next?.end()
-                await playing.end()
-                return end
-            }
+            let end = try await play(head, address)
+            guard end == .ended, !Task.isCancelled else { return end }
             muxer.beginRound(after: MediaTime(nanoseconds: MonotonicClock.now() - began))
-            let last = playing
-            if let next { playing = next } else { playing = try make(head, address) }
-            try await playing.start(redaction)
-            await last.end()
         }
     }
 
@@ -117,11 +103,8 @@ public struct PullProgram: Sendable {
 
     /// - Parameters:
     ///   - idleTimeout: Time without media after which the pull ends, in whole seconds; 0 = never.
-    ///   - interval: Time between two looks.
     ///   - feed: Gives the pipeline what there is for it; `nil` if it goes on.
-    private func watch(
-        _ pipeline: Pipeline, idleTimeout: Int, every interval: Duration = watchInterval, feed: () -> PullEnd?
-    ) async -> PullEnd {
+    private func watch(_ pipeline: Pipeline, idleTimeout: Int, feed: () -> PullEnd?) async -> PullEnd {
         let start = MonotonicClock.now()
         while !Task.isCancelled {
             if let failure = pipeline.firstError { return PullEnd(failure, redaction) }
@@ -133,7 +116,7 @@ public struct PullProgram: Sendable {
             if last != nil, idleTimeout > 0, silence >= idleTimeout {
                 return PullEnd(.timedOut, "timed out: no media for \(idleTimeout) s")
             }
-            try? await Task.sleep(for: interval)
+            try? await Task.sleep(for: Self.watchInterval)
         }
         return .ended
     }
