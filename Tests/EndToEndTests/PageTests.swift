@@ -51,7 +51,8 @@ import Testing
             #expect(failures.isEmpty && report.splices.count == 2 && report.connections == 1, "\(report.table)")
             let offsets = report.splices.flatMap { [$0.avBeforeMs, $0.avAfterMs] }.compactMap(\.self)
             print("A/V in ms: \(offsets)")
-            #expect(offsets.allSatisfy { abs($0) <= 60 }, "\(offsets)")
+            // What viewers accept when sound is early (ITU-R BT.1359-1); the bench measures pages more closely.
+            #expect(!offsets.isEmpty && offsets.allSatisfy { abs($0) <= 90 }, "\(offsets)")
             try await stage.client.unpublished(stage.room, user: "board")
             try await waitUntil("no browser is left", within: 10) {
                 !ProcessTable.entries().contains { entry in

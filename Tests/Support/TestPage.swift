@@ -38,10 +38,12 @@ public enum TestPage {
           beep.start(time);
           beep.stop(time + 0.05);
         }
-        const begin = performance.now();
-        function draw() {
+        let begin = 0;
+        function draw(time) {
+          begin = begin || time;
+          // Times of frames are multiples of a period or of half of one: a quarter keeps the count away from its steps.
+          const count = Math.floor((time - begin) / 1000 * fps + 0.25), counter = count & 0xFFFF;
           const seconds = (performance.now() - begin) / 1000;
-          const count = Math.floor(seconds * fps), counter = count & 0xFFFF;
           if (seconds > nextBeep - 0.5) {
             beep(audio.currentTime + nextBeep - seconds);
             nextBeep += 1;
@@ -57,7 +59,7 @@ public enum TestPage {
           context.fillRect(x, y - 3 * cell, edge, 2 * cell);
           requestAnimationFrame(draw);
         }
-        draw();
+        requestAnimationFrame(draw);
         if (query.get("console")) setTimeout(() => console.log("START"), 2000);
         if (query.get("end")) setTimeout(() => console.log("END"), Number(query.get("end")));
         if (query.get("ready")) setTimeout(() => { window.isReady = true; }, Number(query.get("ready")));
