@@ -72,10 +72,10 @@ struct PullMatrixTests {
         let first = try await OutputMediaServer.start()
         await first.stop()
         let (directory, ports) = (first.directory, (first.rtmpPort, first.httpPort))
-        return Row(name: "RTMP", url: first.url("live")) {
+        return Row(name: "RTMP", url: first.url("alice")) {
             let server = try await OutputMediaServer.start(in: directory, ports: ports)
-            let publisher = try ffmpeg(input + codecs.dropLast(2) + ["-f", "flv", server.url("live")])
-            #expect(try await outputEventually { try await server.isPublished("live") })
+            let publisher = try ffmpeg(input + codecs.dropLast(2) + ["-f", "flv", server.url("alice")])
+            #expect(try await outputEventually { try await server.isPublished("alice") })
             return {
                 publisher.stop()
                 await server.remove()
