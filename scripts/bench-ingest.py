@@ -228,10 +228,10 @@ class Stage:
         return used
 
 
-    def delays(self, seconds, skipped=200):
+    def delays(self, seconds):
         """Returns the delays of the pictures in ms, of each pair of publisher and player in the order of the servers.
 
-        - skipped: pictures at the beginning that do not count: those of the cached group, which a player gets first, are late.
+        Those of the cached group, which a player gets first, are late: let two groups pass before.
         """
         players = {player.fileno(): (player, publisher, []) for player, publisher in zip(self.players, self.publishers)}
         end = time.monotonic() + seconds
@@ -249,7 +249,7 @@ class Stage:
                           if kind == 9 and body[1] == 1]
             for server in self.servers:
                 server.listen()
-        return [sorted(delay * 1000 for delay in found[skipped:]) for _, _, found in players.values()]
+        return [sorted(delay * 1000 for delay in found) for _, _, found in players.values()]
 
 
 def crafted(source):
@@ -292,17 +292,19 @@ def attack(port, count, seed):
 
 
 def beside_strangers(stage, servers, options):
+    stage.delays(5)
     for label, count in [("nobody else", 0), (f"{options.attack} crafted connections", options.attack)]:
         before, begun = resident(servers[0].pid), time.monotonic()
         child = os.fork() if count else 0
         if count and child == 0:
             attack(servers[0].port, count, options.seed)
             os._exit(0)
-        delays, done = [[] for _ in servers], not count
-        while not done or time.monotonic() - begun < options.seconds:
-            for found, more in zip(delays, stage.delays(options.seconds, skipped=0 if delays[0] else 200)):
+        delays, done = [[] for _ in servers], False
+        # No longer than the strangers: what they disturb is not to be lost among what nobody disturbs.
+        while not done:
+            for found, more in zip(delays, stage.delays(1)):
                 found += more
-            done = done or os.waitpid(child, os.WNOHANG)[0] == child
+            done = os.waitpid(child, os.WNOHANG)[0] == child if count else time.monotonic() - begun > options.seconds
         print(f"{label}, {time.monotonic() - begun:.0f} s, seed {options.seed}: "
               f"memory of {servers[0].name} {before:.1f} → {resident(servers[0].pid):.1f} MiB")
         for server, found in zip(servers, delays):
@@ -339,6 +341,7 @@ def main():
             if options.attack:
                 beside_strangers(stage, servers, options)
                 return
+            stage.delays(5)
             for server, delays in zip(servers, stage.delays(options.seconds * options.rounds)):
                 print(f"{server.name}: from sending to receiving a picture p50 {delays[len(delays) // 2]:.2f} ms, "
                       f"p99 {delays[len(delays) * 99 // 100]:.2f} ms, max {delays[-1]:.2f} ms, {len(delays)} pictures")
