@@ -65,12 +65,13 @@ class Service:
         except OSError:
             return False
 
-    def call(self, method, path, body=None, good=range(200, 300)):
+    def call(self, method, path, body=None, good=range(200, 300), headers=None):
         """Calls the service; returns status and answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             text = json.dumps(body) if body is not None else None
-            connection.request(method, path, text, {"Content-Type": "application/json"} if text else {})
+            kind = {"Content-Type": "application/json"} if text else {}
+            connection.request(method, path, text, kind | (headers or {}))
             answer = connection.getresponse()
             data = answer.read()
         finally:

@@ -1,9 +1,12 @@
-"""Tests of what judges. `PYTHONPATH=scripts python3 -m chaos.tests`"""
+"""Tests of what judges and of what faults change. `PYTHONPATH=scripts python3 -m chaos.tests`"""
+import random
 import unittest
+from unittest import mock
 
 from bench_media.reader import Frame
 
 from .judge import MS, Limits, judge
+from .world import World
 
 
 def pictures(times, arrivals=None):
@@ -60,6 +63,16 @@ class Judging(unittest.TestCase):
 
     def test_sound(self):
         self.assertGreater(self.judge(pictures(range(0, 2001, 50)) + sound([0, 600, 621, 900, 921])).audio, 250)
+
+
+class Changes(unittest.TestCase):
+    def test_another_layout_keeps_everything_else_of_the_room(self):
+        world = World.__new__(World)
+        world.random, world.layout, world.service = random.Random(1), "grid", mock.Mock()
+        world.change_layout()
+        self.assertNotEqual(world.layout, "grid")
+        world.service.call.assert_called_once_with(
+            "PATCH", "/v1/tasks/auto-show", {"layout": world.layout}, headers={"If-Match": "*"})
 
 
 if __name__ == "__main__":

@@ -86,7 +86,9 @@ class World:
         self.guests = set()
         self.last_relay_loss = 0.0
         self.layout = "side-by-side"
-        self.service.call("PUT", f"/v1/rooms/{ROOM}", self._settings())
+        outputs = [{"id": "cdn", "url": stage.program(ROOM)},
+                   {"id": "other", "url": f"rtmp://127.0.0.1:{self.door.port}/cdn/other"}]
+        self.service.call("PUT", f"/v1/rooms/{ROOM}", {"host": "alice", "layout": self.layout, "outputs": outputs})
         self.service.call("PUT", f"/v1/rooms/{ROOM}/recording", {})
         self.service.call("PUT", f"/v1/rooms/{ROOM}/hls", {"enableVOD": False, "renditions": [{"height": 360}]})
         self.service.join(ROOM, "alice", role="host")
@@ -99,11 +101,6 @@ class World:
         for child in list(self.stage.processes.children.values()):
             child.send_signal(signal.SIGCONT)
         self.stage.processes.end(self.service.process, patience=15)
-
-    def _settings(self):
-        outputs = [{"id": "cdn", "url": self.stage.program(ROOM)},
-                   {"id": "other", "url": f"rtmp://127.0.0.1:{self.door.port}/cdn/other"}]
-        return {"host": "alice", "layout": self.layout, "outputs": outputs}
 
     def _hostile(self):
         """Publishes a stream whose pictures and sounds have wrong bytes, in packets that are in order."""
@@ -124,8 +121,9 @@ class World:
         self.service.leave(ROOM, user)
 
     def change_layout(self):
+        """Changes the layout alone: a PUT of the room would end its recording and its HLS."""
         self.layout = self.random.choice([name for name in LAYOUTS if name != self.layout])
-        self.service.call("PUT", f"/v1/rooms/{ROOM}", self._settings())
+        self.service.call("PATCH", f"/v1/tasks/auto-{ROOM}", {"layout": self.layout}, headers={"If-Match": "*"})
 
     def want(self, mixed):
         """Brings the program into a mix of people who are sane, or into a bypass."""
