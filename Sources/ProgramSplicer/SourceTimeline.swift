@@ -38,6 +38,7 @@ public struct SourceTimeline: Sendable {
     /// In program time, as far as it has not slewed.
     private var gop = GOPCache()
     private var decodingTimes: [MediaTime] = []
+    private var order = PictureOrder()
     /// Whether a frame has been decoded earlier than it is shown.
     private var reorders = false
 
@@ -113,6 +114,7 @@ public struct SourceTimeline: Sendable {
     public mutating func shift(by amount: MediaTime) {
         clock.shift(by: amount)
         gop.shift(by: amount)
+        order.shift(by: amount)
     }
 
     private mutating func note(_ frame: EncodedFrame, at arrival: MediaTime) {
@@ -160,6 +162,8 @@ public struct SourceTimeline: Sendable {
         case .steady: break
         case .moved(let amount):
             gop.shift(by: amount)
+            // What viewers have got stays where it was.
+            if !role.isCopied { order.shift(by: amount) }
             events.append(.moved(by: amount))
         case .mappedAnew:
             // A decoder needs the frames before; only where they would lie behind this one, they are of no use.
@@ -190,8 +194,10 @@ public struct SourceTimeline: Sendable {
             }
             newestAudio = frame.pts
         }
-        frame.pts = clock.map(frame.pts, of: frame.track)
-        frame.dts = clock.map(frame.dts, of: frame.track)
+        let (pts, dts) = (frame.pts, frame.dts)
+        frame.pts = clock.map(pts, of: frame.track)
+        frame.dts = clock.map(dts, of: frame.track)
+        if frame.track == .video { order.place(&frame, pts: pts, dts: dts) }
         // A decoder that begins with the group needs it where the frames that follow are: sound is laid out by samples.
         gop.append(frame.shifted(by: -clock.slewed))
         events.append(.frame(frame))

@@ -45,12 +45,12 @@ extension Splicer {
     /// frame after one interval, to the millisecond of its timestamps. Audio and video move alike, so A/V sync stays as
     /// it is.
     private func gridShift(of feed: SpliceInput, to time: MediaTime) -> MediaTime {
-        guard let last = lastVideo, !isOnAirGone, case .source = feed else { return .zero }
+        guard let last = lastVideo, case .source = feed else { return .zero }
         let interval = interval(of: feed)
         let shift = last + interval - time
-        // Whatever the rate, nothing can be shown before the last frame that was shown.
+        // Whatever the rate, and whatever has ended, nothing can be shown before the last frame that was shown.
         guard time > last else { return shift.rounded }
-        guard hasRate(of: feed) else { return .zero }
+        guard hasRate(of: feed), !isOnAirGone else { return .zero }
         let isNoise = shift.magnitude <= Splicer.step
         let rest = shift - delay(of: feed)
         let isOneFrame = rest > -interval * 6 / 10 && rest < interval * 11 / 10

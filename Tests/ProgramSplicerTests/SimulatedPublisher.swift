@@ -15,7 +15,7 @@ struct SimulatedPublisher {
     var fps = 25
     /// Pictures from IDR to IDR.
     var gop = 50
-    /// Pictures by which decoding runs ahead of presentation.
+    /// B-frames between two other pictures. The last ones of a group are followed by the picture that they refer to.
     var reorder = 0
     var jitter = MediaTime.milliseconds(30)
     /// Time on the publisher's clock per elapsed time.
@@ -30,6 +30,7 @@ struct SimulatedPublisher {
     private var nextSound = 0
     private var cached: [Arrival] = []
     private var lastArrival = MediaTime.zero
+    private var serial = 0
 
     init(using random: inout SeededGenerator) {
         self.random = SeededGenerator(seed: random.next())
@@ -50,7 +51,7 @@ struct SimulatedPublisher {
             let extra = MediaTime(nanoseconds: Int64.random(in: 0...jitter.nanoseconds, using: &random))
             arrival.time = max(lastArrival, arrival.recorded + delay + extra)
             lastArrival = arrival.time
-            arrivals.append(arrival)
+            arrivals.append(numbered(arrival))
         }
         now = end
         return arrivals
@@ -61,6 +62,9 @@ struct SimulatedPublisher {
 
     /// Lets everything arrive later, or sooner, from now on.
     mutating func delay(by amount: MediaTime) { delay = max(.zero, delay + amount) }
+
+    /// Holds up everything that is sent within `amount`; it arrives at once.
+    mutating func hold(for amount: MediaTime) { lastArrival = max(lastArrival, now + amount) }
 
     /// Ends the connection, and makes another one after `gap`, on which the server first sends what it has cached.
     ///
@@ -74,7 +78,7 @@ struct SimulatedPublisher {
         lastArrival = max(lastArrival, start)
         return cached.map { arrival in
             lastArrival += .milliseconds(1)
-            var arrival = arrival
+            var arrival = numbered(arrival)
             arrival.frame.pts += change
             arrival.frame.dts += change
             arrival.time = lastArrival
@@ -82,20 +86,37 @@ struct SimulatedPublisher {
         }
     }
 
+    /// Returns an arrival with a number of its own in its payload (`Content`).
+    private mutating func numbered(_ arrival: Arrival) -> Arrival {
+        serial += 1
+        var arrival = arrival
+        arrival.frame.payload = Content(isMixed: false, index: serial).payload
+        return arrival
+    }
+
     private mutating func picture(_ time: MediaTime) -> Arrival {
         defer { nextPicture += 1 }
         let dts = stamp(time)
-        let pts = reorder > 0 && nextPicture % 3 == 0 ? dts + .units(Int64(reorder), rate: fps).rounded : dts
-        let frame = EncodedFrame(
-            track: .video, pts: pts, dts: dts, isIDR: nextPicture % gop == 0, payload: [0, 0, 0, 1, 0x65])
+        // Presentation is a picture behind decoding.
+        let pts = reorder > 0 ? stamp(.units(Int64(shown(nextPicture) + 1), rate: fps)) : dts
+        let frame = EncodedFrame(track: .video, pts: pts, dts: dts, isIDR: nextPicture % gop == 0, payload: [])
         return Arrival(time: time, frame: frame, recorded: time)
+    }
+
+    /// Returns the place in the order of presentation of the picture that is decoded at a place.
+    private func shown(_ decoded: Int) -> Int {
+        let (begin, place) = (decoded / gop * gop, decoded % gop)
+        guard place > 0 else { return decoded }
+        let (group, part) = (place - 1).quotientAndRemainder(dividingBy: reorder + 1)
+        let before = begin + group * (reorder + 1)
+        return part == 0 ? min(before + reorder + 1, begin + gop - 1) : before + part
     }
 
     private mutating func sound(_ time: MediaTime) -> Arrival {
         defer { nextSound += 1 }
         let stamp = stamp(time)
         return Arrival(
-            time: time, frame: EncodedFrame(track: .audio, pts: stamp, dts: stamp, payload: [1]), recorded: time)
+            time: time, frame: EncodedFrame(track: .audio, pts: stamp, dts: stamp, payload: []), recorded: time)
     }
 
     private func stamp(_ time: MediaTime) -> MediaTime { (.seconds(time.inSeconds * rate) + epoch).rounded }
