@@ -40,11 +40,13 @@ package struct MixerWatchdog: Sendable {
 
     /// Whether the mixer is hung.
     ///
-    /// - Parameter cpuSeconds: Processor time that the process has used so far; `nil` if it is not known.
-    package mutating func isHung(at now: MediaTime, cpuSeconds: Double?) -> Bool {
+    /// - Parameters:
+    ///   - cpuSeconds: Processor time that the process has used so far; `nil` if it is not known.
+    ///   - interval: Distance between two frames, which a slow mix is granted on top.
+    package mutating func isHung(at now: MediaTime, cpuSeconds: Double?, interval: MediaTime = .zero) -> Bool {
         guard let begun else { return false }
         guard let lastFrame else { return now - begun >= Self.beginning }
-        let silent = now - lastFrame
+        let silent = now - lastFrame - (interval > Self.suspicion ? interval : .zero)
         guard silent < Self.starving else { return true }
         guard let cpuSeconds else { return false }
         guard let mark else {

@@ -6,13 +6,15 @@ import Testing
 @Suite struct MixerWatchdogTests {
     /// Returns the milliseconds of silence after which a mixer with this share of a core counts as hung, looked at
     /// every 50 ms for 10 s; `nil` if it never does.
-    private func silence(_ watchdog: MixerWatchdog, from start: Int, share: Double?) -> Int? {
+    private func silence(
+        _ watchdog: MixerWatchdog, from start: Int, share: Double?, interval: MediaTime = .milliseconds(50)
+    ) -> Int? {
         var watchdog = watchdog
         for elapsed in stride(from: 0, through: 10_000, by: 50) {
             let now = MediaTime.milliseconds(start + elapsed)
             guard watchdog.isSuspect(at: now) else { continue }
             let used = share.map { 7 + $0 * Double(elapsed) / 1000 }
-            if watchdog.isHung(at: now, cpuSeconds: used) { return elapsed }
+            if watchdog.isHung(at: now, cpuSeconds: used, interval: interval) { return elapsed }
         }
         return nil
     }
@@ -26,6 +28,15 @@ import Testing
         watchdog.begin(at: .zero)
         watchdog.delivered(at: .milliseconds(40_000))
         #expect(silence(watchdog, from: 40_000, share: share) == expected)
+    }
+
+    /// One picture a second is no silence of a second.
+    @Test(arguments: [(0.01, 2000), (0.5, 4000), (0.9, 2000)])
+    func aSlowMixIsGrantedItsInterval(_ share: Double, _ expected: Int) {
+        var watchdog = MixerWatchdog()
+        watchdog.begin(at: .zero)
+        watchdog.delivered(at: .seconds(9))
+        #expect(silence(watchdog, from: 9_000, share: share, interval: .seconds(1)) == expected)
     }
 
     @Test func theFirstFrameMayTakeLonger() {

@@ -86,7 +86,8 @@ struct MixerSlot {
         guard watchdog.isSuspect(at: now) else { return nil }
         let used = process.processID.flatMap { ProcessClock.seconds(of: $0) }
         let expected = setup?.hasVideo == false ? "sound" : "picture"
-        return watchdog.isHung(at: now, cpuSeconds: used) ? "delivers no \(expected) and is being replaced" : nil
+        let isHung = watchdog.isHung(at: now, cpuSeconds: used, interval: interval ?? .zero)
+        return isHung ? "delivers no \(expected) and is being replaced" : nil
     }
 
     /// Shows `scene` from the next frame on. The mixer is sent only the difference from the scene before.
