@@ -95,10 +95,13 @@ public struct ProgramDirector: Sendable {
     ///   - age: Time since the plan was applied.
     ///   - isOnAirLost: Whether the mixer on air has died, so that no more frames come from it.
     ///   - isMixerFailing: Whether a mixer has died and the next one is held back.
+    ///   - isMixerSilent: Whether no mixer has delivered anything for so long that a program with a mix on air goes on
+    ///     without one.
     public func decide(
         plan: ProgramPlan, age: MediaTime, onAir: SpliceInput?, sources: [SourceID: SourceFact],
-        isOnAirLost: Bool = false, isMixerFailing: Bool
+        isOnAirLost: Bool = false, isMixerFailing: Bool, isMixerSilent: Bool = false
     ) -> Decision {
+        let isMixerFailing = isMixerFailing || isMixerSilent && onAir?.isMixer ?? false
         let isSoundAlone = plan.tracks == .audio
         // In a program without video, a source with sound is as good as one with pictures.
         var sources = isSoundAlone ? sources.mapValues(\.countingSound) : sources

@@ -15,6 +15,7 @@ import Testing
         var sources: [SourceID: Fact]
         var isOnAirLost = false
         var isMixerFailing = false
+        var isMixerSilent = false
         /// Panes whose stream is not shown: a camera that is off.
         var cards: Set<SourceID> = []
         var aim: ProgramDirector.Aim
@@ -92,6 +93,22 @@ import Testing
             onAir: .mixer(1), sources: [a: live], isOnAirLost: true, isMixerFailing: true, aim: .source(a),
             mixer: .running),
         Case(
+            testDescription: "a mixer that delivers nothing: the host alone", mode: .mix(host: a), onAir: .mixer(1),
+            sources: [a: unsteady, b: live], isMixerSilent: true, aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "neither does the one after it: the host alone", mode: .mix(host: a), onAir: .mixer(1),
+            sources: [a: live, b: live], isOnAirLost: true, isMixerSilent: true, aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "nor those on the way back: the source's next keyframe", mode: .bypass(a),
+            onAir: .mixer(1), sources: [a: live], isOnAirLost: true, isMixerSilent: true, aim: .source(a),
+            mixer: .running),
+        Case(
+            testDescription: "a bypass that becomes a mix does not care how long there was none", mode: .mix(host: a),
+            onAir: .source(a), sources: [a: live, b: live], isMixerSilent: true, aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "nothing is delivered, and there is nobody to show", mode: .mix(host: a),
+            onAir: .mixer(1), sources: [a: silent, b: live], isMixerSilent: true, aim: .mixer, mixer: .running),
+        Case(
             testDescription: "a mix goes on while one of its people stalls", mode: .mix(host: a), onAir: .mixer(1),
             sources: [a: live, b: silent], aim: .mixer, mixer: .running),
         Case(
@@ -141,7 +158,8 @@ import Testing
             scene: Scene(canvas: .portrait, panes: panes), outputs: [], causedAt: 0, cause: "test")
         let decision = ProgramDirector().decide(
             plan: plan, age: .seconds(expected.age), onAir: expected.onAir, sources: expected.sources,
-            isOnAirLost: expected.isOnAirLost, isMixerFailing: expected.isMixerFailing)
+            isOnAirLost: expected.isOnAirLost, isMixerFailing: expected.isMixerFailing,
+            isMixerSilent: expected.isMixerSilent)
         #expect(decision.aim == expected.aim)
         #expect(decision.mixer == expected.mixer)
     }

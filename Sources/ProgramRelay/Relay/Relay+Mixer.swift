@@ -19,11 +19,11 @@ extension Relay {
         let facts = sources.mapValues { $0.fact(now: now) }
         basis.take(feeds, facts)
         let onAir = splicer.onAir
-        let isMixerFailing = mixer == nil && mixerFailures > 1 && now < mixerRetryAt
+        let isMixerFailing = mixer == nil && recovery.isHeldBack(at: now)
         let decision = sparingMixer(
             director.decide(
                 plan: plan, age: now - planAppliedAt, onAir: onAir, sources: facts, isOnAirLost: isOnAirLost,
-                isMixerFailing: isMixerFailing), plan: plan, now: now)
+                isMixerFailing: isMixerFailing, isMixerSilent: isMixerSilent(now: now)), plan: plan, now: now)
         let isSceneReady = decision.isSceneReady && !keepsIdleMedia(plan, facts)
         let scene = withCards(isSceneReady ? plan.scene : sceneOnAir ?? plan.scene)
         if !scene.isIdle { idle.leave() }
@@ -55,6 +55,8 @@ extension Relay {
         case .source(let source):
             perform(splicer.setTarget(.source(source), now: now))
             if splicer.onAir == nil { begin(with: source, now: now) }
+            // The source need not wait for the frames before it.
+            if let onAir, onAir.isMixer, isMixerSilent(now: now) { perform(splicer.ended(onAir, now: now)) }
         case .mixer:
             if let mixer { perform(splicer.setTarget(mixer.feed, now: now)) }
         }
@@ -114,6 +116,11 @@ extension Relay {
         return onAir != mixer?.feed && onAir != outgoingMixer?.feed && onAir != twin.slot?.feed
     }
 
+    /// Whether a mix is on air, and no mixer delivers. A slate that is repeated needs none.
+    private func isMixerSilent(now: MediaTime) -> Bool {
+        !isSlateRepeated && recovery.isSilent(at: now, interval: mixer?.interval ?? .zero)
+    }
+
     /// Puts the first source on air from its last keyframe, without waiting for the next one.
     private func begin(with source: SourceID, now: MediaTime) {
         for frame in sources[source]?.timeline.currentGOP ?? [] where frame.track == .video {
@@ -131,7 +138,7 @@ extension Relay {
             outgoingMixer = mixer
             self.mixer = nil
         }
-        guard mixer == nil, now >= mixerRetryAt, let next = spareMixer ?? launchMixer(now: now) else { return }
+        guard mixer == nil, now >= recovery.retryAt, let next = spareMixer ?? launchMixer(now: now) else { return }
         spareMixer = nil
         logger.debug("mixer \(next.generation) is told to run at \(now)")
         mixer = next
@@ -141,7 +148,7 @@ extension Relay {
 
     /// Keeps a mixer's process waiting while one is likely to be needed soon.
     private func keepSpare(isWanted: Bool, now: MediaTime) {
-        if isWanted, spareMixer == nil, mixerFailures == 0 { spareMixer = launchMixer(now: now) }
+        if isWanted, spareMixer == nil, recovery.failures == 0 { spareMixer = launchMixer(now: now) }
         if !isWanted, let spare = spareMixer {
             spare.process.stop()
             spareMixer = nil
@@ -269,6 +276,10 @@ extension Relay {
             if mixer?.generation == generation { mixer?.note(frame, now: now) }
             if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
             twinNotes(frame, of: slot, now: now)
+            let wasSilent = isMixerSilent(now: now)
+            recovery.delivered(at: now)
+            // Before the frame, with which the mixer may take over.
+            if wasSilent { reconsider() }
             if !repeatSlate(from: frame, of: slot, now: now) {
                 perform(splicer.frame(frame, of: slot.feed, now: now))
             }
@@ -279,7 +290,7 @@ extension Relay {
             }
             mixerError = nil
             if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
-                mixerFailures = 0
+                recovery.recovered()
                 toldMixerErrors = []
             }
             if !basis.holds(with: feeds) { reconsider() }
@@ -324,17 +335,10 @@ extension Relay {
         }
     }
 
-    /// Returns the time until a mixer that has failed so many times in a row is started again.
-    static func wait(afterFailures count: Int) -> MediaTime {
-        count <= 1 ? .zero : .seconds(min(0.5 * Double(1 << min(count - 2, 6)), 30))
-    }
-
-    /// Notes a failure and schedules a replacement: at once after the first one, then after 0.5, 1, 2, 4, 8, 16 and 30
-    /// s. A reason is reported only once until a mixer is healthy: a missing encoder must not fill the log and the
-    /// timeline.
+    /// Notes a failure and schedules a replacement. A reason is reported only once until a mixer is healthy: a missing
+    /// encoder must not fill the log and the timeline.
     private func mixerFailed(_ reason: String, now: MediaTime) {
-        mixerFailures += 1
-        mixerRetryAt = now + Self.wait(afterFailures: mixerFailures)
+        recovery.failed(at: now)
         mixerError = "mixer: \(reason)"
         if toldMixerErrors.count < 8, toldMixerErrors.insert(reason).inserted {
             note(

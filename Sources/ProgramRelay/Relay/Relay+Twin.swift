@@ -107,6 +107,6 @@ extension Relay {
 
     private func noteTwinFailure(of slot: MixerSlot, now: MediaTime) {
         let isHealthy = slot.setup.map { now - $0.videoOrigin > Relay.healthyAfter } ?? false
-        twin.failed(isHealthy: isHealthy, now: now, wait: Relay.wait)
+        twin.failed(isHealthy: isHealthy, now: now, wait: MixerRecovery.pause)
     }
 }

@@ -78,8 +78,7 @@ public actor Relay {
     var isMixCheaper = false
     var memory = MachineMemory()
     var mixerGeneration = 0
-    var mixerFailures = 0
-    var mixerRetryAt = MediaTime.zero
+    var recovery = MixerRecovery()
     /// Reason why there is no mixer although one is needed.
     var mixerError: String?
     /// Reasons that were reported since a mixer was last healthy.
@@ -277,7 +276,7 @@ public actor Relay {
         let next = ticks.next(
             now: now, calmUntil: calmUntil,
             deadlines: [
-                fadesUntil, mixerRetryAt, twin.retryAt, slate.group?.nextPicture ?? .zero,
+                fadesUntil, recovery.retryAt, twin.retryAt, slate.group?.nextPicture ?? .zero,
                 keyframeRequests.due ?? .zero,
             ])
         tickDeadline.set(programStart + next.nanoseconds)

@@ -1,0 +1,45 @@
+import EncodedMedia
+
+/// Decides when a mixer that has failed is started again, and for how long a program waits for one. Pure.
+package struct MixerRecovery: Sendable {
+    /// Time without a frame of any mixer after which a program that shows a mix goes on with a participant's own
+    /// packets, if it can. Longer than it takes to replace a mixer that was stopped (`MixerWatchdog.silence`).
+    package static let patience = MediaTime.milliseconds(1500)
+
+    /// Failures in a row.
+    package private(set) var failures = 0
+    /// Time from which on a mixer may be started.
+    package private(set) var retryAt = MediaTime.zero
+    /// Arrival of the last frame of any mixer.
+    private var lastFrame: MediaTime?
+
+    package init() {}
+
+    /// Notes a failure, and sets the time of the next start: at once after the first one, then after 0.5, 1, 2, 4, 8,
+    /// 16 and 30 s.
+    package mutating func failed(at now: MediaTime) {
+        failures = failures.saturatingSum(1)
+        retryAt = now + Self.pause(afterFailures: failures)
+    }
+
+    /// Notes that a mixer has worked for so long that the next failure counts as the first.
+    package mutating func recovered() { failures = 0 }
+
+    /// Notes a frame of a mixer, whether or not viewers get it.
+    package mutating func delivered(at now: MediaTime) { lastFrame = now }
+
+    /// Whether mixers have failed, and the next one is not started yet.
+    package func isHeldBack(at now: MediaTime) -> Bool { failures > 1 && now < retryAt }
+
+    /// Whether no mixer has delivered anything for so long that a program on which a mix is on air waits no longer.
+    ///
+    /// - Parameter interval: Distance between two pictures of the mix.
+    package func isSilent(at now: MediaTime, interval: MediaTime) -> Bool {
+        lastFrame.map { now - $0 >= Self.patience + interval } ?? false
+    }
+
+    /// Returns the time until a mixer that has failed so many times in a row is started again.
+    package static func pause(afterFailures count: Int) -> MediaTime {
+        count <= 1 ? .zero : .seconds(min(0.5 * Double(1 << min(count - 2, 6)), 30))
+    }
+}

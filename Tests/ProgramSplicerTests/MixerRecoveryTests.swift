@@ -1,0 +1,209 @@
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import EncodedMedia
+@testable import ProgramSplicer
+
+/// A program whose mixers deliver nothing goes on with its host's own packets.
+@Suite struct MixerRecoveryTests {
+    /// A mix of a host and a guest, as a relay runs it, in simulated time.
+    private struct Room {
+        static let host: SourceID = "host/camera"
+        static let interval = MediaTime.milliseconds(50)
+
+        /// Pictures from IDR to IDR.
+        var gop = 40
+        /// Time from the start of each mixer to its first frame; `nil`: it delivers none. The last one holds for all
+        /// further mixers.
+        var beginnings: [MediaTime?]
+        /// Time from which on the first mixer delivers nothing, although it uses some of the processor.
+        var silentFrom = MediaTime.seconds(10)
+        /// Whether it ends then.
+        var dies = false
+        var isHostThere = true
+        var mode = ProgramPlan.Mode.mix(host: host)
+
+        var splicer = Splicer()
+        var recovery = MixerRecovery()
+        /// Times at which viewers got a picture.
+        var shown: [MediaTime] = []
+        var splices: [SpliceInput] = []
+        private var watchdog = MixerWatchdog()
+        private var mixer: (generation: Int, begins: MediaTime?, next: MediaTime)?
+        private var count = 0
+        private var asked = false
+        private var index = 0
+        private var now: MediaTime { Self.interval * Int64(index) }
+
+        init(beginnings: [MediaTime?]) { self.beginnings = beginnings }
+
+        private var host: SpliceInput { .source(Self.host) }
+
+        private func configured(_ feed: SpliceInput, _ number: UInt8) -> Splicer {
+            var splicer = splicer
+            splicer.configure(feed, CodecConfiguration(track: .video, bytes: [number]))
+            splicer.setInterval(Self.interval, of: feed)
+            return splicer
+        }
+
+        mutating func run(seconds: Int) {
+            if index == 0 {
+                splicer = configured(host, 1)
+                perform(splicer.setTarget(host, now: now))
+            }
+            for _ in 0..<seconds * 20 {
+                if isHostThere || now < .seconds(5) {
+                    perform(splicer.frame(picture(now, index % gop == 0), of: host, now: now))
+                }
+                mix()
+                if dies, mixer?.generation == 1, now >= silentFrom { mixerEnded() }
+                perform(splicer.advance(to: now))
+                decide()
+                index += 1
+            }
+        }
+
+        private func picture(_ time: MediaTime, _ isIDR: Bool) -> EncodedFrame {
+            EncodedFrame(track: .video, pts: time, dts: time, isIDR: isIDR, payload: [1])
+        }
+
+        private mutating func decide() {
+            let isSilent = !isHostThere && now > .seconds(5)
+            let fact = ProgramDirector.SourceFact(isDecodable: true, isSilent: isSilent, hasVideo: true)
+            let plan = ProgramPlan(
+                revision: 1, task: "t", room: "r", sources: [], mode: mode,
+                scene: Scene(
+                    canvas: .portrait,
+                    panes: [Pane(source: "host/camera", user: "host", x: 0, y: 0, width: 360, height: 640)]),
+                outputs: [], causedAt: 0, cause: "")
+            let isLost = splicer.onAir.map { $0.isMixer && $0 != mixer.map { .mixer($0.generation) } } ?? false
+            let decision = ProgramDirector().decide(
+                plan: plan, age: now, onAir: splicer.onAir, sources: [Self.host: fact], isOnAirLost: isLost,
+                isMixerFailing: mixer == nil && recovery.isHeldBack(at: now),
+                isMixerSilent: recovery.isSilent(at: now, interval: Self.interval))
+            if decision.mixer == .running, mixer == nil, now >= recovery.retryAt { start() }
+            switch decision.aim {
+            case .wait: break
+            case .source:
+                perform(splicer.setTarget(host, now: now))
+                if recovery.isSilent(at: now, interval: Self.interval), let onAir = splicer.onAir, onAir.isMixer {
+                    perform(splicer.ended(onAir, now: now))
+                }
+            case .mixer: if let mixer { perform(splicer.setTarget(.mixer(mixer.generation), now: now)) }
+            }
+            // As much of a core as a machine with far too much work gives.
+            if watchdog.isSuspect(at: now), watchdog.isHung(at: now, cpuSeconds: now.inSeconds / 3) { mixerEnded() }
+        }
+
+        private mutating func mixerEnded() {
+            guard let generation = mixer?.generation else { return }
+            mixer = nil
+            perform(splicer.remove(.mixer(generation), now: now))
+            recovery.failed(at: now)
+        }
+
+        private mutating func start() {
+            count += 1
+            let beginning = beginnings[min(count, beginnings.count) - 1]
+            let next = (splicer.lastVideo ?? now) + Self.interval
+            mixer = (count, beginning.map { now + $0 }, next)
+            asked = true
+            watchdog = MixerWatchdog()
+            watchdog.begin(at: now)
+            splicer = configured(.mixer(count), 2)
+        }
+
+        private mutating func mix() {
+            guard let begins = mixer?.begins, now >= begins, count > 1 || now < silentFrom else { return }
+            while let current = mixer, current.next <= now {
+                mixer?.next += Self.interval
+                watchdog.delivered(at: now)
+                recovery.delivered(at: now)
+                decide()
+                let frame = picture(current.next, asked)
+                asked = false
+                perform(splicer.frame(frame, of: .mixer(current.generation), now: now))
+            }
+        }
+
+        private mutating func perform(_ actions: [Splicer.Action]) {
+            for action in actions {
+                switch action {
+                case .emit: shown.append(now)
+                case .requestIDR: asked = true
+                case .switched(let splice): splices.append(splice.to)
+                case .configure, .shift: break
+                }
+            }
+        }
+
+        var longestFreeze: MediaTime {
+            zip(shown, shown.dropFirst() + [now]).map { $1 - $0 }.max() ?? .seconds(999)
+        }
+    }
+
+    @Test(
+        "a mix whose mixers all starve waits for the host's keyframe, and for no further mixer",
+        arguments: [20, 40, 100])
+    func allStarve(gop: Int) {
+        var room = Room(beginnings: [.milliseconds(100), nil])
+        room.gop = gop
+        room.run(seconds: 60)
+        #expect(room.longestFreeze <= MixerRecovery.patience + Room.interval * Int64(gop + 3), "\(room.longestFreeze)")
+        #expect(room.splices == [.source(Room.host), .mixer(1), .source(Room.host)])
+    }
+
+    @Test("so does a mix that is to become a bypass")
+    func bypassWaits() {
+        var room = Room(beginnings: [.milliseconds(100), nil])
+        room.gop = 150
+        room.silentFrom = .milliseconds(9_100)
+        room.run(seconds: 9)
+        #expect(room.splicer.onAir == .mixer(1))
+        room.mode = .bypass(Room.host)
+        room.run(seconds: 51)
+        #expect(room.longestFreeze <= MixerRecovery.patience + Room.interval * 153, "\(room.longestFreeze)")
+        #expect(room.splices == [.source(Room.host), .mixer(1), .source(Room.host)])
+    }
+
+    @Test("the host stands in for a mixer that starves until the next one works")
+    func nextMixerWorks() {
+        var room = Room(beginnings: [.milliseconds(100), .milliseconds(200)])
+        room.run(seconds: 30)
+        #expect(room.splices == [.source(Room.host), .mixer(1), .source(Room.host), .mixer(2)])
+        #expect(room.longestFreeze <= MixerRecovery.patience + .milliseconds(2_150), "\(room.longestFreeze)")
+    }
+
+    @Test("a mixer that ends is followed by the next one, and not by the host", arguments: [200, 900])
+    func nextMixerIsQuick(milliseconds: Int) {
+        var room = Room(beginnings: [.milliseconds(100), .milliseconds(milliseconds)])
+        room.gop = 1_000
+        room.dies = true
+        room.run(seconds: 30)
+        #expect(room.splices == [.source(Room.host), .mixer(1), .mixer(2)])
+        #expect(room.longestFreeze <= .milliseconds(milliseconds + 100), "\(room.longestFreeze)")
+    }
+
+    @Test("a mix stays where nothing else can be shown")
+    func nothingElse() {
+        var room = Room(beginnings: [.milliseconds(100), nil])
+        room.isHostThere = false
+        room.run(seconds: 30)
+        #expect(room.splicer.onAir == .mixer(1))
+    }
+
+    @Test("mixers are started again at once, and then more and more seldom")
+    func pauses() {
+        var recovery = MixerRecovery()
+        var pauses: [Double] = []
+        for _ in 0..<9 {
+            recovery.failed(at: .seconds(1))
+            pauses.append(recovery.retryAt.inSeconds - 1)
+        }
+        #expect(pauses == [0, 0.5, 1, 2, 4, 8, 16, 30, 30])
+        #expect(recovery.isHeldBack(at: .seconds(30)) && !recovery.isHeldBack(at: .seconds(31)))
+        recovery.recovered()
+        #expect(!recovery.isHeldBack(at: .seconds(2)))
+    }
+}
