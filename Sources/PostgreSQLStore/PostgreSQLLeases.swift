@@ -38,11 +38,14 @@ enum PostgreSQLLeases {
     ) throws -> [Lease] {
         guard let number = number(of: node) else { throw StoreError.expelled(node) }
         let names = SQLValue.texts(tasks.map(\.rawValue))
+        // Nobody may forget leases meanwhile: a new one continues their epochs.
+        try connection.execute("SELECT pg_advisory_xact_lock_shared($1)", [.integer(forgetting)])
         // In one order, so that two nodes never wait for each other.
         try connection.execute(
             """
             INSERT INTO leases (task, owner, epoch)
-            SELECT task, $2::bigint, 1 FROM (SELECT DISTINCT unnest($1::text[]) COLLATE "C" AS task) AS wanted ORDER BY task
+            SELECT task, $2::bigint, 1 + coalesce((SELECT epoch FROM leases WHERE task = '//'), 0)
+            FROM (SELECT DISTINCT unnest($1::text[]) COLLATE "C" AS task) AS wanted ORDER BY task
             ON CONFLICT (task) DO UPDATE SET owner = $2, epoch = leases.epoch + 1
             WHERE leases.owner IS NULL
                 OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.number = leases.owner AND nodes.until > $3)
@@ -92,6 +95,35 @@ enum PostgreSQLLeases {
         try connection.execute(
             "UPDATE leases SET owner = CASE WHEN task >= '//' AND task < '/0' THEN 0 END WHERE owner = $1",
             [.integer(number)])
+    }
+
+    /// Number of the lock that keeps leases from being made while others are forgotten.
+    private static let forgetting: Int64 = 0x6D69_786C_6561_7365
+
+    /// Forgets leases of rooms that are not there, and keeps the highest of their epochs. Does nothing while leases are made.
+    static func forget(limit: Int, _ connection: PGConnection) throws -> Int {
+        let isAlone = try connection.execute(
+            "SELECT pg_try_advisory_xact_lock($1)::int AS locked", [.integer(forgetting)]
+        ).rows.first?.integer("locked")
+        guard isAlone == 1 else { return 0 }
+        let gone = try connection.execute(
+            """
+            DELETE FROM leases WHERE task IN (
+                SELECT task FROM leases
+                WHERE owner IS NULL AND task > '//' AND task < '/0'
+                    AND NOT EXISTS (SELECT 1 FROM rooms WHERE id = substr(leases.task, 3))
+                    AND NOT EXISTS (SELECT 1 FROM tasks WHERE room = substr(leases.task, 3))
+                LIMIT $1 FOR UPDATE SKIP LOCKED
+            ) RETURNING epoch
+            """, [.integer(Int64(limit))]
+        ).rows.map { try $0.integer("epoch") }
+        guard let highest = gone.max() else { return 0 }
+        try connection.execute(
+            """
+            INSERT INTO leases (task, owner, epoch) VALUES ('//', NULL, $1)
+            ON CONFLICT (task) DO UPDATE SET epoch = greatest(leases.epoch, excluded.epoch)
+            """, [.integer(highest)])
+        return gone.count
     }
 
     static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }

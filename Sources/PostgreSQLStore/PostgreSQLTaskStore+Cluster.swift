@@ -71,6 +71,32 @@ extension PostgreSQLTaskStore {
         if areWanted { await tell(.rooms) }
     }
 
+    public func pass(_ lease: Lease, to receiver: NodeID) async throws(StoreError) -> PassOutcome {
+        try await write { connection, time in
+            guard let owner = PostgreSQLLeases.number(of: lease.fence.owner) else { return .notHeld }
+            let number = PostgreSQLLeases.number(of: receiver) ?? 0
+            // The node's row goes first, as in `expel`.
+            let isAtWork = try !connection.execute(
+                "SELECT 1 FROM nodes WHERE number = $1 AND until > $2 FOR SHARE", [.integer(number), .real(time)]
+            ).rows.isEmpty
+            let held: [SQLValue] = [.text(lease.task.rawValue), .integer(owner), .integer(lease.fence.epoch)]
+            guard receiver == lease.fence.owner || isAtWork else {
+                return try connection.execute(
+                    "SELECT 1 FROM leases WHERE task = $1 AND owner = $2 AND epoch = $3", held
+                ).rows.isEmpty ? .notHeld : .receiverGone
+            }
+            let passed = try connection.execute(
+                "UPDATE leases SET owner = $4, epoch = epoch + 1 WHERE task = $1 AND owner = $2 AND epoch = $3",
+                held + [.integer(number)])
+            guard passed.affected == 1 else { return .notHeld }
+            return .passed(Lease(task: lease.task, fence: Fence(owner: receiver, epoch: lease.fence.epoch + 1)))
+        }
+    }
+
+    public func forgetLeases(limit: Int) async throws(StoreError) -> Int {
+        try await write { connection, _ in try PostgreSQLLeases.forget(limit: limit, connection) }
+    }
+
     public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
         try await write { connection, _ in
             guard let number = PostgreSQLLeases.number(of: node),

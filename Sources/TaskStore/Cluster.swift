@@ -66,14 +66,27 @@ extension TaskID {
     /// Beginning of `lease(of:)`. No task has such an id, because names contain no `/`.
     package static let roomLeasePrefix = "//"
 
+    /// Id under which the highest epoch of the leases is kept that were forgotten. It is no room's.
+    package static let forgottenLeases = TaskID(roomLeasePrefix)
+
     /// Returns the id under which the lease of a whole room is kept, beside those of tasks.
     public static func lease(of room: RoomID) -> TaskID { TaskID(roomLeasePrefix + room.rawValue) }
 
     /// The room, if this is the id of a room's lease.
     public var leasedRoom: RoomID? {
-        guard rawValue.startsInUTF8(with: Self.roomLeasePrefix) else { return nil }
+        guard rawValue.startsInUTF8(with: Self.roomLeasePrefix), self != Self.forgottenLeases else { return nil }
         return RoomID(String(decoding: rawValue.utf8.dropFirst(Self.roomLeasePrefix.utf8.count), as: UTF8.self))
     }
+}
+
+/// The outcome of an attempt to give a room's lease to a node.
+public enum PassOutcome: Hashable, Sendable {
+    /// The receiver has the lease, under a new epoch.
+    case passed(Lease)
+    /// Nothing has changed: the receiver was expelled, or its leases have run out.
+    case receiverGone
+    /// Nothing has changed: the lease is no longer the current one.
+    case notHeld
 }
 
 /// The rooms of a cluster, shared out among its nodes by leases.
@@ -102,6 +115,15 @@ public protocol ClusterStore: LeaseStore {
     ///
     /// - Parameter areWanted: Whether other nodes are to take the rooms, which need a node, at once.
     func dismiss(_ leases: [Lease], areWanted: Bool) async throws(StoreError)
+    /// Gives a room's lease to a node under a new epoch. No other node can come in between. A node that passes a lease to itself
+    /// makes sure that an earlier call, whose answer was lost, has no effect any more.
+    func pass(_ lease: Lease, to receiver: NodeID) async throws(StoreError) -> PassOutcome
+    /// Forgets leases of rooms that are not stored, have no task and no node, and that no node is wanted for. Leases that are made
+    /// later have higher epochs than all that were forgotten.
+    ///
+    /// - Returns: The number of leases forgotten, at most `limit`.
+    @discardableResult
+    func forgetLeases(limit: Int) async throws(StoreError) -> Int
     /// Takes over all leases of an earlier life of the same node, which is dead, and expels it. No other node can come in
     /// between.
     ///

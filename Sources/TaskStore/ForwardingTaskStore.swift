@@ -78,6 +78,10 @@ extension ForwardingTaskStore {
     public func dismiss(_ leases: [Lease], areWanted: Bool) async throws(StoreError) {
         try await base.dismiss(leases, areWanted: areWanted)
     }
+    public func forgetLeases(limit: Int) async throws(StoreError) -> Int { try await base.forgetLeases(limit: limit) }
+    public func pass(_ lease: Lease, to receiver: NodeID) async throws(StoreError) -> PassOutcome {
+        try await base.pass(lease, to: receiver)
+    }
     public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
         try await base.inherit(from: earlier, by: node)
     }

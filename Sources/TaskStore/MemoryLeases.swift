@@ -6,6 +6,8 @@ struct MemoryLeases {
     private var registered = 0
     private var holders: [TaskID: (owner: NodeID?, epoch: Int64)] = [:]
     private var profiles: [NodeID: NodeProfile] = [:]
+    /// Highest epoch of the leases that were forgotten.
+    private var forgotten: Int64 = 0
     /// Owner of rooms whose node was expelled.
     private static let nobody: NodeID = "#0"
 
@@ -41,7 +43,7 @@ struct MemoryLeases {
 
     mutating func claim(_ tasks: [TaskID], by node: NodeID, at time: Double) -> [Lease] {
         tasks.compactMap { task in
-            if isFree(task, at: time) { holders[task] = (node, (holders[task]?.epoch ?? 0) + 1) }
+            if isFree(task, at: time) { holders[task] = (node, (holders[task]?.epoch ?? forgotten) + 1) }
             guard let holder = holders[task], holder.owner == node else { return nil }
             return Lease(task: task, fence: Fence(owner: node, epoch: holder.epoch))
         }
@@ -67,6 +69,19 @@ struct MemoryLeases {
     }
 
     mutating func forget(_ task: TaskID) { holders[task] = nil }
+
+    /// Forgets leases of rooms without a node.
+    mutating func forget(except busy: Set<RoomID>, limit: Int) -> Int {
+        let gone = holders.filter { task, holder in
+            guard let room = task.leasedRoom else { return false }
+            return holder.owner == nil && !busy.contains(room)
+        }.prefix(limit)
+        for (task, holder) in gone {
+            forgotten = max(forgotten, holder.epoch)
+            holders[task] = nil
+        }
+        return gone.count
+    }
 }
 
 // MARK: - Clusters
@@ -94,6 +109,14 @@ extension MemoryLeases {
         for lease in leases where holds(.init(task: lease.task, fence: lease.fence)) {
             holders[lease.task]?.owner = areWanted ? Self.nobody : nil
         }
+    }
+
+    mutating func pass(_ lease: Lease, to receiver: NodeID, at time: Double) -> PassOutcome {
+        guard holds(.init(task: lease.task, fence: lease.fence)) else { return .notHeld }
+        guard receiver == lease.fence.owner || nodes.contains(where: { $0.node.id == receiver && $0.until > time })
+        else { return .receiverGone }
+        holders[lease.task] = (receiver, lease.fence.epoch + 1)
+        return .passed(Lease(task: lease.task, fence: Fence(owner: receiver, epoch: lease.fence.epoch + 1)))
     }
 
     mutating func inherit(from earlier: NodeID, by node: NodeID) throws(StoreError) {

@@ -30,6 +30,17 @@ extension MemoryTaskStore {
         try access { state, _ in state.leases.dismiss(leases, areWanted: areWanted) }
     }
 
+    public func pass(_ lease: Lease, to receiver: NodeID) async throws(StoreError) -> PassOutcome {
+        try access { state, time in state.leases.pass(lease, to: receiver, at: time) }
+    }
+
+    public func forgetLeases(limit: Int) async throws(StoreError) -> Int {
+        try access { state, _ in
+            let busy = Set(state.rooms.values.map(\.document.id) + state.tasks.values.map(\.document.room))
+            return state.leases.forget(except: busy, limit: limit)
+        }
+    }
+
     public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
         try access { state, _ throws(StoreError) in
             try state.leases.inherit(from: earlier, by: node)

@@ -45,7 +45,8 @@ enum SQLiteLeases {
         return try tasks.compactMap { task in
             try db.cachedStatement(
                 sql: """
-                    INSERT INTO leases (task, owner, epoch) VALUES (?1, ?3, 1)
+                    INSERT INTO leases (task, owner, epoch)
+                    VALUES (?1, ?3, 1 + coalesce((SELECT epoch FROM leases WHERE task = '//'), 0))
                     ON CONFLICT DO UPDATE SET owner = ?3, epoch = epoch + 1 WHERE \(isFree)
                     """
             ).execute(arguments: [task.rawValue, time, number])
@@ -89,6 +90,29 @@ enum SQLiteLeases {
             sql: "UPDATE leases SET owner = CASE WHEN task >= '//' AND task < '/0' THEN 0 END WHERE owner = ?",
             arguments: [number])
         try db.execute(sql: "DELETE FROM nodes WHERE number = ?", arguments: [number])
+    }
+
+    /// Forgets leases of rooms that are not there, and keeps the highest of their epochs.
+    static func forget(limit: Int, _ db: Database) throws -> Int {
+        let gone = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT task, epoch FROM leases
+                WHERE owner IS NULL AND task > '//' AND task < '/0'
+                    AND NOT EXISTS (SELECT 1 FROM rooms WHERE id = substr(leases.task, 3))
+                    AND NOT EXISTS (SELECT 1 FROM tasks WHERE room = substr(leases.task, 3))
+                LIMIT ?
+                """, arguments: [limit])
+        for row in gone {
+            let (task, epoch): (String, Int64) = (try row.value("task"), try row.value("epoch"))
+            try db.execute(sql: "DELETE FROM leases WHERE task = ?", arguments: [task])
+            try db.execute(
+                sql: """
+                    INSERT INTO leases (task, owner, epoch) VALUES ('//', NULL, ?1)
+                    ON CONFLICT DO UPDATE SET epoch = max(epoch, ?1)
+                    """, arguments: [epoch])
+        }
+        return gone.count
     }
 
     static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }

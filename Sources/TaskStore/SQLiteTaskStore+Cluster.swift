@@ -70,6 +70,26 @@ extension SQLiteTaskStore {
         }
     }
 
+    public func pass(_ lease: Lease, to receiver: NodeID) async throws(StoreError) -> PassOutcome {
+        try await write { db, time in
+            guard try SQLiteLeases.holds(StoreChange.Requirement(task: lease.task, fence: lease.fence), db) else {
+                return .notHeld
+            }
+            let number = SQLiteLeases.number(of: receiver)
+            let isAtWork = try Bool.fetchOne(
+                db, sql: "SELECT 1 FROM nodes WHERE number = ? AND until > ?", arguments: [number, time])
+            guard receiver == lease.fence.owner || isAtWork != nil else { return .receiverGone }
+            try db.execute(
+                sql: "UPDATE leases SET owner = ?, epoch = epoch + 1 WHERE task = ?",
+                arguments: [number, lease.task.rawValue])
+            return .passed(Lease(task: lease.task, fence: Fence(owner: receiver, epoch: lease.fence.epoch + 1)))
+        }
+    }
+
+    public func forgetLeases(limit: Int) async throws(StoreError) -> Int {
+        try await write { db, _ in try SQLiteLeases.forget(limit: limit, db) }
+    }
+
     public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
         try await write { db, _ in
             guard let number = SQLiteLeases.number(of: node),

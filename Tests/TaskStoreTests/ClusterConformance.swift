@@ -103,6 +103,74 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func aLeaseIsPassedToOneNode(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            let store = try kind.open(directory, clock: time.clock)
+            let one = try await store.register("one", for: .seconds(10))
+            let two = try await store.register("two", for: .seconds(100))
+            let three = try await store.register("three", for: .seconds(5))
+            let lease = try #require(
+                try await store.claim([.lease(of: "a")], by: one, for: .seconds(10)).first)
+            time.advance(6)
+            #expect(try await store.pass(lease, to: three) == .receiverGone, "its leases have run out")
+            #expect(try await store.pass(lease, to: "none") == .receiverGone)
+            #expect(try await store.holder(of: "a") == one)
+            // Under a new epoch, so that a call whose answer was lost has no effect later.
+            let own = Lease(task: lease.task, fence: Fence(owner: one, epoch: lease.fence.epoch + 1))
+            #expect(try await store.pass(lease, to: one) == .passed(own))
+            #expect(try await store.pass(lease, to: two) == .notHeld)
+            #expect(try await store.pass(lease, to: three) == .notHeld)
+            let passed = Lease(task: lease.task, fence: Fence(owner: two, epoch: lease.fence.epoch + 2))
+            #expect(try await store.pass(own, to: two) == .passed(passed))
+            #expect(try await store.holder(of: "a") == two)
+            #expect(try await store.leases(of: two) == [passed])
+            #expect(try await store.leases(of: one).isEmpty)
+            #expect(try await store.pass(own, to: one) == .notHeld)
+            let late = StoreChange(event: event("1"), require: [.init(own)])
+            #expect(await outcome(of: late, in: store) == .failure(.fenced("task //a")))
+            // A lease that has run out is still its holder's until another node takes it.
+            time.advance(200)
+            guard case .passed = try await store.pass(passed, to: two) else {
+                Issue.record("a node cannot renew its own lease")
+                return
+            }
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func leasesOfDeletedRoomsAreForgotten(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            try await makeLive("there", in: store)
+            let one = try await store.register("one", for: .seconds(100))
+            let rooms: [TaskID] = ["there", "gone", "held", "wanted"].map { .lease(of: $0) }
+            let first = try await store.claim(rooms, by: one, for: .seconds(100))
+            try await store.dismiss([first[1]], areWanted: false)
+            let again = try await store.claim([rooms[1]], by: one, for: .seconds(100))
+            #expect(again.first?.fence.epoch == 2)
+            try await store.dismiss([first[0], again[0]], areWanted: false)
+            try await store.dismiss([first[3]], areWanted: true)
+            #expect(try await store.forgetLeases(limit: 0) == 0)
+            #expect(try await store.forgetLeases(limit: 9) == 1)
+            #expect(try await store.forgetLeases(limit: 9) == 0)
+            #expect(try await store.leases(of: one).map(\.task.leasedRoom) == ["held"])
+            // What was decided under a forgotten lease is refused, also when the room has a new one.
+            let late = StoreChange(event: event("1"), require: [.init(again[0])])
+            #expect(await outcome(of: late, in: store) == .failure(.fenced("task //gone")))
+            let next = try await store.claim([rooms[1], .lease(of: "new")], by: one, for: .seconds(100))
+            #expect(next.map(\.fence.epoch) == [3, 3], "no lease is like one before")
+            #expect(await outcome(of: late, in: store) == .failure(.fenced("task //gone")))
+            #expect(try await store.claim([rooms[0]], by: one, for: .seconds(100)).first?.fence.epoch == 2)
+            #expect(
+                try await store.claimRooms(of: [], by: one, limit: 9, for: .seconds(100)).map(\.task.leasedRoom)
+                    == ["wanted"])
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func aSuccessorInheritsAtOnce(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
             let store = try kind.open(directory)
