@@ -72,6 +72,10 @@ func buildOrchestrator(
     }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     cluster?.attach(registry)
+    if let exchange { cluster?.attach(exchange) }
+    if let cluster, !configuration.keepsRelays, cluster.settings.drain > .zero {
+        shutdown.onPrepare { _ = try? await cluster.drain(within: cluster.settings.drain) }
+    }
     let images = ImageStore(
         data: configuration.data, layouts: configuration.layouts, fetch: FileFetch(allowed: configuration.sources),
         metrics: metrics, logger: logger)
@@ -105,7 +109,10 @@ func buildOrchestrator(
     let methods = MethodTable()
     router.add(middleware: RequestMiddleware(metrics: metrics))
     router.add(middleware: ProblemMiddleware(methods: methods, forms: [HMSController.problemForm]))
-    if let cluster, let exchange { router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange)) }
+    if let cluster, let exchange {
+        router.add(middleware: MoveMiddleware(node: cluster))
+        router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange))
+    }
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
     let pages = try pages(configuration, registry, logger)
@@ -160,8 +167,11 @@ func buildOrchestrator(
         PlaybackServices(
             sockets: sockets, viewers: services.viewers, metrics: metrics, logger: logger,
             latencyCap: configuration.playback.latencyCap,
-            isWanted: { [registry] task in (try? await registry.snapshot(of: task))?.task(task)?.wantsProgram ?? false }
-        ))
+            isWanted: { [registry] task in (try? await registry.snapshot(of: task))?.task(task)?.wantsProgram ?? false
+            },
+            elsewhere: cluster.flatMap { cluster in
+                exchange.map { RemotePrograms(node: cluster, exchange: $0, registry: registry) }
+            }))
     LiveController(registry: registry, playback: playback, settings: configuration.playback).addRoutes(to: router)
     let hls = HLSFiles(directory: configuration.hlsDirectory)
     HLSController(

@@ -62,6 +62,8 @@ package final class SocketLoop: @unchecked Sendable {
     private let thread = Atomic<UInt>(0)
     /// Time from which the process sends nothing, in ns of CLOCK_BOOTTIME; `.max` means never.
     private let silence = Atomic<Int64>(.max)
+    /// The time of each holder, the earliest of which is `silence`.
+    private let silences = Mutex<[ObjectIdentifier: Int64]>([:])
     /// Interval in ms at which the loop looks for work without `wake`.
     private static let patience: Int32 = 10
 
@@ -115,9 +117,16 @@ package final class SocketLoop: @unchecked Sendable {
     package static let silentExit: Int32 = 75
 
     /// Ends the process at `deadline`, in ns of CLOCK_BOOTTIME, before anything else is read or sent on the loop: also if the
-    /// process or the machine stood still in between. Call from any thread; the last call counts.
-    package func fallSilent(at deadline: Int64) {
-        silence.store(deadline, ordering: .releasing)
+    /// process or the machine stood still in between. Call from any thread.
+    ///
+    /// - Parameters:
+    ///   - deadline: `nil` = the holder sets no limit any more.
+    ///   - holder: The last call for each holder counts, and the earliest deadline of all.
+    package func fallSilent(at deadline: Int64?, for holder: ObjectIdentifier) {
+        silences.withLock { silences in
+            silences[holder] = deadline
+            silence.store(silences.values.min() ?? .max, ordering: .releasing)
+        }
         perform {}
     }
 

@@ -6,9 +6,19 @@ import Synchronization
 /// its end.
 package final class ShutdownNotice: Service {
     private let began = Mutex(false)
+    private let preparation = Mutex<(@Sendable () async -> Void)?>(nil)
     private let logger: Logger
 
     package init(logger: Logger = Logger(label: "mixorchestrator")) { self.logger = logger }
+
+    /// Sets what is done before a shutdown begins.
+    package func onPrepare(_ body: @escaping @Sendable () async -> Void) { preparation.withLock { $0 = body } }
+
+    /// Does what is done before a shutdown. The caller begins the shutdown when it returns.
+    package func prepare() async {
+        guard let body = preparation.withLock({ $0 }) else { return }
+        await body()
+    }
 
     var hasBegun: Bool { began.withLock { $0 } }
 

@@ -136,6 +136,12 @@ final class RelayRig: Sendable {
     /// Asks for an attempt now.
     func retry(_ output: OutputID) throws { try send(.retryOutput(output), on: control) }
 
+    /// Has the relay stop, or begin without sending anything.
+    func standBy() throws { try send(.standBy, on: control) }
+
+    /// Has the relay go on where another one was.
+    func resume(_ place: ProgramPlace) throws { try send(.resume(place), on: control) }
+
     /// Suspends until the program is of this kind, 15 s at most.
     func waitFor(_ kind: OnAir) async throws {
         for _ in 0..<1500 {

@@ -100,6 +100,26 @@ import Testing
         try await stage.end()
     }
 
+    /// A relay that stands by and is forgotten ends when its time is over, and no other one with it.
+    @Test func aForgottenStandbyEndsAlone() async throws {
+        let stage = try Stage()
+        try stage.tell(.run(number: 1, task: "a", socket: stage.socket("a")))
+        try stage.tell(.run(number: 2, task: "b", socket: stage.socket("b")))
+        let first = try await stage.connect("a")
+        let second = try await stage.connect("b")
+        try stage.tell(.hold(until: BootClock.now() + 700_000_000), first.channel)
+        try stage.tell(.standBy, first.channel)
+        #expect(
+            try await outputEventually {
+                first.heard.all.contains { if case .status(let status) = $0 { status.isSilent } else { false } }
+            })
+        #expect(try await outputEventually { stage.reports.all == [.ended(number: 1, failure: nil)] })
+        let before = second.heard.all.count
+        #expect(try await outputEventually { second.heard.all.count > before })
+        for channel in [first.channel, second.channel] { channel.close() }
+        try await stage.end()
+    }
+
     @Test func anAbandonedRelayIsOverAtOnceAndItsSocketIsFree() async throws {
         let stage = try Stage()
         try stage.tell(.run(number: 1, task: "a", socket: stage.socket("a")))

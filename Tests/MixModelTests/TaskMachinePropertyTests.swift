@@ -24,7 +24,7 @@ import Testing
                     if plan.revision > self.plan?.revision ?? 0 { self.plan = plan }
                 case .drainRelay: isDraining = true
                 case .scheduleDeadline(let token, let at): deadlines.append((token, at))
-                case .record, .retryOutput, .resume: break
+                case .record, .retryOutput, .resume, .standBy: break
                 }
             }
         }

@@ -82,6 +82,13 @@ final class ClusterMember: Sendable {
         return (Int(response.status.code), read)
     }
 
+    /// Returns a body as it comes.
+    func body(of path: String) async throws -> HTTPClientResponse.Body {
+        let response = try await Self.http.execute(HTTPClientRequest(url: url + path), timeout: .seconds(60))
+        #expect(response.status == .ok)
+        return response.body
+    }
+
     func publish(_ user: String, room: String) async throws {
         let body = #"{"type":"stream.published","user":"\#(user)","url":"rtmp://127.0.0.1/live/\#(user)"}"#
         let answer = try await call("POST", "/v1/rooms/\(room)/events", body)

@@ -63,6 +63,10 @@ final class ScriptedRelay: RelayProcessHandle {
         var outputs: [OutputID: DestinationStatus] = [:]
         var previews: [SourceID?: [UInt8]] = [:]
         var place: ProgramPlace?
+        /// Whether it sends nothing, and the connection that asked for that.
+        var isSilent = false
+        var silencer: ObjectIdentifier?
+        var ignoresStandBy = false
     }
     private let state = Mutex(State())
     private let keepsHistory: Bool
@@ -94,6 +98,12 @@ final class ScriptedRelay: RelayProcessHandle {
         state.withLock { $0.hls = status }
         report(.status(self.status))
     }
+
+    /// Whether it sends nothing.
+    var isSilent: Bool { state.withLock { $0.isSilent } }
+
+    /// From now on it does not stop when it is asked to.
+    func ignoreStandBy() { state.withLock { $0.ignoresStandBy = true } }
 
     /// Where its stream is on the clock; told with the next status.
     func setPlace(_ place: ProgramPlace) {
@@ -178,6 +188,7 @@ final class ScriptedRelay: RelayProcessHandle {
                 if !keepsHistory { state.plans = [] }
                 state.plans.append((plan, now))
             }
+            state.withLock { if $0.silencer != ObjectIdentifier(channel) { $0.isSilent = false } }
             Self.send(.status(status), on: channel)
             if let after = status.onAir, after != before {
                 let record = SwitchRecord(
@@ -189,7 +200,20 @@ final class ScriptedRelay: RelayProcessHandle {
         case .drain:
             unlink(socket)
             end("exited with status 0")
-        case .requestKeyframe, .hold, .resume: break
+        case .requestKeyframe, .hold: break
+        case .resume:
+            state.withLock { state in
+                (state.isSilent, state.silencer) = (false, nil)
+                state.place?.last = nil
+            }
+            Self.send(.status(status), on: channel)
+        case .standBy:
+            state.withLock { state in
+                guard !state.ignoresStandBy else { return }
+                (state.isSilent, state.silencer) = (true, ObjectIdentifier(channel))
+                state.place?.last = state.place?.noted
+            }
+            Self.send(.status(status), on: channel)
         case .preview(let source, let hasPicture):
             let bytes = state.withLock { $0.previews[source] ?? [] }
             let answer = bytes.isEmpty ? [] : [hasPicture ? 1 : 0] + bytes
@@ -233,7 +257,8 @@ final class ScriptedRelay: RelayProcessHandle {
             } ?? [],
             outputs: [OutputStatus](destinations) + [OutputStatus](state.withLock { $0.recordings })
                 + [OutputStatus](state.withLock { $0.hls.map { [$0] } ?? [] }),
-            programTime: .seconds(1), place: state.withLock { $0.place })
+            programTime: .seconds(1), place: state.withLock { $0.place },
+            isSilent: state.withLock { $0.isSilent })
     }
 
     private func end(_ exit: String) {

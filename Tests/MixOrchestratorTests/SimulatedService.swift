@@ -109,7 +109,7 @@ struct SimulatedService {
                 isDraining = true
             case .scheduleDeadline(let token, let time):
                 deadlines.append((token, time))
-            case .record, .retryOutput, .resume:
+            case .record, .retryOutput, .resume, .standBy:
                 break
             }
         }

@@ -249,6 +249,6 @@ private final class ClusterRun {
 }
 
 /// A clock in ns that is moved by hand, by one task at a time.
-private final class StepClock: @unchecked Sendable {
+final class StepClock: @unchecked Sendable {
     var now: Int64 = 1_000_000_000_000
 }

@@ -29,6 +29,8 @@ package struct OrchestratorContext: RequestContext {
     var passedOnFor: String?
     /// Whether only a part of a batch is meant for this node.
     var takesShare = false
+    /// Whether another node asks for viewers that it has let in.
+    var isCarriedOver = false
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

@@ -26,7 +26,30 @@ package struct ForwardingMiddleware: RouterMiddleware {
         if isForwarded {
             context.passedOnFor = request.headers[NodeHeader.client]
             context.takesShare = request.headers[NodeHeader.share] != nil
+            context.isCarriedOver = request.headers[NodeHeader.carried] != nil
         }
+        for _ in 1..<Self.mostAttempts {
+            if let response = try await attempt(&request, &context, isForwarded: isForwarded, isLast: false, next) {
+                return response
+            }
+            // Its room has moved meanwhile, perhaps to this node.
+            node.forgetHolders()
+        }
+        let response = try await attempt(&request, &context, isForwarded: isForwarded, isLast: true, next)
+        return response ?? Response(status: .serviceUnavailable)
+    }
+
+    /// Times that a request is tried whose room moves.
+    private static let mostAttempts = 3
+
+    /// Serves the request, or passes it on.
+    ///
+    /// - Parameter isLast: Whether the answer counts in any case.
+    /// - Returns: `nil` if the request has to be tried again.
+    private func attempt(
+        _ request: inout Request, _ context: inout OrchestratorContext, isForwarded: Bool, isLast: Bool,
+        _ next: (Request, OrchestratorContext) async throws -> Response
+    ) async throws -> Response? {
         let record = BodyRecord(request.body)
         request.body = RequestBody(asyncSequence: record)
         let forwarding = NodeForwarding(isForwarded: isForwarded)
@@ -38,17 +61,24 @@ package struct ForwardingMiddleware: RouterMiddleware {
         } catch {
             outcome = .failure(error)
         }
-        guard let target = forwarding.target else { return try outcome.get() }
         // What was served all the same needs no other node.
         if case .success(let response) = outcome, response.status.code < 400 { return response }
+        guard let target = forwarding.target else {
+            guard forwarding.isElsewhere else { return try outcome.get() }
+            return Response(status: .serviceUnavailable, headers: [NodeHeader.moved: "1", .retryAfter: "1"])
+        }
         if ExpectedBody.isAnnounced(by: request.head) { context.wantsBody(of: request) }
         let body = try await record.whole(upTo: BodyLimit.bytes)
-        return Self.response(
-            try await exchange.pass(
-                NodeExchange.Passed(
-                    method: request.method.rawValue, target: request.head.path ?? "/",
-                    headers: NodeHeader.headers(of: request, context, to: target), body: body), to: target),
-            isHead: request.method == .head)
+        let answer = try await exchange.pass(
+            NodeExchange.Passed(
+                method: request.method.rawValue, target: request.head.path ?? "/",
+                headers: NodeHeader.headers(of: request, context, to: target), body: body), to: target)
+        let hasMoved = answer.headers.contains { $0.name.lowercased() == NodeHeader.moved.canonicalName }
+        guard hasMoved else { return Self.response(answer, isHead: request.method == .head) }
+        // The node that says so has changed nothing.
+        guard !isLast else { return try outcome.get() }
+        request.body = RequestBody(buffer: body)
+        return nil
     }
 
     private static func response(_ answer: NodeExchange.Answer, isHead: Bool) -> Response {
@@ -73,11 +103,15 @@ package struct ForwardingMiddleware: RouterMiddleware {
 /// The headers by which nodes know each other's requests.
 enum NodeHeader {
     /// Shows that the sender can read the store, which says the key.
-    static let key = name("Mixorchestrator-Node-Key")
+    static let key = name(NodeExchange.keyHeader)
     /// IP address of the client.
     static let client = name("Mixorchestrator-Client")
     /// Marks a batch of which the receiver takes its own rooms only.
     static let share = name("Mixorchestrator-Share")
+    /// Marks the answer of a node to which a request was passed that finds its room elsewhere.
+    static let moved = name("Mixorchestrator-Moved")
+    /// Marks a request for a program whose viewers another node has let in.
+    static let carried = name(NodeExchange.carriedHeader)
 
     private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .cacheControl }
 
@@ -86,7 +120,7 @@ enum NodeHeader {
         of request: Request, _ context: OrchestratorContext, to node: NodeProfile
     ) -> [(name: String, value: String)] {
         // Nobody else may speak as a node.
-        request.headers.filter { ![key, self.client, share].contains($0.name) }.map {
+        request.headers.filter { ![key, self.client, share, carried].contains($0.name) }.map {
             (name: $0.name.rawName, value: $0.value)
         } + [
             (name: key.rawName, value: node.key), (name: client.rawName, value: context.peer),

@@ -28,6 +28,7 @@ package struct NodeController: Sendable {
     private struct Drained: Encodable {
         var moved: Int
         var left: Int
+        var kept: [ClusterNode.Drained.Kept]?
     }
 
     @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
@@ -41,8 +42,11 @@ package struct NodeController: Sendable {
 
     /// A service that is alone has nowhere to move rooms to.
     @Sendable private func drain(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        let moved = try await node?.drain() ?? 0
-        return jsonResponse(Drained(moved: moved, left: node?.rooms.count ?? registry.ownerCount))
+        let drained = try await node?.drain() ?? ClusterNode.Drained()
+        return jsonResponse(
+            Drained(
+                moved: drained.moved, left: node?.rooms.count ?? registry.ownerCount,
+                kept: drained.kept.isEmpty ? nil : drained.kept))
     }
 
     @Sendable private func endDrain(_ request: Request, _ context: OrchestratorContext) async throws -> Response {

@@ -130,6 +130,15 @@ public struct FLVProgram: Sendable {
     /// Returns the stream time of a program time; `nil` before the first frame of a new stream.
     public func streamTime(of time: MediaTime) -> MediaTime? { (origin ?? continuation?.origin).map { time - $0 } }
 
+    /// Stream time of the latest frame; `nil` before the first.
+    public var lastSent: MediaTime? { origin.map { lastTime - $0 } }
+
+    /// Forgets the tags since the last IDR: who joins gets the next one.
+    public mutating func forgetGroup() {
+        currentGOP = []
+        gopBytes = 0
+    }
+
     private mutating func metadataIfChanged() -> [FLVTag] {
         let metadata = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)
         guard let origin, metadata != written else { return [] }

@@ -119,6 +119,7 @@ extension RelayCommand: DocumentWritable {
             case .retryOutput(let output): command.values(of: "retryOutput") { $0.field("_0", output.rawValue) }
             case .hold(let deadline): command.values(of: "hold") { $0.field("until", deadline) }
             case .resume(let place): try command.values(of: "resume") { try $0.field("_0", encoding: place) }
+            case .standBy: command.values(of: "standBy")
             }
         }
     }

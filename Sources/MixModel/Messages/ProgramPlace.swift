@@ -11,8 +11,11 @@ public struct ProgramPlace: Hashable, Codable, Sendable {
     public var noted: MediaTime
     /// Bound of the time by which timestamps were ahead of the clock.
     public var ahead: MediaTime
+    /// Stream time of the last frame, if the relay has stopped for another one; `nil` while it sends.
+    public var last: MediaTime?
 
-    public init(wallZero: Double, noted: MediaTime, ahead: MediaTime) {
+    public init(wallZero: Double, noted: MediaTime, ahead: MediaTime, last: MediaTime? = nil) {
+        self.last = last
         self.wallZero = wallZero
         self.noted = noted
         self.ahead = ahead
@@ -21,7 +24,7 @@ public struct ProgramPlace: Hashable, Codable, Sendable {
     /// Whether the store should learn of this place, because a relay that went on from `other` could send a timestamp a
     /// second time.
     public func isNews(after other: ProgramPlace?) -> Bool {
-        guard let other else { return true }
+        guard let other, last == other.last else { return true }
         return !(abs(wallZero - other.wallZero) < Self.tolerance) || ahead > other.ahead + .milliseconds(50)
     }
 

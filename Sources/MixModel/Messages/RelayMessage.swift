@@ -26,8 +26,12 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     /// Allows the relay to send until this time, in ns of CLOCK_BOOTTIME. From then on it sends nothing and its process
     /// ends, because another machine may run the program. Without this command there is no limit.
     case hold(until: Int64)
-    /// Goes on with the timestamps of a relay on another machine. Ignored once something was on air.
+    /// Goes on with the timestamps of a relay on another machine, which are ignored once something was on air, and ends
+    /// `standBy`.
     case resume(ProgramPlace)
+    /// Sends nothing until `resume`, or until another connection applies a plan. A program on air first goes on to its next
+    /// keyframe; then its outputs are closed. Sources are pulled and mixed all the time.
+    case standBy
 
     public static let version = 1
 }
@@ -71,13 +75,17 @@ public struct RelayStatus: Hashable, Sendable {
     public var idle: IdleStatus?
     /// Where the stream is on the clock; `nil` before something was on air.
     public var place: ProgramPlace?
+    /// Whether the relay stands by: it sends nothing, and no destination is connected any more.
+    public var isSilent: Bool
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil, sharesProcess: Bool = false, idle: IdleStatus? = nil, place: ProgramPlace? = nil
+        load: RelayLoad? = nil, sharesProcess: Bool = false, idle: IdleStatus? = nil, place: ProgramPlace? = nil,
+        isSilent: Bool = false
     ) {
         self.task = task
+        self.isSilent = isSilent
         self.processID = processID
         self.sharesProcess = sharesProcess
         self.idle = idle

@@ -19,7 +19,8 @@ extension RelayStatus: Codable {
             load: try object.decodeIfPresent(RelayLoad.self, forKey: "load"),
             sharesProcess: try object.decodeIfPresent(Bool.self, forKey: "sharesProcess") ?? false,
             idle: try object.decodeIfPresent(IdleStatus.self, forKey: "idle"),
-            place: try object.decodeIfPresent(ProgramPlace.self, forKey: "place"))
+            place: try object.decodeIfPresent(ProgramPlace.self, forKey: "place"),
+            isSilent: try object.decodeIfPresent(Bool.self, forKey: "isSilent") ?? false)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -37,6 +38,7 @@ extension RelayStatus: Codable {
         if sharesProcess { try object.encode(sharesProcess, forKey: "sharesProcess") }
         try object.encodeIfPresent(idle, forKey: "idle")
         try object.encodeIfPresent(place, forKey: "place")
+        if isSilent { try object.encode(isSilent, forKey: "isSilent") }
         try outputs.encode(to: &object, of: OutputDocuments.all)
     }
 }

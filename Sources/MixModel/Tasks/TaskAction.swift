@@ -4,6 +4,8 @@ public enum TaskAction: Hashable, Sendable {
     case launchRelay
     /// Has the relay go on with the timestamps of one on another machine.
     case resume(ProgramPlace)
+    /// Has the relay stop at its next keyframe, because another node goes on with the program.
+    case standBy
     /// Hands the plan to the relay, now or as soon as it is connected.
     case apply(ProgramPlan)
     /// Has the relay immediately retry a destination that is waiting or was given up.

@@ -8,9 +8,11 @@ extension ClusterSettings {
         let name = values.text("node.id")
         let lease = try values.integer("node.leaseSeconds", in: 2...600)
         let capacity = try values.integer("node.maxRooms", in: 1...1_000_000)
+        let drain = try values.integer("node.drainSeconds", in: 0...3600)
         guard let url = values.text("node.url") else {
             for (key, isSet) in [
                 ("node.id", name != nil), ("node.leaseSeconds", lease != nil), ("node.maxRooms", capacity != nil),
+                ("node.drainSeconds", drain != nil),
             ] where isSet {
                 throw StartupError(
                     "configuration: \(key): found without node.url; expected the address of this node as well")
@@ -40,6 +42,6 @@ extension ClusterSettings {
         }
         self.init(
             name: id, url: url.hasSuffix("/") ? String(url.dropLast()) : url, lease: .seconds(lease ?? 30),
-            capacity: capacity)
+            capacity: capacity, drain: .seconds(drain ?? 0))
     }
 }

@@ -27,7 +27,11 @@ extension Relay {
         let continuation = anchor.continuation(
             boot: AnchorFile.boot, clock: MonotonicClock.now(), wall: Date().timeIntervalSince1970,
             programStart: programStart)
-        guard let continuation else { return }
+        guard var continuation else { return }
+        if let last = place.last {
+            // The relay has stopped: nothing later was sent.
+            continuation.earliest = min(max(last, .zero), continuation.earliest + .seconds(60)) + .milliseconds(1)
+        }
         program = FLVProgram(continuing: continuation)
         logger.notice("continues the program of another machine, at \(continuation.earliest)")
     }

@@ -23,6 +23,8 @@ struct Connection {
 
     let channel: SocketChannel
     var role = Role.unknown
+    /// Whether it has asked the relay to stand by, so that its plans do not end that.
+    var asksForSilence = false
     /// Commands that have come and are not handled yet.
     let backlog: Backlog
 }
@@ -127,11 +129,17 @@ extension Relay {
             sendPreview(of: source, hasPicture: hasPicture, on: id)
         case .apply(let plan) where plan.task == configuration.task:
             apply(plan)
+            if connections[id]?.asksForSilence == false { endStandby() }
         case .apply(let plan):
             reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: [id])
         case .retryOutput(let output): retryNow(output)
-        case .hold(let deadline): loop.fallSilent(at: deadline)
-        case .resume(let place): continueProgram(from: place)
+        case .hold(let deadline): hold(until: deadline)
+        case .resume(let place):
+            connections[id]?.asksForSilence = false
+            endStandby(at: place)
+        case .standBy:
+            connections[id]?.asksForSilence = true
+            standBy()
         case .drain:
             isDraining = true
         }
@@ -255,6 +263,7 @@ extension Relay {
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputStatuses, programTime: now, mixerError: mixerError,
             load: share.map { RelayLoad(relaySeconds: $0.seconds, mixer: mixer?.load, twin: twin.slot?.load) },
-            sharesProcess: configuration.shares != nil, idle: idle.status, place: place)
+            sharesProcess: configuration.shares != nil, idle: idle.status, place: place,
+            isSilent: standby.isSilent && silencing == .none)
     }
 }

@@ -10,6 +10,8 @@ extension Relay {
     /// Closes and opens outputs, so that exactly those of the plan run. Those that can go on with a changed plan, and
     /// all others, are not affected. A new output begins with the program's last keyframe.
     func applyOutputs(_ plan: ProgramPlan) {
+        // They are opened when the standby ends.
+        guard !standby.isSilent else { return }
         let planned = Dictionary(plan.outputs.map { ($0.key, $0) }) { first, _ in first }
         for (key, output) in outputs where planned[key].map({ !output.adopt($0) }) ?? true {
             outputs[key] = nil

@@ -10,6 +10,16 @@ extension Relay {
     /// Performs the splicer's actions, in order.
     func perform(_ actions: [Splicer.Action]) {
         for action in actions {
+            switch standby.take(action, tracks: splicer.tracks, now: now) {
+            case .send: break
+            case .keep:
+                if case .emit(let frame) = action { noteKeyframe(frame) }
+                continue
+            case .stop:
+                if case .emit(let frame) = action { noteKeyframe(frame) }
+                beginSilence()
+                continue
+            }
             switch action {
             case .configure(let configuration):
                 if configuration.track == .video { pictures = VideoConfiguration(configuration) }

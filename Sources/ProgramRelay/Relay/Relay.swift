@@ -59,6 +59,12 @@ public actor Relay {
     var messages = SEISchedule()
     /// Video configuration on air: the codec, and the size of the length before each NAL unit.
     var pictures: VideoConfiguration?
+    /// Keeps the program back while another relay sends it.
+    var standby = ProgramStandby()
+    /// What is left to do until the relay stands by.
+    var silencing = Silencing.none
+    /// Time until which the relay may send, in ns of CLOCK_BOOTTIME.
+    var sendsUntil = Int64.max
     var outputs: [PlannedOutput.Key: any ProgramOutput] = [:]
     var connections: [Int: Connection] = [:]
     var connectionCount = 0
@@ -148,6 +154,8 @@ public actor Relay {
             for end in endings { group.addTask { await end() } }
             endings = []
         }
+        // Nothing is left that could send.
+        loop.fallSilent(at: nil, for: ObjectIdentifier(self))
     }
 
     /// Asks `run()` to end. Safe to call from any thread.
@@ -221,6 +229,7 @@ public actor Relay {
             pullEnded(end, of: source)
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
         case .output(let report): outputReported(report)
+        case .silenced: silenced()
         case .tick: tick()
         case .terminate: isDraining = true
         }
@@ -239,6 +248,8 @@ public actor Relay {
         }
         sendSlate(now: now)
         perform(splicer.advance(to: now))
+        if standby.advance(to: now) { beginSilence() }
+        endForgottenStandby()
         keepKeyframesComing(now: now)
         passKeyframeRequest(now: now)
         reconsider()

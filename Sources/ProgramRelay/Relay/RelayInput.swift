@@ -13,6 +13,8 @@ enum RelayInput: Sendable {
     case pulled(SourceID, attempt: Int, [MediaItem], size: Int, arrival: Int64)
     case pullEnded(SourceID, attempt: Int, PullEnd)
     case output(OutputReport)
+    /// The outputs of a program that stands by are closed.
+    case silenced
     case mixer(generation: Int, MixerProcess.Event)
     /// Time has passed: see `TickSchedule`.
     case tick

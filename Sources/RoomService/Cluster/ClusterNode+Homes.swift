@@ -8,13 +8,14 @@ extension ClusterNode: RoomHomes {
     package var rooms: Set<RoomID> { machine.withLock { Set($0.holdings.keys) } }
 
     package func enter(_ room: RoomID) async throws(OrchestratorError) {
+        await awaitMove(of: room)
         let asked = BootClock.now()
         if machine.withLock({ $0.use(room, at: asked) }) { return }
         if machine.withLock({ $0.isLeaving(room) }) { throw .moving(room.rawValue) }
         // Asked for first: most rooms that are not here have a node.
         if let other = try await otherHolder(of: room) { throw elsewhere(room, other) }
         guard machine.withLock({ $0.takesRooms }), !shutdown.hasBegun else {
-            guard let other = lightest else { throw .noNode(room.rawValue) }
+            guard let other = lightest?.profile else { throw .noNode(room.rawValue) }
             throw elsewhere(room, other)
         }
         do {
@@ -36,8 +37,19 @@ extension ClusterNode: RoomHomes {
         if let other = try await otherHolder(of: room, isFreshWanted: false) { throw elsewhere(room, other) }
     }
 
+    /// Longest time for which a request waits for the end of a move.
+    private static let patience: Duration = .seconds(4)
+
+    /// Waits while the room is on its way to another node, which takes a fraction of a second.
+    private func awaitMove(of room: RoomID) async {
+        let limit = ContinuousClock.now + Self.patience
+        while machine.withLock({ $0.isLeaving(room) }), ContinuousClock.now < limit {
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+        }
+    }
+
     /// Returns the other node that has the room; `nil` if none has.
-    private func otherHolder(
+    func otherHolder(
         of room: RoomID, isFreshWanted: Bool = true
     ) async throws(OrchestratorError) -> NodeProfile? {
         let now = BootClock.now()
@@ -65,9 +77,10 @@ extension ClusterNode: RoomHomes {
     }
 
     /// The other node that has the fewest rooms of those that take some.
-    private var lightest: NodeProfile? {
-        others.filter(\.isAtWork).compactMap(\.profile).filter { !$0.isDraining && $0.rooms < $0.capacity ?? .max }
-            .min { $0.rooms < $1.rooms }
+    var lightest: (node: Node, profile: NodeProfile)? {
+        others.filter(\.isAtWork).compactMap { entry in entry.profile.map { (entry.node, $0) } }
+            .filter { !$0.1.isDraining && $0.1.rooms < $0.1.capacity ?? .max }
+            .min { $0.1.rooms < $1.1.rooms }
     }
 
     private func elsewhere(_ room: RoomID, _ node: NodeProfile) -> OrchestratorError {

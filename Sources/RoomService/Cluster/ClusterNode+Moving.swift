@@ -2,26 +2,50 @@ import EncodedMedia
 import MixModel
 import TaskStore
 
-/// Planned moves.
+/// Planned moves to other nodes.
 extension ClusterNode {
-    /// Takes no more rooms, and moves those that it has to other nodes, one after another. Returns when all have moved, or none
-    /// takes more.
+    /// What came of a drain.
+    package struct Drained: Hashable, Sendable {
+        /// A room that is still here, and the reason.
+        package struct Kept: Hashable, Codable, Sendable {
+            package var room: String
+            package var reason: String
+        }
+        /// Number of rooms that moved.
+        package var moved = 0
+        /// Rooms that did not move; the first `mostKept` of them.
+        package var kept: [Kept] = []
+
+        package init() {}
+
+        static let mostKept = 100
+
+        mutating func keep(_ room: RoomID, _ reason: String) {
+            if kept.count < Self.mostKept { kept.append(Kept(room: room.rawValue, reason: reason)) }
+        }
+    }
+
+    /// A caller of `drain` who waits for the outcome.
+    struct DrainRequest: Sendable {
+        let continuation: CheckedContinuation<Result<Drained, OrchestratorError>, Never>
+        /// Time after which no further move begins; `nil` = never.
+        let end: ContinuousClock.Instant?
+    }
+
+    /// Takes no more rooms, and moves those that it has to other nodes, one after another: `run` does that, also if the caller
+    /// goes away. Returns when all have moved, or none takes more.
     ///
-    /// - Returns: The number of rooms that moved.
+    /// - Parameter limit: Time after which no further move begins; `nil` = no limit.
     @discardableResult
-    package func drain() async throws(OrchestratorError) -> Int {
+    package func drain(within limit: Duration? = nil) async throws(OrchestratorError) -> Drained {
         machine.withLock { $0.drain(true) }
-        do {
-            try await announce()
-            try await readRoster()
-        } catch {
-            throw OrchestratorError(error)
-        }
-        var moved = 0
-        for room in machine.withLock({ $0.holdings.keys.sorted() }) where hasSuccessor {
-            if await move(room) { moved += 1 }
-        }
-        return moved
+        let end = limit.map { ContinuousClock.now + $0 }
+        typealias Outcome = Result<Drained, OrchestratorError>
+        return try await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
+            let queued = drainRequest.yield(DrainRequest(continuation: continuation, end: end))
+            if case .enqueued = queued { return }
+            continuation.resume(returning: .success(Drained()))
+        }.get()
     }
 
     /// Takes rooms again.
@@ -30,22 +54,65 @@ extension ClusterNode {
         do { try await announce() } catch { throw OrchestratorError(error) }
     }
 
-    /// Whether another node would take a room.
-    private var hasSuccessor: Bool {
-        others.contains { entry in
-            guard entry.isAtWork, let profile = entry.profile, !profile.isDraining else { return false }
-            return profile.rooms < profile.capacity ?? .max
+    /// Moves the rooms whenever that is asked for, until the service shuts down.
+    func moveRooms() async {
+        for await request in drainRequests {
+            do throws(StoreError) {
+                try await announce()
+                try await readRoster()
+                request.continuation.resume(returning: .success(await moveAll(until: request.end)))
+            } catch {
+                request.continuation.resume(returning: .failure(OrchestratorError(error)))
+            }
         }
     }
 
-    private func move(_ room: RoomID) async -> Bool {
+    private func moveAll(until end: ContinuousClock.Instant?) async -> Drained {
+        var drained = Drained()
+        for room in machine.withLock({ $0.holdings.keys.sorted() }) {
+            guard machine.withLock({ $0.isDraining && $0.holdings[room] != nil }), !shutdown.hasBegun else { continue }
+            if let end, ContinuousClock.now >= end {
+                drained.keep(room, "the time for moves is over")
+                continue
+            }
+            try? await readRoster()
+            guard let (receiver, profile) = lightest else {
+                drained.keep(room, "no other node takes rooms")
+                continue
+            }
+            switch await move(room, to: receiver, profile, until: end) {
+            case .moved, .lost:
+                drained.moved += 1
+                logger.notice("a room went to another node", metadata: ["room": "\(room)", "to": "\(profile.name)"])
+            case .kept(let reason):
+                drained.keep(room, reason)
+                logger.warning("a room stays: \(reason)", metadata: ["room": "\(room)", "to": "\(profile.name)"])
+            case .unsupported: break
+            }
+        }
+        return drained
+    }
+
+    private func move(
+        _ room: RoomID, to receiver: Node, _ profile: NodeProfile, until end: ContinuousClock.Instant?
+    ) async -> MoveMachine.Outcome {
+        guard let registry = registry.withLock({ $0 }) else { return .kept("the node is not at work") }
+        if await registry.hasPrograms(room), let messenger = messenger.withLock({ $0 }) {
+            var move = RoomMove(room, to: receiver, profile, from: self, registry, messenger, until: end)
+            let outcome = await move.run()
+            if outcome != .unsupported { return outcome }
+        }
+        return await giveAway(room, registry) ? .moved : .kept("the store does not answer")
+    }
+
+    /// Ends everything of a room here, for whichever node takes it.
+    private func giveAway(_ room: RoomID, _ registry: RoomRegistry) async -> Bool {
         guard machine.withLock({ $0.leave(room) }) else { return false }
-        await registry.withLock { $0 }?.handOver(room)
+        await registry.handOver(room)
         guard let lease = machine.withLock({ $0.left(room) }) else { return false }
         do {
             try await base.dismiss([lease], areWanted: true)
             directory.forget(room)
-            logger.notice("a room goes to another node", metadata: ["room": "\(room)"])
             return true
         } catch {
             logger.error("a room cannot be given to another node before its lease has run out: \(error)")

@@ -12,17 +12,22 @@ extension ClusterNode {
             group.addTask {
                 for await rooms in self.losses { await self.giveUp(rooms) }
             }
+            group.addTask { await self.moveRooms() }
             await cancelWhenGracefulShutdown {
                 await withTaskGroup(of: Void.self) { chores in
                     chores.addTask { await self.every(self.settings.renewalInterval) { await self.renew() } }
                     chores.addTask { await self.every(self.settings.lookInterval) { await self.takeRooms() } }
                     chores.addTask { await self.every(.seconds(5)) { await self.dropIdleRooms() } }
+                    chores.addTask { await self.takeArrivals() }
+                    chores.addTask { await self.every(.seconds(60)) { await self.forgetLeases() } }
                     chores.addTask { await self.every(.seconds(2)) { await self.followSubscriptions() } }
                     chores.addTask { await self.every(.seconds(20)) { await self.deliverForOthers() } }
                     chores.addTask { await self.followHints() }
                 }
             }
             loss.finish()
+            arriving.finish()
+            drainRequest.finish()
         }
         registry.withLock { $0 = nil }
         subscribers.withLock { $0 = nil }
@@ -120,6 +125,15 @@ extension ClusterNode {
             subscribers.deliveries.wake(try await base.waitingSubscriptions())
         } catch {
             logger.debug("waiting messages cannot be found: \(error)")
+        }
+    }
+
+    /// Has the store forget the leases of rooms that were deleted. Any node does that.
+    private func forgetLeases() async {
+        do {
+            try await base.forgetLeases(limit: 1000)
+        } catch {
+            logger.debug("leases of deleted rooms cannot be forgotten: \(error)")
         }
     }
 

@@ -27,6 +27,14 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     /// Rooms that were lost, on their way to the registry.
     let losses: AsyncStream<Set<RoomID>>
     let loss: AsyncStream<Set<RoomID>>.Continuation
+    /// Rooms that are made ready here, and their way to `run`.
+    let arrivals = Mutex<[RoomID: RoomArrival]>([:])
+    let arrivingRooms: AsyncStream<RoomArrival>
+    let arriving: AsyncStream<RoomArrival>.Continuation
+    /// Drains that were asked for.
+    let drainRequests: AsyncStream<DrainRequest>
+    let drainRequest: AsyncStream<DrainRequest>.Continuation
+    let messenger = Mutex<(any MoveMessenger)?>(nil)
     let registry = Mutex<RoomRegistry?>(nil)
     let subscribers = Mutex<(subscriptions: SubscriptionRegistry, deliveries: DeliveryEngine)?>(nil)
     let shutdown: ShutdownNotice
@@ -45,6 +53,8 @@ package final class ClusterNode: ForwardingTaskStore, Service {
         self.logger = logger
         self.machine = Mutex(machine)
         (losses, loss) = AsyncStream.makeStream()
+        (arrivingRooms, arriving) = AsyncStream.makeStream()
+        (drainRequests, drainRequest) = AsyncStream.makeStream()
     }
 
     /// Registers this run, and takes over the rooms of an earlier life whose relays may still be on air.
@@ -91,10 +101,16 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     /// Tells the node whose rooms it shares out. Call before `run`.
     package func attach(_ registry: RoomRegistry) { self.registry.withLock { $0 = registry } }
 
+    /// Tells the node how to reach the others. Call before `run`.
+    package func attach(_ exchange: NodeExchange) { messenger.withLock { $0 = exchange } }
+
     /// Tells the node what has to follow the changes of other nodes. Call before `run`.
     package func attach(_ subscriptions: SubscriptionRegistry, _ deliveries: DeliveryEngine) {
         subscribers.withLock { $0 = (subscriptions, deliveries) }
     }
+
+    /// Forgets which nodes had which rooms, because one has moved.
+    package func forgetHolders() { directory.forgetAll() }
 
     /// This life of the node.
     package var id: NodeID { machine.withLock { $0.node } }
@@ -165,6 +181,8 @@ final class HolderCache: Sendable {
             known[room] = (node, now)
         }
     }
+
+    func forgetAll() { known.withLock { $0 = [:] } }
 
     func forget(_ room: RoomID) { known.withLock { $0[room] = nil } }
 

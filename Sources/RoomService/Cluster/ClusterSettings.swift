@@ -8,8 +8,13 @@ package struct ClusterSettings: Hashable, Sendable {
     package var lease: Duration
     /// Most rooms; `nil` = no limit.
     package var capacity: Int?
+    /// Time for which a service that is asked to stop moves its rooms before it does.
+    package var drain: Duration
 
-    package init(name: String, url: String, lease: Duration = .seconds(30), capacity: Int? = nil) {
+    package init(
+        name: String, url: String, lease: Duration = .seconds(30), capacity: Int? = nil, drain: Duration = .zero
+    ) {
+        self.drain = drain
         self.name = name
         self.url = url
         self.lease = lease

@@ -18,6 +18,9 @@ package final class NodeForwarding: Sendable {
     /// The node that has the room; `nil` if the request is served here.
     package var target: NodeProfile? { isForwarded ? nil : noted.withLock { $0 } }
 
+    /// Whether another node has the room, although the request was passed on to this one.
+    package var isElsewhere: Bool { isForwarded && noted.withLock { $0 } != nil }
+
     func note(_ node: NodeProfile) { noted.withLock { $0 = $0 ?? node } }
 }
 

@@ -80,6 +80,8 @@ struct OwnershipMachine: Sendable {
         var lost: Set<RoomID> = []
         for (room, holding) in before
         where kept[room] != holding.fence && holdings[room]?.fence == holding.fence {
+            // A move that could not be confirmed takes the room back under a new epoch, and says so in a moment.
+            if let present = holdings[room], present.isLeaving, kept[room]?.owner == present.fence.owner { continue }
             holdings[room] = nil
             lost.insert(room)
         }
@@ -177,6 +179,28 @@ struct OwnershipMachine: Sendable {
         guard let holding = holdings[room], !holding.isLeaving else { return false }
         holdings[room]?.isLeaving = true
         return true
+    }
+
+    /// Ends the move of a room that stays.
+    ///
+    /// - Returns: False if the room was lost meanwhile.
+    mutating func stay(_ room: RoomID) -> Bool {
+        guard holdings[room] != nil else { return false }
+        holdings[room]?.isLeaving = false
+        return true
+    }
+
+    /// Takes note that a room that is leaving was taken back under another epoch, which renews nothing.
+    mutating func reclaimed(_ lease: Lease) {
+        guard lease.fence.owner == node, let room = lease.task.leasedRoom, holdings[room]?.isLeaving == true else {
+            return
+        }
+        holdings[room]?.fence = lease.fence
+    }
+
+    /// The lease of a room; `nil` for a room of another node.
+    func lease(of room: RoomID) -> Lease? {
+        holdings[room].map { Lease(task: .lease(of: room), fence: $0.fence) }
     }
 
     /// Takes note that everything of the room has stopped here.

@@ -13,11 +13,14 @@ package struct PlaybackServices: Sendable {
     package var latencyCap: Int
     /// Whether a task is on air or on its way there.
     var isWanted: @Sendable (TaskID) async -> Bool
+    /// Programs that other nodes have; `nil` without a cluster.
+    var elsewhere: RemotePrograms?
 
     package init(
         sockets: RelaySockets, viewers: ViewerCounts, metrics: Metrics, logger: Logger, latencyCap: Int,
-        isWanted: @escaping @Sendable (TaskID) async -> Bool
+        isWanted: @escaping @Sendable (TaskID) async -> Bool, elsewhere: RemotePrograms? = nil
     ) {
+        self.elsewhere = elsewhere
         self.sockets = sockets
         self.viewers = viewers
         self.metrics = metrics

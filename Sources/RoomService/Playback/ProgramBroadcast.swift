@@ -60,7 +60,10 @@ package final class ProgramBroadcast: Sendable {
 
     private func read() async {
         var alive = MonotonicClock.now()
+        // Programs of other nodes, as numbers that no process has.
+        var others: Int32 = 0
         while !Task.isCancelled {
+            var isElsewhere = false
             if let connection = try? await RelayConnection.open(path: services.sockets.path(of: task)) {
                 let process = await connection.peerProcess
                 do {
@@ -76,8 +79,20 @@ package final class ProgramBroadcast: Sendable {
                     services.logger.debug("connection to the relay of \(task) for viewers: \(type(of: error))")
                 }
                 try? await onHome { $0.flush() }
+            } else if let elsewhere = services.elsewhere {
+                others -= 1
+                let number = others
+                isElsewhere = await elsewhere.view(task) {
+                    try await self.onHome { $0.connected(to: number) }
+                } onBytes: { bytes in
+                    alive = MonotonicClock.now()
+                    try await self.onHome { try $0.received(bytes) }
+                }
+                try? await onHome { $0.flush() }
             }
-            guard await services.isWanted(task),
+            var isWanted = isElsewhere
+            if !isWanted { isWanted = await services.isWanted(task) }
+            guard isWanted,
                 MonotonicClock.now() - alive < Int64(Self.lossLimit) * 1_000_000_000
             else { return }
             try? await Task.sleep(for: .milliseconds(100))

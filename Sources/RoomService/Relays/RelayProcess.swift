@@ -14,6 +14,13 @@ package protocol RelayStarting: Sendable {
 
 extension RelayStarting {
     package func missing() async -> [String] { [] }
+
+    /// Starts the relay of `task` in place of one that died, or that runs but no longer listens.
+    func startAfresh(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
+        killLeftover(socket: socket)
+        unlink(socket)
+        return try start(task: task, socket: socket)
+    }
 }
 
 /// A process that this process has started. Thread-safe.
@@ -22,6 +29,23 @@ package protocol RelayProcessHandle: Sendable {
     /// Returns in words how the process ended; `nil` while it runs. Never blocks.
     func exitDescription() -> String?
     func signal(_ number: Int32)
+}
+
+extension RelayProcessHandle {
+    /// Time within which a relay has to listen after its start.
+    static var startLimit: Duration { .seconds(10) }
+
+    /// Connects to the relay, which was just started. Kills it if it does not listen in time.
+    func connect(socket: String) async throws -> RelayConnection {
+        let limit = ContinuousClock.now + Self.startLimit
+        while ContinuousClock.now < limit {
+            if let connection = try? await RelayConnection.open(path: socket) { return connection }
+            if let exit = exitDescription() { throw RelayError.notStarted(exit) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        signal(SIGKILL)
+        throw RelayError.notStarted("relay \(processID) did not listen within \(Self.startLimit)")
+    }
 }
 
 /// Starts `mixworker relay`, which outlives this process.

@@ -35,6 +35,7 @@ actor RelaySupervisor {
     private let starter: any RelayStarting
     private let starts: Turnstile
     private let deadline: (@Sendable () -> Int64)?
+    private let prepared: PreparedRelays?
     private let logger: Logger
     private let report: @Sendable (Report) -> Void
     private let onTold: @Sendable (ProgramPlan) -> Void
@@ -56,8 +57,6 @@ actor RelaySupervisor {
     }
     private var sessions = 0
 
-    /// Time within which a relay has to listen after its start.
-    static let startLimit: Duration = .seconds(10)
     /// Time from a drain request to SIGTERM. SIGKILL follows after another `terminateLimit`.
     static let drainLimit: Duration = .seconds(5)
     static let terminateLimit: Duration = .milliseconds(1500)
@@ -67,10 +66,11 @@ actor RelaySupervisor {
     /// - Parameters:
     ///   - starts: Limits the number of relays that are connected or started at once.
     ///   - deadline: Returns until when the relay may send, in ns of CLOCK_BOOTTIME; `nil` = without end.
+    ///   - prepared: Relays that were started before their rooms came to this node.
     ///   - onTold: Called when a plan has been sent to the relay.
     init(
         task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile,
-        deadline: (@Sendable () -> Int64)? = nil,
+        deadline: (@Sendable () -> Int64)? = nil, prepared: PreparedRelays? = nil,
         logger: Logger, onTold: @escaping @Sendable (ProgramPlan) -> Void = { _ in },
         report: @escaping @Sendable (Report) -> Void
     ) {
@@ -79,6 +79,7 @@ actor RelaySupervisor {
         self.starter = starter
         self.starts = starts
         self.deadline = deadline
+        self.prepared = prepared
         self.logger = logger
         self.report = report
         self.onTold = onTold
@@ -106,6 +107,8 @@ actor RelaySupervisor {
                     session?.commands.yield(.apply(plan))
                 case .resume(let place):
                     session?.commands.yield(.resume(place))
+                case .standBy:
+                    session?.commands.yield(.standBy)
                 case .retryOutput(let output):
                     session?.commands.yield(.retryOutput(output))
                 case .drainRelay:
@@ -213,25 +216,20 @@ actor RelaySupervisor {
 
     /// Connects to the existing relay, or starts one. Returns `nil` when there is none and none may be started.
     private func connect(mayStart: Bool) async throws -> RelayConnection? {
-        if let connection = try? await RelayConnection.open(path: socket) { return connection }
+        if let connection = try? await RelayConnection.open(path: socket) {
+            process = process ?? prepared?.take(socket)
+            return connection
+        }
         guard mayStart else { return nil }
         if let deadline, deadline() <= BootClock.now() { throw RelayError.notStarted("the node's lease has run out") }
         if isAbandoned { throw RelayError.notStarted("another node runs the program") }
-        // The remains of a relay that died, or that runs but no longer listens.
-        starter.killLeftover(socket: socket)
-        unlink(socket)
-        let process = try starter.start(task: task, socket: socket)
+        // One that was made ready and has ended is asked for its end, so that the system forgets it.
+        _ = prepared?.take(socket)?.exitDescription()
+        let process = try starter.startAfresh(task: task, socket: socket)
         self.process = process
         if isAbandoned { process.signal(SIGKILL) }
         logger.info("relay started", metadata: ["pid": "\(process.processID)"])
-        let limit = ContinuousClock.now + Self.startLimit
-        while ContinuousClock.now < limit {
-            if let connection = try? await RelayConnection.open(path: socket) { return connection }
-            if let exit = process.exitDescription() { throw RelayError.notStarted(exit) }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        process.signal(SIGKILL)
-        throw RelayError.notStarted("relay \(process.processID) did not listen within \(Self.startLimit)")
+        return try await process.connect(socket: socket)
     }
 
     private func enforceDrain(of number: Int) async {

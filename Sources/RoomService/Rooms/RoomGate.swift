@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Admits requests to a room's mailbox, and closes it for good when its owner is dropped. Thread-safe.
+/// Admits requests to a room's mailbox. It closes for good when its owner is dropped, and for a moment when the room moves to another
+/// node. Thread-safe.
 ///
 /// The last request and the closing cannot miss each other: this owner answers every admitted request, and any other
 /// request goes to the next owner.
@@ -76,6 +77,12 @@ final class RoomGate: Sendable {
 
     /// Refuses all further requests.
     func close() { state.withLock { $0.isClosed = true } }
+
+    /// Admits requests again.
+    func reopen() { state.withLock { $0.isClosed = false } }
+
+    /// Whether no request waits for an answer.
+    var isEmpty: Bool { state.withLock { $0.inside == 0 } }
 
     /// Closes the gate if no request is inside and the owner can be dropped. Otherwise the owner offers itself again
     /// when it next comes to rest.

@@ -18,6 +18,10 @@ extension RoomOwner {
             await transact(
                 state.changing(task, nil) { machine, _ in machine.relayConnected(status, now: now) + records })
             await takeSources(status, of: task, now)
+        case .status(let status) where performer.isMoving:
+            // Outputs that are closed for the move are no news.
+            state.note(status, of: task)
+            await notePlace(status, of: task)
         case .status(let status):
             let records = take(status, of: task, now)
             await notePlace(status, of: task)

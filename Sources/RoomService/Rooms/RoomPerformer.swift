@@ -21,6 +21,8 @@ final class RoomPerformer {
     private var claims: [TaskID: Claim] = [:]
     /// Whether the room goes on at another node, so that nothing is performed here any more.
     private var isAbandoned = false
+    /// What was decided during a move and waits for its end; `nil` outside of moves.
+    private var postponed: [(task: TaskID, actions: [TaskAction])]?
 
     /// The destinations to which a task may push; `nil` outputs = the configured ones.
     private struct Claim: Hashable {
@@ -83,6 +85,10 @@ final class RoomPerformer {
     func perform(_ actions: [TaskAction], of task: TaskID) {
         let actions = actions.filter { if case .record = $0 { false } else { true } }
         guard !actions.isEmpty, !isAbandoned else { return }
+        guard postponed == nil else {
+            postponed?.append((task, actions))
+            return
+        }
         for action in actions {
             switch action {
             case .apply(let plan): services.overlays.show(plan.scene, by: task)
@@ -93,6 +99,28 @@ final class RoomPerformer {
         let supervisor = supervisors[task] ?? makeSupervisor(of: task)
         supervisor.perform(actions)
     }
+
+    // MARK: Moves
+
+    /// Whether the room is on its way to another node.
+    var isMoving: Bool { postponed != nil }
+
+    /// Postpones what is decided from now on, and has these relays stop: nothing may start or send any more.
+    func beginMove(of tasks: [TaskID]) {
+        postponed = []
+        for task in tasks { supervisors[task]?.perform([.standBy]) }
+    }
+
+    /// Has the relays go on, and performs what was postponed.
+    func endMove(_ actions: [TaskID: [TaskAction]]) {
+        let waiting = postponed ?? []
+        postponed = nil
+        for (task, actions) in actions { perform(actions, of: task) }
+        for (task, actions) in waiting { perform(actions, of: task) }
+    }
+
+    /// Forgets what was postponed, because another node decides anew.
+    func finishMove() { postponed = nil }
 
     /// Makes outputs that wait for their next attempt, or were given up, try at once. Nothing is stored: a relay that
     /// starts meanwhile tries by itself.
@@ -136,7 +164,7 @@ final class RoomPerformer {
         if let limit = services.relayDeadline { deadline = { [room] in limit(room) } }
         let supervisor = RelaySupervisor(
             task: task, socket: services.sockets.path(of: task), starter: services.starter,
-            starts: services.relayStarts, deadline: deadline, logger: logger,
+            starts: services.relayStarts, deadline: deadline, prepared: services.preparedRelays, logger: logger,
             onTold: { [meter] in meter.told($0, of: task) }
         ) { [inbox] in inbox.yield(.relay(task, $0)) }
         supervisors[task] = supervisor

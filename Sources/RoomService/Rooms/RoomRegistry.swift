@@ -112,6 +112,8 @@ package final class RoomRegistry: Service {
                 }
                 let owner = stored.map { makeOwner($0) }
                 guard finishLoading(id, owner) else { throw .stopping }
+                // A move that was called off has put the owner back: this one is of no use.
+                if let owner, let present = ownerInMemory(id), present !== owner { return present }
                 if owner != nil, services.homes?.has(id) == false {
                     // Lost while it was read.
                     await abandon([id])
@@ -153,7 +155,9 @@ package final class RoomRegistry: Service {
             var isTaken = true
             if let owner {
                 // Under one lock, so that an owner that can be found is also run.
-                if !state.isStopping, case .enqueued = arrival.yield(owner) {
+                if state.owners[id] != nil {
+                    isTaken = true
+                } else if !state.isStopping, case .enqueued = arrival.yield(owner) {
                     state.owners[id] = Entry(owner: owner, round: state.round)
                 } else {
                     isTaken = false

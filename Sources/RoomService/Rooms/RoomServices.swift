@@ -56,6 +56,8 @@ package final class RoomServices: Sendable {
     let homes: (any RoomHomes)?
     /// Until when the relays of a room may send; `nil` = without end.
     let relayDeadline: RelayDeadline?
+    /// Relays of rooms that are on their way to this node.
+    let preparedRelays = PreparedRelays()
     /// Limits the relays that are connected or started at once: after a restart all of them are.
     let relayStarts = Turnstile(limit: 32)
 

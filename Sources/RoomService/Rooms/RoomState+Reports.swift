@@ -20,6 +20,11 @@ extension RoomState {
         }
     }
 
+    /// Takes note of a status whose outputs are no news.
+    mutating func note(_ status: RelayStatus, of task: TaskID) {
+        changeTask(task) { $0.status = status.completed(by: $0.machine.document.plan, after: $0.status) }
+    }
+
     /// Takes what a status says about sources.
     ///
     /// - Returns: The changes that call for a new plan, in words; `nil` if there are none.

@@ -1,0 +1,97 @@
+import EncodedMedia
+import MixModel
+import TaskStore
+
+/// Rooms that other nodes move to this one.
+extension ClusterNode {
+    /// Most rooms that are made ready at once.
+    static let mostArrivals = 16
+
+    /// Does what another node asks for. The caller has made sure that it is a node.
+    package func answer(_ order: MoveOrder) async -> MoveAnswer {
+        let known = arrivals.withLock { $0[order.room] }
+        switch order.step {
+        case .prepare:
+            // A move that was called off is not over here yet.
+            await known?.receive(.cancelled)
+            arrivals.withLock { if $0[order.room] === known { $0[order.room] = nil } }
+            do {
+                let reason = try await prepare(order)
+                return MoveAnswer(isDone: reason == nil, reason: reason)
+            } catch {
+                return MoveAnswer(isDone: false, reason: error.detail)
+            }
+        case .take:
+            if let known { await known.receive(.told) }
+            // Also if nothing was made ready, or it took too long.
+            if !has(order.room), await claim(order.room) == true {
+                await registry.withLock { $0 }?.adopt(order.room)
+            }
+            return MoveAnswer(isDone: has(order.room))
+        case .cancel:
+            await known?.receive(.cancelled)
+            return MoveAnswer(isDone: true)
+        }
+    }
+
+    private func prepare(_ order: MoveOrder) async throws(OrchestratorError) -> String? {
+        guard let registry = registry.withLock({ $0 }), !shutdown.hasBegun, machine.withLock({ $0.takesRooms }) else {
+            return "it takes no rooms"
+        }
+        guard let (reader, plans) = try await registry.plansToPrepare(order.room) else {
+            return "the room is not stored"
+        }
+        let room = order.room
+        let arrival = RoomArrival(
+            room, plans: plans, onAir: order.onAir, reader: reader, services: registry.services,
+            node: RoomArrival.Node(
+                claim: { await self.claim(room) }, look: { await self.isHolder(of: room) },
+                adopt: { await registry.adopt(room) }))
+        let isTaken = arrivals.withLock { arrivals in
+            guard arrivals.count < Self.mostArrivals, arrivals[room] == nil else { return false }
+            arrivals[room] = arrival
+            return true
+        }
+        guard isTaken else { return "too many rooms are on their way to it" }
+        guard case .enqueued = arriving.yield(arrival) else {
+            arrivals.withLock { $0[room] = nil }
+            return "it is about to stop"
+        }
+        return await arrival.readiness()
+    }
+
+    /// Makes rooms ready and takes them over, until the service shuts down.
+    func takeArrivals() async {
+        await withDiscardingTaskGroup { group in
+            for await arrival in arrivingRooms {
+                group.addTask {
+                    await arrival.run()
+                    self.arrivals.withLock { if $0[arrival.room] === arrival { $0[arrival.room] = nil } }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Takes note of a lease that another node has passed to this one.
+    ///
+    /// - Returns: Whether this node has the room; `nil` if the store does not answer.
+    private func claim(_ room: RoomID) async -> Bool? {
+        let asked = BootClock.now()
+        let node = machine.withLock { $0.node }
+        do {
+            let leases = try await base.claim([.lease(of: room)], by: node, for: settings.lease)
+            machine.withLock { $0.took(leases, askedAt: asked) }
+            directory.forget(room)
+            return has(room)
+        } catch {
+            logger.error("cannot take a room that was passed to this node: \(error)", metadata: ["room": "\(room)"])
+            return nil
+        }
+    }
+
+    private func isHolder(of room: RoomID) async -> Bool {
+        let node = machine.withLock { $0.node }
+        return (try? await base.holder(of: room)) == node
+    }
+}

@@ -1,0 +1,73 @@
+import MixModel
+import NIOCore
+import TaskStore
+import TextFormats
+
+/// Programs of rooms that have moved to other nodes, for viewers who were let in here and stay.
+package struct RemotePrograms: Sendable {
+    private let node: ClusterNode
+    private let exchange: NodeExchange
+    private let registry: RoomRegistry
+
+    /// Time between two looks whether the room is back.
+    private static let interval: Duration = .milliseconds(100)
+
+    package init(node: ClusterNode, exchange: NodeExchange, registry: RoomRegistry) {
+        self.node = node
+        self.exchange = exchange
+        self.registry = registry
+    }
+
+    /// Reads a task's program from the node that has its room, until it ends there or the room is this node's.
+    ///
+    /// - Parameters:
+    ///   - onBegin: Called once, before the first bytes.
+    ///   - onBytes: Takes FLV bytes. They are not read faster than it returns.
+    /// - Returns: False if no other node has the program.
+    func view(
+        _ task: TaskID, onBegin: @Sendable () async throws -> Void, onBytes: (ByteBuffer) async throws -> Void
+    ) async -> Bool {
+        guard let room = registry.room(of: task), !node.has(room),
+            let other = try? await node.otherHolder(of: room),
+            let answer = try? await exchange.pass(request(for: task, in: room, to: other), to: other),
+            200..<300 ~= answer.status
+        else { return false }
+        do {
+            try await onBegin()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let (pieces, queue) = AsyncThrowingStream.makeStream(
+                    of: ByteBuffer.self, bufferingPolicy: .bufferingOldest(Self.mostPending))
+                group.addTask {
+                    do {
+                        try await answer.forEachPiece { piece in
+                            // A program that waits for its reader is read from the newest keyframe on when it comes back.
+                            if case .dropped = queue.yield(piece) { throw CancellationError() }
+                        }
+                        queue.finish()
+                    } catch { queue.finish(throwing: error) }
+                }
+                group.addTask { [node] in
+                    while !node.has(room) { try await Task.sleep(for: Self.interval) }
+                    queue.finish()
+                }
+                for try await piece in pieces { try await onBytes(piece) }
+                group.cancelAll()
+            }
+        } catch {
+            // It is asked for again if it goes on.
+        }
+        return true
+    }
+
+    /// Most pieces of a program that wait.
+    private static let mostPending = 1024
+
+    private func request(for task: TaskID, in room: RoomID, to other: NodeProfile) -> NodeExchange.Passed {
+        let name = PercentEncoding.encoded(task.name)
+        return NodeExchange.Passed(
+            method: "GET", target: "\(room.livePath).flv?task=\(name)",
+            headers: [
+                (name: NodeExchange.keyHeader, value: other.key), (name: NodeExchange.carriedHeader, value: "1"),
+            ], body: nil)
+    }
+}

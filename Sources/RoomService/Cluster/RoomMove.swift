@@ -1,0 +1,118 @@
+import EncodedMedia
+import MixModel
+import TaskStore
+
+/// Moves one room to another node: performs what `MoveMachine` decides.
+struct RoomMove {
+    /// Time in which the receiver has to be ready: longer than it takes for that (`ArrivalMachine.preparation`).
+    static let preparation: Duration = .seconds(20)
+    /// Time in which relays stop: longer than they wait for a keyframe (`ProgramStandby.patience`) and a close takes.
+    static let stopping: Duration = .seconds(10)
+    /// Time for an order that is a hint.
+    static let hint: Duration = .seconds(5)
+    /// Time between two questions to a store that does not answer.
+    static let pause: Duration = .milliseconds(200)
+
+    let room: RoomID
+    let receiver: Node
+    let profile: NodeProfile
+    let node: ClusterNode
+    let registry: RoomRegistry
+    let messenger: any MoveMessenger
+    /// Time after which the receiver is not waited for; `nil` = never.
+    let end: ContinuousClock.Instant?
+    /// The room's owner, who has let go of it.
+    private var owner: RoomOwner?
+    /// Whether this move, and no other, holds the room back.
+    private var hasLeft = false
+
+    init(
+        _ room: RoomID, to receiver: Node, _ profile: NodeProfile, from node: ClusterNode, _ registry: RoomRegistry,
+        _ messenger: any MoveMessenger, until end: ContinuousClock.Instant? = nil
+    ) {
+        self.end = end
+        self.room = room
+        self.receiver = receiver
+        self.profile = profile
+        self.node = node
+        self.registry = registry
+        self.messenger = messenger
+    }
+
+    mutating func run() async -> MoveMachine.Outcome {
+        var move = MoveMachine()
+        var actions = [MoveMachine.beginning]
+        while true {
+            var event: MoveMachine.Event?
+            for action in actions { event = await perform(action) }
+            if let outcome = move.outcome { return outcome }
+            guard let event else { return .lost }
+            let deadline = node.machine.withLock { $0.deadline(of: room) }
+            actions = move.take(event, at: BootClock.now(), deadline: deadline)
+        }
+    }
+
+    private mutating func perform(_ action: MoveMachine.Action) async -> MoveMachine.Event? {
+        switch action {
+        case .prepare:
+            let onAir = await registry.programsOnAir(of: room)
+            let order = MoveOrder(.prepare, room, onAir: onAir)
+            let limit = end.map { min(Self.preparation, max($0 - ContinuousClock.now, .zero)) } ?? Self.preparation
+            return switch await messenger.send(order, to: profile, within: limit) {
+            case .done where node.shutdown.hasBegun: .refused("this node stops")
+            case .done: .prepared
+            case .refused(let reason): .refused(reason)
+            case .unsupported: .unsupported
+            }
+        case .stop: return await stop()
+        case .pass:
+            return await ask(passingTo: receiver.id)
+        case .reclaim:
+            let event = await ask(passingTo: node.id)
+            if case .unanswered = event { try? await Task.sleep(for: Self.pause) }
+            return event
+        case .goOn: await goOn()
+        case .tell: _ = await messenger.send(MoveOrder(.take, room), to: profile, within: Self.hint)
+        case .cancel: _ = await messenger.send(MoveOrder(.cancel, room), to: profile, within: Self.hint)
+        case .end:
+            _ = node.machine.withLock { $0.left(room) }
+            node.directory.forget(room)
+            await owner?.leave()
+        }
+        return nil
+    }
+
+    private mutating func stop() async -> MoveMachine.Event {
+        guard node.machine.withLock({ $0.leave(room) }) else { return .notStopped("the room is leaving, or was lost") }
+        hasLeft = true
+        guard let owner = registry.beginMove(room) else { return .notStopped("the room is not in memory") }
+        self.owner = owner
+        return await owner.standDown(within: Self.stopping).map { .notStopped($0) } ?? .stopped
+    }
+
+    private func ask(passingTo receiver: NodeID) async -> MoveMachine.Event {
+        guard let lease = node.machine.withLock({ $0.lease(of: room) }) else { return .answered(.notHeld) }
+        do {
+            let outcome = try await node.base.pass(lease, to: receiver)
+            if case .passed(let passed) = outcome {
+                node.machine.withLock { machine in
+                    if receiver == machine.node { machine.reclaimed(passed) } else { _ = machine.left(room) }
+                }
+                node.directory.note(receiver, of: room, at: BootClock.now())
+            }
+            return .answered(outcome)
+        } catch {
+            return .unanswered("\(error)")
+        }
+    }
+
+    /// Lets the room go on here, unless it was lost.
+    private func goOn() async {
+        guard hasLeft else { return }
+        // The owner is found again before the room takes requests, so that no other owner is made.
+        if let owner {
+            if node.has(room), registry.endMove(owner) { await owner.goOn() } else { await owner.leave() }
+        }
+        _ = node.machine.withLock { $0.stay(room) }
+    }
+}

@@ -1,0 +1,18 @@
+import Synchronization
+
+/// Processes of relays that were started for rooms on their way to this node, by their sockets. The supervisors of the rooms'
+/// owners take them over. Thread-safe.
+final class PreparedRelays: Sendable {
+    private let processes = Mutex<[String: any RelayProcessHandle]>([:])
+
+    func keep(_ process: any RelayProcessHandle, at socket: String) {
+        processes.withLock { $0[socket] = process }
+    }
+
+    /// Returns and forgets the process of a socket; `nil` if there is none, or it was taken.
+    func take(_ socket: String) -> (any RelayProcessHandle)? {
+        processes.withLock { $0.removeValue(forKey: socket) }
+    }
+
+    var count: Int { processes.withLock { $0.count } }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import MixModel
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// Planned moves of rooms, with scripted relays.
+@Suite(.timeLimit(.minutes(3))) struct ClusterMoveTests {
+    private func place(_ seconds: Int64) -> ProgramPlace {
+        ProgramPlace(wallZero: 1_700_000_000, noted: .seconds(seconds), ahead: .milliseconds(40))
+    }
+
+    private struct Drained: Decodable {
+        struct Kept: Decodable {
+            var room: String
+            var reason: String
+        }
+        var moved: Int
+        var left: Int
+        var kept: [Kept]?
+    }
+
+    private func drain(_ node: ClusterMember) async throws -> Drained {
+        let answer = try await node.call("POST", "/v1/node/drain")
+        #expect(answer.status == 200, "\(answer.text)")
+        return try JSONDecoder().decode(Drained.self, from: Data(answer.text.utf8))
+    }
+
+    /// The next relay is ready before the last one stops, and sends when it has; requests meanwhile are answered.
+    @Test func aProgramIsMadeReadyBeforeItMoves() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            let old = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            old.setPlace(place(30))
+            async let drained = drain(a)
+            // Never two that send.
+            var both = 0
+            let watching = Task {
+                while !Task.isCancelled {
+                    let senders = (a.relays.running + b.relays.running).filter { $0.plan != nil && !$0.isSilent }
+                    if senders.count > 1 { both += 1 }
+                    try? await Task.sleep(for: .milliseconds(1))
+                }
+                return both
+            }
+            let result = try await drained
+            #expect(result.moved == 1 && result.left == 0 && result.kept == nil, "\(result)")
+            let new = try await eventually { b.running("auto-demo").first { !$0.isSilent } }
+            watching.cancel()
+            #expect(await watching.value == 0)
+            #expect(b.relays.started.count == 1, "the relay that was made ready goes on")
+            #expect(a.relays.running.isEmpty && old.commands.suffix(2) == [.standBy, .drain], "\(old.commands)")
+            let stand = try #require(new.commands.firstIndex(of: .standBy))
+            var stopped = place(30)
+            stopped.last = .seconds(30)
+            let resume = try #require(new.commands.firstIndex(of: .resume(stopped)), "\(new.commands)")
+            #expect(stand < resume)
+            #expect(try await a.call("GET", "/v1/tasks/auto-demo").text.contains("bypass"))
+            try await a.publish("bob", room: "demo")
+            try await eventually { new.plan?.sources.count == 2 ? true : nil }
+        }
+    }
+
+    /// What is asked while a room moves is answered by the node that has it then.
+    @Test func requestsWaitForTheMove() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            async let drained = drain(a)
+            for number in 0..<30 {
+                let node = number % 2 == 0 ? a : b
+                let answer = try await node.call(
+                    "POST", "/v1/rooms/demo/events",
+                    #"{"type":"stream.published","user":"u\#(number)","url":"rtmp://127.0.0.1/live/u\#(number)"}"#)
+                #expect(answer.status == 202, "\(answer.text)")
+            }
+            #expect(try await drained.moved == 1)
+            let room = try await b.call("GET", "/v1/rooms/demo").text
+            for number in 0..<30 { #expect(room.contains(#""u\#(number)""#), "\(number)") }
+        }
+    }
+
+    /// A room whose next relay does not come, and one whose relay dies while it stops, stay where they are.
+    @Test func aMoveThatFailsLeavesTheProgramOnAir() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            let old = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            old.setPlace(place(30))
+            b.relays.failNextStarts(["no mixworker"])
+            let first = try await drain(a)
+            #expect(first.moved == 0 && first.left == 1 && first.kept?.first?.room == "demo")
+            #expect(first.kept?.first?.reason.contains("no mixworker") == true, "\(first)")
+            #expect(!old.commands.contains(.standBy) && !old.isSilent && a.running("auto-demo").count == 1)
+
+            old.ignoreStandBy()
+            let killing = Task {
+                try await eventually { old.commands.contains(.standBy) ? true : nil }
+                old.kill()
+            }
+            let second = try await drain(a)
+            try await killing.value
+            #expect(second.moved == 0 && second.kept?.first?.reason.contains("was lost") == true, "\(second)")
+            // Another relay takes its place, and the one that was made ready for it is gone.
+            let next = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            #expect(!next.isSilent)
+            try await eventually { b.relays.running.isEmpty ? true : nil }
+            #expect(try await a.call("DELETE", "/v1/node/drain").status == 204)
+            try await a.publish("bob", room: "demo")
+            try await eventually { next.plan?.sources.count == 2 ? true : nil }
+            // The third attempt goes well.
+            #expect(try await drain(a).moved == 1)
+            try await eventually { b.running("auto-demo").first { !$0.isSilent } }
+        }
+    }
+
+    /// Viewers of the node that lets a room go stay connected to it, and go on on the same timeline, there and back.
+    @Test func viewersStayConnected() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            let old = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            let seen = Mutex<[UInt8]>([])
+            let body = try await a.body(of: "/live/demo.flv")
+            let viewer = Task {
+                for try await piece in body { seen.withLock { $0 += piece.readableBytesView } }
+            }
+            func lastPicture() throws -> UInt32? {
+                try ScriptedProgram.scanned(seen.withLock { $0 }).last { $0.role.isFrame }?.timestamp
+            }
+            try await eventually { old.viewerCount == 1 ? true : nil }
+            old.sendToViewers(ScriptedProgram.picture(1000))
+            try await eventually { try lastPicture() == 1000 ? true : nil }
+
+            async let drained = drain(a)
+            let new = try await eventually { b.relays.started.first }
+            new.setOpening(ScriptedProgram.opening(at: 1040))
+            #expect(try await drained.moved == 1)
+            try await eventually { new.viewerCount == 1 ? true : nil }
+            new.sendToViewers(ScriptedProgram.picture(1080))
+            try await eventually { try lastPicture() == 1080 ? true : nil }
+
+            #expect(try await a.call("DELETE", "/v1/node/drain").status == 204)
+            async let back = drain(b)
+            let third = try await eventually { a.running("auto-demo").first }
+            third.setOpening(ScriptedProgram.opening(at: 1120))
+            #expect(try await back.moved == 1)
+            try await eventually { third.viewerCount == 1 ? true : nil }
+            third.sendToViewers(ScriptedProgram.picture(1160))
+            try await eventually { try lastPicture() == 1160 ? true : nil }
+            let times = try ScriptedProgram.scanned(seen.withLock { $0 }).filter { $0.role.isFrame }.map(\.timestamp)
+            #expect(times == times.sorted() && Set(times).count == times.count, "\(times)")
+            viewer.cancel()
+            _ = await viewer.result
+        }
+    }
+
+    /// Orders of others than nodes are not taken.
+    @Test func onlyNodesGiveOrders() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let order = #"{"step":"take","room":"demo","onAir":{}}"#
+            #expect(try await a.call("POST", "/v1/node/moves", order).status == 404)
+            let guessed = try await a.call(
+                "POST", "/v1/node/moves", order, headers: ["Mixorchestrator-Node-Key": "guessed"])
+            #expect(guessed.status == 403)
+            #expect(try await a.call("GET", "/v1/rooms/demo").status == 404)
+        }
+    }
+}
