@@ -303,7 +303,7 @@ if only == "all" {
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ChildProcesses", "GStreamerKit", "MixModel", "ProgramMixer", "ProgramRelay", "ProgramSplicer",
+                "ChildProcesses", "GStreamerKit", "MixModel", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "RTMP",
                 "StoreSupport", "TaskStore", "TestSupport", "ViewerProbe",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -51,6 +51,8 @@ final class ClusterStage: Sendable {
     let media: MediaServer
     let a: Node
     let b: Node
+    /// URL of the stream that every room shows.
+    var source: String { media.live("alice") }
     private let environment: [String: String]
     private let publisher: ManagedProcess
     private let recorders = Mutex<[ProbeRecorder]>([])
@@ -74,6 +76,13 @@ final class ClusterStage: Sendable {
         }
         await stage.stop()
         try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// Starts a node's service again, after it was killed.
+    func restart(_ node: Node) async throws -> Node {
+        node.service.kill9()
+        try await waitUntil("node \(node.name) has ended", within: 5) { !node.service.isRunning }
+        return try await Self.start(node.name, in: directory, environment)
     }
 
     private init(_ directory: URL, _ media: MediaServer, lease: Int) async throws {

@@ -59,8 +59,11 @@ struct ServiceClient: Sendable {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
+    /// - Parameter limit: by default long enough for a service that looks for the outcome of a lost COMMIT, which
+    ///   answers after 12 s.
     func request(
-        _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:]
+        _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:],
+        within limit: TimeAmount = .seconds(20)
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = HTTPMethod(rawValue: method)
@@ -71,8 +74,7 @@ struct ServiceClient: Sendable {
             request.body = .bytes(ByteBuffer(string: json))
             if headers["Content-Type"] == nil { request.headers.add(name: "Content-Type", value: "application/json") }
         }
-        // A service that looks for the outcome of a lost COMMIT answers after 12 s.
-        let response = try await Self.http.execute(request, timeout: .seconds(20))
+        let response = try await Self.http.execute(request, timeout: limit)
         let body = try await response.body.collect(upTo: 16 << 20)
         return Answer(
             status: Int(response.status.code), contentType: response.headers.first(name: "Content-Type") ?? "",

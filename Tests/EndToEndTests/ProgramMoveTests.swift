@@ -1,0 +1,124 @@
+import EncodedMedia
+import Foundation
+import NIOCore
+import StoreSupport
+import TestSupport
+import Testing
+
+@testable import ViewerProbe
+
+/// Planned moves with real relays, as a destination sees them that takes everything.
+@Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
+struct ProgramMoveTests {
+    private struct Drained: Decodable {
+        struct Kept: Decodable {
+            var room: String
+            var reason: String
+        }
+        var moved: Int
+        var left: Int
+        var kept: [Kept]?
+    }
+
+    private static func open(_ room: String, _ stage: ClusterStage, _ receiver: RTMPReceiver) async throws {
+        try await stage.a.client.putRoom(
+            room, host: "alice", output: receiver.url(room), layout: "side-by-side", canvas: .portrait)
+        try await stage.a.client.published(room, user: "alice", url: stage.source, role: "host")
+    }
+
+    /// Whether frames of the stream have come within the last second.
+    private static func flows(_ room: String, to receiver: RTMPReceiver) -> Bool {
+        let last = receiver.senders(of: room).compactMap { $0.frames.last?.at }.max() ?? 0
+        return MonotonicClock.now() - last < 1_000_000_000
+    }
+
+    /// Each destination is connected again once, two relays never send to it at once, and its viewers hardly notice.
+    @Test(.timeLimit(.minutes(10))) func aDrainMovesPrograms() async throws {
+        let receiver = try RTMPReceiver()
+        defer { receiver.stop() }
+        try await ClusterStage.run(lease: 10) { stage in
+            let rooms = (0..<TestLength.of(short: 3, long: 20)).map { "room-\($0)" }
+            for room in rooms { try await Self.open(room, stage, receiver) }
+            try await waitUntil("all are on air", within: 60) { rooms.allSatisfy { Self.flows($0, to: receiver) } }
+            try await Task.sleep(for: .seconds(2))
+            let answer = try await stage.a.client.request("POST", "/v1/node/drain", within: .seconds(300))
+            let drained = try JSONDecoder().decode(Drained.self, from: answer.body)
+            #expect(drained.moved == rooms.count && drained.left == 0, "\(answer.text)")
+            try await Task.sleep(for: .seconds(2))
+            var longest = 0.0
+            for room in rooms {
+                let senders = receiver.senders(of: room)
+                let freezes = receiver.freezes(of: room)
+                longest = max(longest, freezes.max() ?? 0)
+                #expect(senders.count == 2, "\(room): one reconnect")
+                #expect(freezes.allSatisfy { $0 < (TestLength.isLong ? 0.5 : 1) }, "\(room): \(freezes)")
+                #expect(receiver.overlap(of: room).seconds == 0, "\(room): \(receiver.overlap(of: room))")
+                for isVideo in [true, false] {
+                    let times = senders.flatMap(\.frames).filter { $0.isVideo == isVideo }.map(\.timestamp)
+                    #expect(zip(times, times.dropFirst()).allSatisfy { $0 <= $1 }, "\(room): timestamps go on")
+                }
+                #expect(senders.last?.frames.first(where: \.isVideo)?.isIDR == true)
+            }
+            print("\(rooms.count) programs moved, longest freeze \(Int(longest * 1000)) ms")
+        }
+    }
+
+    /// A process of either node is killed or stands still at any moment of a move, and goes on: two relays never send for
+    /// longer than what is under way, and the program comes back.
+    @Test(.timeLimit(.minutes(60))) func movesThatAreDisturbed() async throws {
+        let receiver = try RTMPReceiver()
+        defer { receiver.stop() }
+        var random = SeededGenerator(announcedFor: "disturbed moves")
+        try await ClusterStage.run(lease: 3) { stage in
+            try await Self.open("demo", stage, receiver)
+            var nodes = [stage.a, stage.b]
+            for trial in 0..<TestLength.of(short: 3, long: 100) {
+                try await waitUntil("trial \(trial): the program is on air", within: 40) {
+                    Self.flows("demo", to: receiver)
+                }
+                let owner = nodes[nodes.firstIndex { !$0.relays.isEmpty } ?? 0].client
+                let drain = Task { try? await owner.request("POST", "/v1/node/drain", within: .seconds(40)) }
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0..<2500, using: &random)))
+                nodes = try await Self.disturb(nodes, stage, &random)
+                drain.cancel()
+                for node in nodes { _ = try? await node.client.request("DELETE", "/v1/node/drain") }
+                let overlap = receiver.overlap(of: "demo")
+                #expect(overlap.seconds < 0.3 && overlap.bytes < 256 << 10, "trial \(trial): \(overlap)")
+            }
+            try await waitUntil("the program is on air in the end", within: 40) { Self.flows("demo", to: receiver) }
+            print("longest overlap of two senders: \(receiver.overlap(of: "demo"))")
+        }
+    }
+
+    /// Kills or stops one process, or all of a node, and lets them go on.
+    private static func disturb(
+        _ nodes: [ClusterStage.Node], _ stage: ClusterStage, _ random: inout SeededGenerator
+    ) async throws -> [ClusterStage.Node] {
+        var nodes = nodes
+        let index = Int.random(in: 0..<nodes.count, using: &random)
+        let node = nodes[index]
+        let pause = Duration.milliseconds(Int.random(in: 100..<6000, using: &random))
+        let relay = node.relays.randomElement(using: &random)
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0:
+            kill(node.service.identifier, SIGKILL)
+            try await Task.sleep(for: pause)
+            nodes[index] = try await stage.restart(node)
+        case 1: if let relay { kill(relay, SIGKILL) }
+        case 2:
+            kill(node.service.identifier, SIGSTOP)
+            try await Task.sleep(for: pause)
+            kill(node.service.identifier, SIGCONT)
+        case 3:
+            guard let relay else { break }
+            kill(relay, SIGSTOP)
+            try await Task.sleep(for: pause)
+            kill(relay, SIGCONT)
+        default:
+            node.freeze(true)
+            try await Task.sleep(for: pause)
+            node.freeze(false)
+        }
+        return nodes
+    }
+}
