@@ -10,7 +10,7 @@ import Testing
 
 /// Planned moves of rooms, with scripted relays.
 @Suite(.timeLimit(.minutes(3))) struct ClusterMoveTests {
-    private func place(_ seconds: Int64) -> ProgramPlace {
+    private func place(_ seconds: Double) -> ProgramPlace {
         ProgramPlace(wallZero: 1_700_000_000, noted: .seconds(seconds), ahead: .milliseconds(40))
     }
 
