@@ -24,6 +24,20 @@ import Testing
         var kept: [Kept]?
     }
 
+    /// What a viewer has got.
+    private final class Seen: Sendable {
+        private let bytes = Mutex<[UInt8]>([])
+
+        func take(_ piece: ByteBuffer) { bytes.withLock { $0 += piece.readableBytesView } }
+
+        /// Timestamps of the frames.
+        var times: [UInt32] {
+            get throws {
+                try ScriptedProgram.scanned(bytes.withLock { $0 }).filter { $0.role.isFrame }.map(\.timestamp)
+            }
+        }
+    }
+
     private func drain(_ node: ClusterMember) async throws -> Drained {
         let answer = try await node.call("POST", "/v1/node/drain")
         #expect(answer.status == 200, "\(answer.text)")
@@ -130,17 +144,12 @@ import Testing
             let b = try await start("b", nil)
             try await a.publish("alice", room: "demo")
             let old = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
-            let seen = Mutex<[UInt8]>([])
+            let seen = Seen()
             let body = try await a.body(of: "/live/demo.flv")
-            let viewer = Task {
-                for try await piece in body { seen.withLock { $0 += piece.readableBytesView } }
-            }
-            func lastPicture() throws -> UInt32? {
-                try ScriptedProgram.scanned(seen.withLock { $0 }).last { $0.role.isFrame }?.timestamp
-            }
+            let viewer = Task { for try await piece in body { seen.take(piece) } }
             try await eventually { old.viewerCount == 1 ? true : nil }
             old.sendToViewers(ScriptedProgram.picture(1000))
-            try await eventually { try lastPicture() == 1000 ? true : nil }
+            try await eventually { try seen.times.last == 1000 ? true : nil }
 
             async let drained = drain(a)
             let new = try await eventually { b.relays.started.first }
@@ -148,7 +157,7 @@ import Testing
             #expect(try await drained.moved == 1)
             try await eventually { new.viewerCount == 1 ? true : nil }
             new.sendToViewers(ScriptedProgram.picture(1080))
-            try await eventually { try lastPicture() == 1080 ? true : nil }
+            try await eventually { try seen.times.last == 1080 ? true : nil }
 
             #expect(try await a.call("DELETE", "/v1/node/drain").status == 204)
             async let back = drain(b)
@@ -157,8 +166,8 @@ import Testing
             #expect(try await back.moved == 1)
             try await eventually { third.viewerCount == 1 ? true : nil }
             third.sendToViewers(ScriptedProgram.picture(1160))
-            try await eventually { try lastPicture() == 1160 ? true : nil }
-            let times = try ScriptedProgram.scanned(seen.withLock { $0 }).filter { $0.role.isFrame }.map(\.timestamp)
+            try await eventually { try seen.times.last == 1160 ? true : nil }
+            let times = try seen.times
             #expect(times == times.sorted() && Set(times).count == times.count, "\(times)")
             viewer.cancel()
             _ = await viewer.result

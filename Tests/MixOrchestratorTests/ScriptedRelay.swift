@@ -211,7 +211,8 @@ final class ScriptedRelay: RelayProcessHandle {
             state.withLock { state in
                 guard !state.ignoresStandBy else { return }
                 (state.isSilent, state.silencer) = (true, ObjectIdentifier(channel))
-                state.place?.last = state.place?.noted
+                let noted = state.place?.noted
+                state.place?.last = noted
             }
             Self.send(.status(status), on: channel)
         case .preview(let source, let hasPicture):
