@@ -3,7 +3,8 @@
 # `make cluster` runs it.
 #
 # Environment: KEEP=1 goes on until Ctrl-C · BUILD_DIR (.build) · OUT (demo-out) · LEASE (6) seconds
-# Exit status 0 only if the room was on air again after its node was killed, and after the next one was drained.
+# Exit status 0 only if the room was on air again after its node was killed, and moved from the next one to a third while a viewer of
+# the one that was drained kept his connection.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -178,9 +179,26 @@ wait_for_other "$first" "${others[0]}"
 second=$(owner_of_room)
 third=${others[0]}
 [[ $third == "$second" ]] && third=${others[1]}
-say "draining node $second"
-call POST "${url[$second]}/v1/node/drain"
+"$bin/mixworker" probe "${url[$second]}/live/$room.flv" --json "$work/viewer.json" \
+    >"$work/viewer.txt" 2>"$work/viewer.log" </dev/null &
+viewer=$!
+children+=("$viewer")
+sleep 4
+say "draining node $second, which has a viewer"
+drained=$(call POST "${url[$second]}/v1/node/drain")
+echo "  $drained"
+[[ $(jq .moved <<<"$drained") == 1 ]] || die "the room did not move"
 wait_for_other "$second" "$third"
+sleep 4
+kill -TERM "$viewer"
+# Its own limits are those of a program that stays where it is.
+wait "$viewer" || true
+[[ -s $work/viewer.json ]] || die "the viewer's report is missing: $(tail -n 3 "$work/viewer.log")"
+jq -r '"  the viewer: \(.connections) connection, \(.backwardTimestamps) timestamps back, longest step between two pictures " +
+    "\(.videoIntervalsMs[2] | round) ms, " + (.sources[0] | "\(.lost) of \(.pictures) pictures lost, \(.repeated) repeated")' \
+    "$work/viewer.json"
+jq -e '.connections == 1 and .backwardTimestamps == 0' "$work/viewer.json" >/dev/null ||
+    die "the viewer of node $second was disconnected, or saw time go back"
 
 call GET "${url[$third]}/v1/nodes" | jq -r '.nodes[] | "  \(.name)  \(.state)  rooms: \(.rooms)  \(.url)"'
 if [[ ${KEEP:-} == 1 ]]; then

@@ -32,7 +32,23 @@ struct ProgramMoveTests {
         return MonotonicClock.now() - last < 1_000_000_000
     }
 
-    /// Each destination is connected again once, two relays never send to it at once, and its viewers hardly notice.
+    /// What a viewer of HTTP-FLV has got: one connection, on which timestamps go on.
+    private static func expectNoSeam(_ seen: FLVRecording) throws {
+        #expect(seen.connections == 1 && seen.lastError == nil, "\(seen.connections), \(String(describing: seen.lastError))")
+        let trace = try seen.trace()
+        for track in [trace.video, trace.audio] {
+            let times = track.map(\.frame.dts)
+            #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "timestamps go on")
+        }
+        let arrivals = trace.video.compactMap(\.arrival)
+        let freeze = zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }.max() ?? 0
+        let gap = zip(trace.video, trace.video.dropFirst()).map { $1.frame.dts - $0.frame.dts }.max() ?? .zero
+        print("a viewer of the node that was drained: longest freeze \(freeze / 1_000_000) ms, longest step \(gap)")
+        #expect(freeze < (TestLength.isLong ? 1_000_000_000 : 2_000_000_000))
+    }
+
+    /// Each destination is connected again once, two relays never send to it at once, and its viewers hardly notice. Viewers of
+    /// the node stay connected to it.
     @Test(.timeLimit(.minutes(10))) func aDrainMovesPrograms() async throws {
         let receiver = try RTMPReceiver()
         defer { receiver.stop() }
@@ -40,11 +56,15 @@ struct ProgramMoveTests {
             let rooms = (0..<TestLength.of(short: 3, long: 20)).map { "room-\($0)" }
             for room in rooms { try await Self.open(room, stage, receiver) }
             try await waitUntil("all are on air", within: 60) { rooms.allSatisfy { Self.flows($0, to: receiver) } }
+            let address = "http://127.0.0.1:\(stage.a.client.port)/live/\(rooms[rooms.count - 1]).flv"
+            let viewer = try await stage.record(address, as: "viewer")
             try await Task.sleep(for: .seconds(2))
             let answer = try await stage.a.client.request("POST", "/v1/node/drain", within: .seconds(300))
             let drained = try JSONDecoder().decode(Drained.self, from: answer.body)
             #expect(drained.moved == rooms.count && drained.left == 0, "\(answer.text)")
-            try await Task.sleep(for: .seconds(2))
+            try await Task.sleep(for: .seconds(3))
+            viewer.stop()
+            try Self.expectNoSeam(await viewer.recording())
             var longest = 0.0
             for room in rooms {
                 let senders = receiver.senders(of: room)

@@ -50,6 +50,15 @@ public struct ProgramPlan: Hashable, Sendable {
         case mix(host: SourceID)
         /// The placeholder while no participant is on air.
         case slate
+
+        /// What viewers receive when the plan is on air.
+        public var onAir: OnAir {
+            switch self {
+            case .bypass: .bypass
+            case .mix: .mix
+            case .slate: .slate
+            }
+        }
     }
 
     public init(

@@ -59,6 +59,12 @@ package struct RemotePrograms: Sendable {
         return true
     }
 
+    /// Whether another node has the room of a task.
+    func mayHave(_ task: TaskID) async -> Bool {
+        guard let room = registry.room(of: task), !node.has(room) else { return false }
+        return (try? await node.otherHolder(of: room)) != nil
+    }
+
     /// Most pieces of a program that wait.
     private static let mostPending = 1024
 

@@ -123,7 +123,8 @@ actor RoomArrival {
             for command in [RelayCommand.hold(until: machine.deadline + Self.grace), .standBy, .apply(plan)] {
                 queue.yield(command)
             }
-            let (inbox, expected) = (inbox, onAir[task.rawValue])
+            // What is on air at its owner, or what the plan says: the room may have changed since its owner looked.
+            let (inbox, expected) = (inbox, onAir[task.rawValue].map { [$0, plan.mode.onAir] as [OnAir?] })
             try await connection.control(
                 commands: commands,
                 onReport: { report in
@@ -131,7 +132,7 @@ actor RoomArrival {
                     case .refused(let reason): throw RelayError.refused(reason)
                     case .status(let status):
                         guard status.isSilent, status.revision == plan.revision,
-                            expected == nil || status.onAir == expected
+                            expected?.contains(status.onAir) ?? true
                         else { return }
                         inbox.yield(.relayReady(task))
                     case .note, .switched: break

@@ -35,6 +35,8 @@ package final class ProgramBroadcast: Sendable {
     static let mostUnsent = 128 << 10
     /// Seconds without a relay after which viewers are disconnected.
     static let lossLimit = 30
+    /// Seconds for which a program of a room that has moved is looked for at the node that has it.
+    static let moveLimit = 5
 
     init(_ task: TaskID, services: PlaybackServices) {
         self.task = task
@@ -90,11 +92,14 @@ package final class ProgramBroadcast: Sendable {
                 }
                 try? await onHome { $0.flush() }
             }
+            let silence = MonotonicClock.now() - alive
             var isWanted = isElsewhere
             if !isWanted { isWanted = await services.isWanted(task) }
-            guard isWanted,
-                MonotonicClock.now() - alive < Int64(Self.lossLimit) * 1_000_000_000
-            else { return }
+            // It may have moved a moment ago.
+            if !isWanted, silence < Int64(Self.moveLimit) * 1_000_000_000 {
+                isWanted = await services.elsewhere?.mayHave(task) ?? false
+            }
+            guard isWanted, silence < Int64(Self.lossLimit) * 1_000_000_000 else { return }
             try? await Task.sleep(for: .milliseconds(100))
         }
     }
