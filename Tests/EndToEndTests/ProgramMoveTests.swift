@@ -34,7 +34,8 @@ struct ProgramMoveTests {
 
     /// What a viewer of HTTP-FLV has got: one connection, on which timestamps go on.
     private static func expectNoSeam(_ seen: FLVRecording) throws {
-        #expect(seen.connections == 1 && seen.lastError == nil, "\(seen.connections), \(String(describing: seen.lastError))")
+        let error = seen.lastError.map { "\($0)" }
+        #expect(seen.connections == 1 && error == nil, "\(seen.connections), \(error ?? "")")
         let trace = try seen.trace()
         for track in [trace.video, trace.audio] {
             let times = track.map(\.frame.dts)

@@ -4,7 +4,7 @@ import TaskStore
 import TextFormats
 
 /// Programs of rooms that have moved to other nodes, for viewers who were let in here and stay.
-package struct RemotePrograms: Sendable {
+package struct RemotePrograms: ProgramsElsewhere {
     private let node: ClusterNode
     private let exchange: NodeExchange
     private let registry: RoomRegistry
@@ -18,13 +18,7 @@ package struct RemotePrograms: Sendable {
         self.registry = registry
     }
 
-    /// Reads a task's program from the node that has its room, until it ends there or the room is this node's.
-    ///
-    /// - Parameters:
-    ///   - onBegin: Called once, before the first bytes.
-    ///   - onBytes: Takes FLV bytes. They are not read faster than it returns.
-    /// - Returns: False if no other node has the program.
-    func view(
+    package func view(
         _ task: TaskID, onBegin: @Sendable () async throws -> Void, onBytes: (ByteBuffer) async throws -> Void
     ) async -> Bool {
         guard let room = registry.room(of: task), !node.has(room),
@@ -59,8 +53,7 @@ package struct RemotePrograms: Sendable {
         return true
     }
 
-    /// Whether another node has the room of a task.
-    func mayHave(_ task: TaskID) async -> Bool {
+    package func mayHave(_ task: TaskID) async -> Bool {
         guard let room = registry.room(of: task), !node.has(room) else { return false }
         return (try? await node.otherHolder(of: room)) != nil
     }

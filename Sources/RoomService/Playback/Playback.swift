@@ -14,11 +14,11 @@ package struct PlaybackServices: Sendable {
     /// Whether a task is on air or on its way there.
     var isWanted: @Sendable (TaskID) async -> Bool
     /// Programs that other nodes have; `nil` without a cluster.
-    var elsewhere: RemotePrograms?
+    var elsewhere: (any ProgramsElsewhere)?
 
     package init(
         sockets: RelaySockets, viewers: ViewerCounts, metrics: Metrics, logger: Logger, latencyCap: Int,
-        isWanted: @escaping @Sendable (TaskID) async -> Bool, elsewhere: RemotePrograms? = nil
+        isWanted: @escaping @Sendable (TaskID) async -> Bool, elsewhere: (any ProgramsElsewhere)? = nil
     ) {
         self.elsewhere = elsewhere
         self.sockets = sockets
