@@ -127,6 +127,8 @@ import Testing
         ("htpp: { listen: x }", ":1: htpp is not a setting. Did you mean http?"),
         ("data: x\nhttp:\n  listn: x", ":3: http.listn is not a setting. Did you mean http.listen?"),
         ("data: x\ndata: y", "data"),
+        ("node: { drainSeconds: 5 }", "node.drainSeconds: found without node.url"),
+        ("node: { drainSeconds: -1 }", "0…3600"),
         ("http: 7", "http: expected keys below it"), ("data: [a]", "data: expected a single value"),
         ("sources: { allow: { a: b } }", "sources.allow: expected a list"), ("- a", "expected keys"),
         ("a: [", "is not YAML"),

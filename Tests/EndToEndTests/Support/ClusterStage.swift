@@ -94,7 +94,7 @@ final class ClusterStage: Sendable {
         environment = [
             "MIXORCHESTRATOR_STORE_URL": server.url(schema: try server.makeSchema()),
             "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
-            "MIXORCHESTRATOR_NODE_LEASE_SECONDS": "\(lease)",
+            "MIXORCHESTRATOR_NODE_LEASE_SECONDS": "\(lease)", "MIXORCHESTRATOR_NODE_DRAIN_SECONDS": "150",
         ]
         a = try await Self.start("a", in: directory, environment)
         b = try await Self.start("b", in: directory, environment)
