@@ -5,7 +5,7 @@ import LayoutEngine
 enum Graphic: Hashable, Sendable {
     case card(Card, width: Int, height: Int)
     case label(Label, width: Int)
-    /// A text, or a clock at this time, in seconds since 1970.
+    /// A text, or a clock or countdown at this time, in seconds since 1970.
     case text(Overlay.Content, width: Int, height: Int, time: Int)
     /// An image file in its own shape, for panes.
     case image(String)
@@ -25,9 +25,9 @@ enum Graphic: Hashable, Sendable {
         }
     }
 
-    /// Whether the graphic is one time of a clock, which is not shown again.
+    /// Whether the graphic is one time of a clock or a countdown, which is not shown again.
     var isPassing: Bool {
-        if case .text(let content, _, _, _) = self { content.clock != nil } else { false }
+        if case .text(let content, _, _, _) = self { content.showsTime } else { false }
     }
 }
 
@@ -79,40 +79,12 @@ extension Graphic {
         case .image(let file, _):
             self = .watermark(file, width: overlay.width, height: overlay.height)
         case .text, .clock:
-            let clock = overlay.content.clock
             self = .text(
                 overlay.content, width: overlay.width, height: overlay.height,
-                time: clock.map { $0.format.beginning(of: time, utcOffset: $0.utcOffset) } ?? 0)
+                time: overlay.content.beginning(at: time) ?? 0)
         case .page(_, let picture):
             guard let picture else { return nil }
             self = .page(picture, width: overlay.width, height: overlay.height)
         }
-    }
-}
-
-extension Overlay {
-    /// Returns the next time, in seconds since 1970, at which the overlay looks different from `time`; `nil` if it
-    /// never changes.
-    func next(after time: Int) -> Int? {
-        guard let clock = content.clock else { return nil }
-        return clock.format.beginning(of: time, utcOffset: clock.utcOffset) + clock.format.period
-    }
-}
-
-extension Overlay.ClockFormat {
-    /// Time for which a clock shows the same, in seconds.
-    fileprivate var period: Int {
-        switch self {
-        case .time, .dateAndTime: 1
-        case .minutes: 60
-        case .date: 86_400
-        }
-    }
-
-    /// Returns the first second at which a clock `utcOffset` minutes east of UTC shows the same as at `time`.
-    fileprivate func beginning(of time: Int, utcOffset: Int) -> Int {
-        let local = time + utcOffset * 60
-        let rest = local % period
-        return time - (rest < 0 ? rest + period : rest)
     }
 }

@@ -174,9 +174,10 @@ extension MixState {
     /// drawn.
     private mutating func layer(of overlay: Overlay, tick: Int64, clock: Int) -> Composition.Layer? {
         guard let graphic = Graphic(overlay, time: clock) else { return nil }
-        if let next = overlay.next(after: clock), let ahead = Graphic(overlay, time: next) { order([ahead], tick) }
+        let content = overlay.content
+        if let next = content.next(after: clock), let ahead = Graphic(overlay, time: next) { order([ahead], tick) }
         let now = shelf.still(graphic, tick: tick)
-        let before = now == nil ? overlay.next(after: clock).flatMap { _ in Graphic(overlay, time: clock - 1) } : nil
+        let before = now == nil && content.showsTime ? Graphic(overlay, time: clock - 1) : nil
         guard let picture = (now ?? before.flatMap { shelf.still($0, tick: tick) })?.layer else { return nil }
         var layer = Composition.Layer(picture: picture, x: overlay.x, y: overlay.y, opacity: overlay.opacity)
         if case .image(_, let align) = overlay.content {

@@ -208,7 +208,7 @@ struct DecodingTests {
             #"3:1: $.overlays[1]: found image and text, expected exactly one of "image", "text", "clock" and "page""#,
             #"4:10: $.overlays[2].text: found "", expected a text of 1 to 256 bytes"#,
             #"4:30: $.overlays[2].align: found an unknown key, expected "background", "backgroundOpacity", "bold", "#
-                + #""color", "font", "margin", "opacity", "outline", "place", "radius", "size", "text", "utcOffset" or "visible""#,
+                + #""color", "font", "margin", "opacity", "outline", "place", "radius", "size", "text", "until", "utcOffset" or "visible""#,
             "5:1: $.overlays[3].height: found nothing, expected a number from 0.02 to 1",
             #"5:11: $.overlays[3].clock: found "HH", expected "HH:mm:ss", "HH:mm", "yyyy-MM-dd" or "#
                 + #""yyyy-MM-dd HH:mm:ss""#,

@@ -217,7 +217,8 @@ struct EveryKeyTests {
                 "background": "#FF0000", "backgroundOpacity": 1 },
               { "clock": "HH:mm", "utcOffset": -90, "x": 0, "y": 0, "width": 0.5, "height": 1, "align": "bottom" },
               { "page": "https://boards.example/score?room=1", "x": 0, "y": 0, "width": 0.5, "height": 1,
-                "opacity": 0.5 } ] }
+                "opacity": 0.5 },
+              { "text": "{countdown}", "until": "1970-01-01T01:00:01.5Z", "place": "top" } ] }
             """
         ).settings.overlays
         let area = Area(x: .zero, y: .zero, width: half, height: .whole)
@@ -239,6 +240,9 @@ struct EveryKeyTests {
             OverlayTemplate(
                 id: "overlay-5", place: .area(area), opacity: half,
                 content: .page(try #require(PageAddress("https://boards.example/score?room=1")), picture: nil)),
+            OverlayTemplate(
+                id: "overlay-6", place: .at(.top, margin: UnitFraction(0.02)),
+                content: .text("{countdown}", .init(until: 3601))),
         ]
         #expect(overlays == expected)
     }

@@ -11,7 +11,7 @@ struct GoldenSceneTests {
     static let counts = [0, 1, 2, 3, 4, 5, 9, 16]
     static let shippedNames = [
         "audio-room", "grid", "host-and-strip", "lower-third", "picture-in-picture", "pk-battle", "score-board",
-        "screen-share", "side-by-side", "solo", "starting-soon",
+        "screen-share", "side-by-side", "solo", "starting-soon", "toast",
     ]
 
     static func shipped() throws -> LayoutLibrary {

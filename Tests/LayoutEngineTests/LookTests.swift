@@ -4,7 +4,7 @@ import Testing
 /// Corners, shadows, backgrounds, labels and parameters, from the file to the scene.
 struct LookTests {
     /// Shipped layouts that began with these keys.
-    static let newNames: Set<String> = ["lower-third", "starting-soon", "score-board"]
+    static let newNames: Set<String> = ["lower-third", "starting-soon", "score-board", "toast"]
 
     private func scene(_ json: String, _ people: [LayoutParticipant], values: LayoutValues = .init()) throws -> Scene {
         LayoutEngine.plan(

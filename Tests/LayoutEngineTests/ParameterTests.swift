@@ -87,13 +87,14 @@ struct ParameterTests {
         ),
         (
             #"{"params": {"name": {"type": "text", "default": ""}}, "overlays": [{"text": "{nam}", "place": "top"}], "arrangements": [{"algorithm": "solo"}]}"#,
-            #"1:77: $.overlays[0].text: found the name {nam}, expected "clock", "comment", "guest", "host", "likes", "#
-                + #""name", "people" or "viewers"; did you mean {name}?"#
+            #"1:77: $.overlays[0].text: found the name {nam}, expected "clock", "comment", "countdown", "guest", "host", "#
+                + #""likes", "name", "people" or "viewers"; did you mean {name}?"#
         ),
         (
             #"{"params": {"host": {"type": "text", "default": ""}}, "arrangements": [{"algorithm": "solo"}]}"#,
             #"1:13: $.params.host: found the name "host", expected a letter, then letters, digits, "_" and "-", at most "#
-                + #"40, each name once and none of "viewers", "likes", "comment", "host", "guest", "people" or "clock""#
+                + #"40, each name once and none of "viewers", "likes", "comment", "host", "guest", "people", "clock" or "#
+                + #""countdown""#
         ),
         (
             #"{"params": {"a": {"type": "text", "default": "", "max": 3}}, "arrangements": [{"algorithm": "solo"}]}"#,

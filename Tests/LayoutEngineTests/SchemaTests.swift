@@ -97,10 +97,10 @@ struct SchemaTests {
         + [
             (
                 "image", "\"image\": \"a\"",
-                ["color", "bold", "background", "backgroundOpacity", "utcOffset", "font", "outline", "radius"]
+                ["color", "bold", "background", "backgroundOpacity", "utcOffset", "until", "font", "outline", "radius"]
             ),
             ("text", "\"text\": \"a\"", ["image", "clock"]),
-            ("clock", "\"clock\": \"HH:mm\"", ["image", "text"]),
+            ("clock", "\"clock\": \"HH:mm\"", ["image", "text", "until"]),
         ].flatMap { kind, member, others in
             let kinds = Set(["image", "text", "clock", "page"]).subtracting([kind])
             return [
@@ -121,7 +121,7 @@ struct SchemaTests {
                 schema: "$defs/overlay",
                 without: [
                     "image", "text", "clock", "place", "margin", "align", "size", "color", "bold", "background",
-                    "backgroundOpacity", "font", "outline", "radius", "utcOffset",
+                    "backgroundOpacity", "font", "outline", "radius", "utcOffset", "until",
                 ])
         ]
 

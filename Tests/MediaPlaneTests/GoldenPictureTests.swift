@@ -17,7 +17,7 @@ struct GoldenPictureTests {
     static let counts = [0, 1, 2, 3, 4, 5, 9, 16]
     static let names = [
         "audio-room", "grid", "host-and-strip", "lower-third", "picture-in-picture", "pk-battle", "score-board",
-        "screen-share", "side-by-side", "solo", "starting-soon",
+        "screen-share", "side-by-side", "solo", "starting-soon", "toast",
     ]
     static let canvases = [
         "9x16": Canvas(width: 288, height: 512, fps: 20), "16x9": Canvas(width: 512, height: 288, fps: 20),

@@ -1,5 +1,6 @@
 import EventSubscription
 import RoomService
+import TextFormats
 
 /// Authenticates calls.
 ///

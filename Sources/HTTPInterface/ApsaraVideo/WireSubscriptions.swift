@@ -3,6 +3,7 @@ import Foundation
 import MixModel
 import RoomService
 import TaskStore
+import TextFormats
 
 /// The actions of subscriptions, which turn parameters into answers.
 package struct WireSubscriptions: Sendable {

@@ -2,6 +2,7 @@ import EventSubscription
 import LayoutEngine
 import MixModel
 import RoomService
+import TextFormats
 
 /// Reads the settings of rooms and tasks, either complete or as changes.
 package struct RoomSettingsReader: Sendable {

@@ -40,8 +40,10 @@ extension TemplateDecoder {
                 reader.text("text", issues: &issues).flatMap { text in
                     noteUnknownNames(in: text, reader)
                     let offset = reader.integer("utcOffset", in: -840...840, issues: &issues) ?? 0
+                    let until = reader.time("until", issues: &issues)
                     var style = style(&reader, isAnchored)
                     style.utcOffset = offset
+                    style.until = until
                     return .text(text, style)
                 }
             case "page": reader.page("page", issues: &issues).map { .page($0, picture: nil) }
@@ -49,7 +51,7 @@ extension TemplateDecoder {
             }
         if content == nil, kind == "text" {
             _ = style(&reader, isAnchored)
-            _ = reader.optional("utcOffset")
+            _ = (reader.optional("utcOffset"), reader.optional("until"))
         }
         let isVisible = reader.boolean("visible", issues: &issues) ?? true
         reader.finish(issues: &issues)

@@ -4,7 +4,7 @@ extension Overlay {
     /// The picture does not include `opacity`; the compositor applies it. A text is broken into as many lines as the
     /// rectangle has room for, then shortened. Sides below 1 count as 1.
     ///
-    /// - Parameter time: Seconds since 1970-01-01T00:00:00Z; only clocks use it.
+    /// - Parameter time: Seconds since 1970-01-01T00:00:00Z; only clocks and countdowns use it.
     public func svg(time: Int) -> String? {
         let (width, height) = (SVG.side(width), SVG.side(height))
         return drawing(time: time).map { SVG.document(width: width, height: height, $0) }
@@ -16,10 +16,7 @@ extension Overlay {
         case .image, .page: nil
         case .text(let text, let style):
             style.drawing(
-                content.clock.map { clock in
-                    text.replacing(
-                        Overlay.Content.clockName, with: clock.format.text(time: time, utcOffset: clock.utcOffset))
-                } ?? text, width: SVG.side(width), height: SVG.side(height))
+                Content.filled(text, style, time: time), width: SVG.side(width), height: SVG.side(height))
         case .clock(let format, let utcOffset, let style):
             style.drawing(
                 format.text(time: time, utcOffset: utcOffset), width: SVG.side(width), height: SVG.side(height))

@@ -7,7 +7,8 @@ extension OverlayTemplate {
     /// Returns the overlay with the values of names in its text; `nil` if they leave nothing of the text.
     func filling(_ values: TextValues) -> OverlayTemplate? {
         guard case .text(let text, let style) = content else { return self }
-        let filled = values.filling(text)
+        var filled = values.filling(text)
+        if style.until == nil { filled = filled.replacing(Overlay.Content.countdownName, with: "") }
         guard filled != text else { return self }
         guard filled.contains(where: { !$0.isWhitespace }) else { return nil }
         var overlay = self
@@ -61,7 +62,7 @@ extension OverlayTemplate.Style {
             size: max(size.pixels(of: shorter), 1), colour: colour, isBold: isBold, align: align,
             background: background, backgroundOpacity: backgroundOpacity,
             radius: radius == .zero ? nil : radius.pixels(of: shorter), font: font == .sans ? nil : font,
-            hasOutline: hasOutline ? nil : false, utcOffset: utcOffset == 0 ? nil : utcOffset)
+            hasOutline: hasOutline ? nil : false, utcOffset: utcOffset == 0 ? nil : utcOffset, until: until)
     }
 
     private static let mostLines = 8

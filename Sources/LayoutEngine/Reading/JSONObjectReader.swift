@@ -159,6 +159,18 @@ extension JSONObjectReader {
         return text
     }
 
+    /// Returns a point in time in seconds since 1970, rounded down; `nil` also for an empty text, which stands for none.
+    mutating func time(_ key: String, issues: inout [LayoutIssue]) -> Int? {
+        guard let node = optional(key) else { return nil }
+        if case .string(let text) = node.value {
+            if text.isEmpty { return nil }
+            if let seconds = Timestamp.seconds(text) { return Int(seconds.rounded(.down)) }
+        }
+        issues.append(
+            LayoutIssue(node, path(of: key), expected: "a time like \"2026-01-31T20:00:00Z\" (RFC 3339), or \"\""))
+        return nil
+    }
+
     mutating func integer(
         _ key: String, in range: ClosedRange<Int>, multipleOf unit: Int = 1, issues: inout [LayoutIssue]
     ) -> Int? {

@@ -42,19 +42,6 @@ public struct Overlay: Hashable, Codable, Sendable {
     }
 }
 
-extension Overlay.Content {
-    /// The clock that the content shows, with its minutes east of UTC: one of its own, or the `{clock}` of a text.
-    public var clock: (format: Overlay.ClockFormat, utcOffset: Int)? {
-        switch self {
-        case .clock(let format, let utcOffset, _): (format, utcOffset)
-        case .text(let text, let style) where text.contains(Self.clockName): (.minutes, style.utcOffset ?? 0)
-        case .text, .image, .page: nil
-        }
-    }
-
-    static let clockName = "{clock}"
-}
-
 /// The appearance of a text in a rectangle.
 public struct TextStyle: Hashable, Codable, Sendable {
     /// Height of the letters in canvas pixels.
@@ -74,12 +61,15 @@ public struct TextStyle: Hashable, Codable, Sendable {
     public var hasOutline: Bool?
     /// Minutes east of UTC of `{clock}` in a text (−840…840); `nil` means 0.
     public var utcOffset: Int?
+    /// Time to which `{countdown}` in a text counts, in seconds since 1970; `nil` for none.
+    public var until: Int?
 
     public init(
         size: Int, colour: RGB = .white, isBold: Bool = false, align: Pane.Alignment = .centre, background: RGB? = nil,
         backgroundOpacity: UnitFraction = .whole, radius: Int? = nil, font: Font.Family? = nil,
-        hasOutline: Bool? = nil, utcOffset: Int? = nil
+        hasOutline: Bool? = nil, utcOffset: Int? = nil, until: Int? = nil
     ) {
+        self.until = until
         self.hasOutline = hasOutline
         self.utcOffset = utcOffset
         self.radius = radius

@@ -50,7 +50,9 @@ extension Overlay {
 }
 
 extension TextStyle {
-    fileprivate var isPlausible: Bool { pixels ~= size && 0...7680 ~= radius ?? 0 && -840...840 ~= utcOffset ?? 0 }
+    fileprivate var isPlausible: Bool {
+        pixels ~= size && 0...7680 ~= radius ?? 0 && -840...840 ~= utcOffset ?? 0 && times ~= until ?? 0
+    }
 }
 
 extension SceneSound {
@@ -63,3 +65,5 @@ extension Transition {
 
 /// Coordinates and lengths on or beside a canvas, in pixels.
 private let pixels = -65_536...65_536
+/// The years 0000 to 9999, in seconds since 1970.
+private let times = -62_167_219_200...253_402_300_799

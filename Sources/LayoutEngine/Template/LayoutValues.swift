@@ -46,7 +46,7 @@ public struct LayoutValues: Hashable, Codable, Sendable {
     /// The longest text that values are inserted into, in bytes.
     static let longestText = 512
     /// The names that texts may always refer to.
-    static let builtIn = ["viewers", "likes", "comment", "host", "guest", "people", "clock"]
+    static let builtIn = ["viewers", "likes", "comment", "host", "guest", "people", "clock", "countdown"]
 
     /// Formats a count in at most five characters: `950`, `12.3K`, `4.1M`.
     static func short(_ count: Int) -> String {

@@ -53,13 +53,17 @@ public struct OverlayTemplate: Hashable, Sendable {
         public var hasOutline: Bool
         /// Minutes east of UTC of `{clock}` in a text, −840…840.
         public var utcOffset: Int
+        /// Time to which `{countdown}` in a text counts, in seconds since 1970; `nil` = it stands for nothing.
+        public var until: Int?
 
         public init(
             size: UnitFraction = UnitFraction(0.03), colour: RGB = .white, isBold: Bool = false,
             align: Pane.Alignment = .centre, background: RGB? = nil,
             backgroundOpacity: UnitFraction = UnitFraction(0.5),
-            radius: UnitFraction = .zero, font: Font.Family = .sans, hasOutline: Bool = true, utcOffset: Int = 0
+            radius: UnitFraction = .zero, font: Font.Family = .sans, hasOutline: Bool = true, utcOffset: Int = 0,
+            until: Int? = nil
         ) {
+            self.until = until
             self.hasOutline = hasOutline
             self.utcOffset = utcOffset
             self.radius = radius

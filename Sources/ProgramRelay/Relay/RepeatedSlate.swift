@@ -64,6 +64,6 @@ struct RepeatedSlate {
 extension Scene {
     /// Whether nothing moves in the picture.
     var isStill: Bool {
-        panes.isEmpty && overlays.allSatisfy { $0.content.clock == nil }
+        panes.isEmpty && overlays.allSatisfy { !$0.content.showsTime }
     }
 }

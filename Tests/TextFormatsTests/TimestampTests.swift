@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import EventSubscription
+@testable import TextFormats
 
 @Suite struct TimestampTests {
     @Test(arguments: [
