@@ -104,6 +104,47 @@ import Testing
         }
     }
 
+    /// Scripts are read by people and sent to browsers: plain in the repository, compressed on their way.
+    @Test func whatBrowsersLoadIsCompressed() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                func answer(_ path: String, _ headers: HTTPFields = [.acceptEncoding: "br, gzip"]) async throws -> (
+                    headers: HTTPFields, bytes: [UInt8]
+                ) {
+                    try await bench.client.execute(uri: path, method: .get, headers: headers) {
+                        (headers: $0.headers, bytes: Array(buffer: $0.body))
+                    }
+                }
+                var sent = 0
+                for path in EmbeddedFiles.paths where path.hasPrefix("pages/assets/player") {
+                    let file = try await answer("/assets/\(path.split(separator: "/")[2])")
+                    #expect(file.headers[.contentEncoding] == "gzip")
+                    #expect(file.headers[.vary]?.hasSuffix("Accept-Encoding") == true)
+                    sent += file.bytes.count
+                }
+                #expect(10_000..<25_000 ~= sent, "the whole player: \(sent) bytes")
+
+                let page = try await answer("/console")
+                #expect(page.headers[.contentEncoding] == "gzip" && page.headers[.contentSecurityPolicy] != nil)
+                let file = try await answer("/assets/player.js")
+                let tag = try #require(file.headers[.eTag])
+                let script = EmbeddedFiles.bytes(of: "pages/assets/player.js")
+                let unpacked = URL(filePath: directory + "/player.js")
+                try Data(file.bytes).write(to: unpacked.appendingPathExtension("gz"))
+                #expect(try await outputOfShell("gzip -d '\(unpacked.path).gz'; echo $?") == "0\n")
+                #expect(try Data(contentsOf: unpacked) == Data(script))
+
+                let plain = try await answer("/assets/player.js", [.acceptEncoding: "gzip;q=0, *"])
+                #expect(plain.headers[.contentEncoding] == nil && plain.headers[.eTag] != tag)
+                #expect(plain.bytes == script)
+                let known: HTTPFields = [.acceptEncoding: "gzip", .ifNoneMatch: tag]
+                #expect(try await bench.call(.get, "/assets/player.js", headers: known).status == 304)
+                let other: HTTPFields = [.ifNoneMatch: tag]
+                #expect(try await bench.call(.get, "/assets/player.js", headers: other).status == 200)
+            }
+        }
+    }
+
     @Test func assetsAreCheckedAtEachUseAndReadByOriginsThatMayPlay() async throws {
         let origin = "https://site.example"
         try await withDirectory { directory in
@@ -124,7 +165,8 @@ import Testing
                     try await bench.call(.get, "/assets/watch.js", headers: [.ifNoneMatch: "\"other\""]).status == 200)
                 let stranger = try await bench.call(
                     .get, "/assets/watch.js", headers: [.origin: "https://other.example"])
-                #expect(stranger.headers[.accessControlAllowOrigin] == nil && stranger.headers[.vary] == "Origin")
+                #expect(stranger.headers[.accessControlAllowOrigin] == nil)
+                #expect(stranger.headers[.vary] == "Origin, Accept-Encoding")
                 #expect(try await bench.call(.options, "/assets/watch.js", headers: [.origin: origin]).status == 204)
                 #expect(try await bench.call(.get, "/assets/nothing.js").status == 404)
                 #expect(try await bench.call(.get, "/assets/..%2Fpublish.html").status >= 400)

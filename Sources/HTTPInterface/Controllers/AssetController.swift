@@ -16,7 +16,7 @@ package struct AssetController: Sendable {
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("assets/{file}") { [assets, origins] request, context in
             try Self.asset(of: request, context, in: assets).response(
-                known: request.headers[.ifNoneMatch], headers: origins.headers(origin: request.headers[.origin]))
+                to: request, headers: origins.headers(origin: request.headers[.origin]))
         }
         router.on("assets/{file}", method: .options) { [assets, origins] request, context in
             _ = try Self.asset(of: request, context, in: assets)

@@ -21,12 +21,12 @@ package struct PageController: Sendable {
         router.get("publish/{room}") { [publish] in try Self.answer(publish, $0, $1) }
         router.get("watch/{room}") { [watch] in try Self.answer(watch, $0, $1) }
         router.get("embed/{room}") { [embed] in try Self.answer(embed, $0, $1) }
-        router.get("console") { [console] request, _ in console.response(known: request.headers[.ifNoneMatch]) }
+        router.get("console") { [console] request, _ in console.response(to: request) }
     }
 
     /// The room need not exist, but has to have a name that one may have.
     private static func answer(_ page: WebPage, _ request: Request, _ context: OrchestratorContext) throws -> Response {
         _ = try context.identifier("room")
-        return page.response(known: request.headers[.ifNoneMatch])
+        return page.response(to: request)
     }
 }

@@ -6,19 +6,14 @@ import Hummingbird
 package struct WebAsset: Sendable {
     /// Name below `/assets/`.
     let name: String
-    private let body: ByteBuffer
-    /// `ETag` of the content, with its quotes.
-    let tag: String
-    private let type: String
+    private let content: WebContent
 
     /// - Parameter name: Name with one of the extensions of `types`.
     package init(name: String, bytes: [UInt8]) {
         let ending = name.splitAtLast(".")?.tail ?? ""
         guard let type = Self.types[String(ending)] else { preconditionFailure("\(name) has an unknown extension") }
         self.name = name
-        self.type = type
-        body = ByteBuffer(bytes: bytes)
-        tag = Self.tag(of: bytes)
+        content = WebContent(bytes, type: type)
     }
 
     private static let types = [
@@ -36,16 +31,8 @@ package struct WebAsset: Sendable {
     /// Returns the answer to a request. A browser asks each time whether its copy is the current one, because scripts of
     /// two releases do not fit together.
     ///
-    /// - Parameters:
-    ///   - known: `If-None-Match` of the request.
-    ///   - headers: Further headers, such as those for pages of other origins.
-    func response(known: String?, headers: HTTPFields) -> Response {
-        var headers = headers
-        headers[.eTag] = tag
-        headers[.cacheControl] = "no-cache"
-        headers[.xContentTypeOptions] = "nosniff"
-        if EntityTags.isKnown(tag, ifNoneMatch: known) { return Response(status: .notModified, headers: headers) }
-        headers[.contentType] = type
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
+    /// - Parameter headers: Further headers, such as those for pages of other origins.
+    func response(to request: Request, headers: HTTPFields) -> Response {
+        content.response(to: request, headers: headers)
     }
 }

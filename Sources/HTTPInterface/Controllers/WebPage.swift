@@ -5,8 +5,7 @@ import Hummingbird
 
 /// A page for people: one HTML document. Browsers run its own script and those of `/assets/`, and no other.
 package struct WebPage: Sendable {
-    private let body: ByteBuffer
-    private let tag: String
+    private let content: WebContent
     /// `Content-Security-Policy` (CSP Level 3): scripts and styles of this service, and those in the document by their
     /// hashes; connections to this service only.
     let policy: String
@@ -15,8 +14,7 @@ package struct WebPage: Sendable {
     ///   - bytes: HTML in UTF-8 with at most one `<style>` and one `<script>` element without attributes.
     ///   - framers: Origins whose pages may show this one in a frame, besides the service's own.
     package init(_ bytes: [UInt8], framers: PlaybackOrigins = .none) {
-        body = ByteBuffer(bytes: bytes)
-        tag = WebAsset.tag(of: bytes)
+        content = WebContent(bytes, type: "text/html; charset=utf-8")
         let text = String(decoding: bytes, as: UTF8.self)
         policy = [
             "default-src 'none'",
@@ -35,16 +33,10 @@ package struct WebPage: Sendable {
     }
 
     /// Returns the answer to a browser that asks for the page.
-    ///
-    /// - Parameter known: `If-None-Match` of the request.
-    func response(known: String?) -> Response {
-        var headers: HTTPFields = [
-            .cacheControl: "no-cache", .contentSecurityPolicy: policy, .xContentTypeOptions: "nosniff", .eTag: tag,
-        ]
+    func response(to request: Request) -> Response {
+        var headers: HTTPFields = [.contentSecurityPolicy: policy]
         for (name, value) in Self.more { if let name = HTTPField.Name(name) { headers[name] = value } }
-        if EntityTags.isKnown(tag, ifNoneMatch: known) { return Response(status: .notModified, headers: headers) }
-        headers[.contentType] = "text/html; charset=utf-8"
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
+        return content.response(to: request, headers: headers)
     }
 
     private static let more = [
