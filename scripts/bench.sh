@@ -9,6 +9,8 @@
 #   scripts/bench.sh media [CASE] …     the service beside ffmpeg, from RTMP to RTMP; `media --help` has the cases
 #   scripts/bench.sh pages …            web pages as sources, beside the usual way to take them; `pages --help` has the options
 #   scripts/bench.sh outputs            what another RTMP destination costs, beside nginx-rtmp as a fan-out
+#
+# Figures and plots of them are written to bench-out/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export MIX_ONLY=bench
@@ -18,7 +20,11 @@ build() { swift build --static-swift-stdlib --scratch-path "$scratch" --configur
 
 pure() {
     build Benchmarks
-    "$scratch/release/Benchmarks" "$@"
+    if [[ ${1:-} == fuzz ]]; then
+        "$scratch/release/Benchmarks" "$@"
+    else
+        "$scratch/release/Benchmarks" "$@" | scripts/bench-plot.py pure
+    fi
 }
 
 service() {
@@ -26,12 +32,12 @@ service() {
     build ServiceBenchmarks
     # Real relays, for the restart; they need GStreamer, which the rest does not.
     MIX_ONLY=media build mixworker
-    "$scratch/release/ServiceBenchmarks" "$scratch/release/mixorchestrator" "$@"
+    "$scratch/release/ServiceBenchmarks" "$scratch/release/mixorchestrator" "$@" | scripts/bench-plot.py service
 }
 
 outputs() {
     MIX_ONLY=media build mixworker
-    scripts/bench-outputs.py "$scratch/release/mixworker" "$@"
+    scripts/bench-outputs.py "$scratch/release/mixworker" "$@" | scripts/bench-plot.py outputs
 }
 
 # Builds nothing if a directory with binaries is given, or only help is wanted.

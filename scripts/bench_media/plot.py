@@ -1,17 +1,30 @@
-"""A plot of a case's ratios as SVG: a bar for the median, a line from the least to the greatest."""
+"""A plot of figures as SVG: a bar for the median, a line from the least to the greatest."""
 import html
+import math
 
 _BAR, _LEFT, _WIDTH = 26, 250, 420
 
 
-def write(path, title, summary):
-    """Writes the plot; without valid runs, nothing."""
+def _text(value):
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def write(path, title, summary, reference=1.0, logarithmic=False):
+    """Writes the plot; without valid runs, nothing.
+
+    A line stands at `reference`, which is in the plot even if all figures are smaller; None: no line. A logarithmic scale begins
+    at the power of ten below the least figure.
+    """
     if not summary:
         return
-    widest = max(1.0, max(numbers["max"] for numbers in summary.values())) * 1.1
+    widest = max(reference or 0, max(numbers["max"] for numbers in summary.values())) * 1.1
     height = _BAR * len(summary) + 70
+    least = min(numbers["min"] for numbers in summary.values())
+    lowest = 10 ** math.floor(math.log10(least)) if logarithmic and least > 0 else 0
 
     def x(value):
+        if lowest:
+            return _LEFT + _WIDTH * math.log(max(value, lowest) / lowest) / math.log(widest / lowest)
         return _LEFT + _WIDTH * value / widest
     parts = [f'<text x="10" y="22" font-size="15">{html.escape(title)}</text>']
     for index, (name, numbers) in enumerate(summary.items()):
@@ -22,10 +35,15 @@ def write(path, title, summary):
             f'<text x="10" y="{centre + 4}">{html.escape(name)}</text>',
             f'<rect x="{_LEFT}" y="{y + 4}" width="{middle - _LEFT:.1f}" height="{_BAR - 8}" fill="#4a7ebb"/>',
             f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{centre}" y2="{centre}" stroke="black" stroke-width="2"/>',
-            f'<text x="{x(widest) + 6:.1f}" y="{centre + 4}">{numbers["median"]:.3g}</text>']
-    parts.append(f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="36" y2="{height - 28}" stroke="#b33" '
-                 'stroke-dasharray="4"/>')
-    parts.append(f'<text x="{x(1) - 3:.1f}" y="{height - 12}">1</text>')
+            f'<text x="{x(widest) + 6:.1f}" y="{centre + 4}">{_text(numbers["median"])}</text>']
+    marks = [] if reference is None else [reference]
+    if lowest:
+        marks += [10 ** power for power in range(round(math.log10(lowest)), math.floor(math.log10(widest)) + 1)]
+    for mark in marks:
+        colour = "#b33" if mark == reference else "#bbb"
+        parts.append(f'<line x1="{x(mark):.1f}" x2="{x(mark):.1f}" y1="36" y2="{height - 28}" stroke="{colour}" '
+                     'stroke-dasharray="4"/>')
+        parts.append(f'<text x="{x(mark) - 3:.1f}" y="{height - 12}">{mark:g}</text>')
     body = "\n".join(parts)
     path.write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 90}" height="{height}" '
