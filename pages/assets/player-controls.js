@@ -25,7 +25,7 @@ const STYLE = `
   .bar button:hover { background: rgb(255 255 255 / .16); }
   :host([data-idle]) .bar { opacity: 0; pointer-events: none; }
   .space { flex: 1; }
-  input { width: 84px; accent-color: #fff; height: 20px; cursor: pointer; }
+  input { width: 84px; accent-color: #fff; height: 24px; cursor: pointer; }
   .live { display: inline-flex; align-items: center; gap: 7px; font-variant-numeric: tabular-nums; white-space: nowrap; }
   .live i { width: 8px; height: 8px; border-radius: 50%; background: #ff3b4e; }
   .live small { font-size: 13px; opacity: .8; }
