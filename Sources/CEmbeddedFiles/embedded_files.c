@@ -165,6 +165,14 @@ static const unsigned char console_room_outputs_script[] = {
 #embed "../../pages/assets/console-room-outputs.js"
 };
 
+static const unsigned char console_param_field_script[] = {
+#embed "../../pages/assets/console-param-field.js"
+};
+
+static const unsigned char console_layout_values_script[] = {
+#embed "../../pages/assets/console-layout-values.js"
+};
+
 static const unsigned char console_room_params_script[] = {
 #embed "../../pages/assets/console-room-params.js"
 };
@@ -251,6 +259,8 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/assets/console-parts.css", console_parts_style),
     FILE_AT("pages/assets/console-room-files.js", console_room_files_script),
     FILE_AT("pages/assets/console-room-outputs.js", console_room_outputs_script),
+    FILE_AT("pages/assets/console-param-field.js", console_param_field_script),
+    FILE_AT("pages/assets/console-layout-values.js", console_layout_values_script),
     FILE_AT("pages/assets/console-room-params.js", console_room_params_script),
     FILE_AT("pages/assets/console-pictures.js", console_pictures_script),
     FILE_AT("pages/assets/console-room-chat.js", console_room_chat_script),

@@ -3,9 +3,10 @@ import { diff } from "../../pages/assets/console-diff.js";
 import { EventReader, backoff } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
 import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
-import { syntaxIssue } from "../../pages/assets/console-layout-preview.js";
+import { isBehind, syntaxIssue } from "../../pages/assets/console-layout-preview.js";
 import { arrangementFor, changed, panesOf, written } from "../../pages/assets/console-panes.js";
-import { contested, stepped, valueOf } from "../../pages/assets/console-room-params.js";
+import { declared, valueOf } from "../../pages/assets/console-param-field.js";
+import { contested, stepped } from "../../pages/assets/console-room-params.js";
 import { patchFor } from "../../pages/assets/console-room-settings.js";
 import { suggestions } from "../../pages/assets/console-schema.js";
 import { readMetrics } from "../../pages/assets/console-service.js";
@@ -121,6 +122,19 @@ const TESTS = {
   groupsTheTimelineByCause() {
     const entry = (number, ...causes) => ({ number, causes });
     equal(grouped([entry(4, "b"), entry(3, "a"), entry(2, "b"), entry(1)]).map(group => group.entries.map(one => one.number)), [[2, 4], [3], [1]]);
+  },
+  parametersAreReadFromTheText() {
+    const text = `{"params": {"home": {"type": "text", "default": "Ada", "title": "Left"}, "score": {"type": "number", "default": 2, "max": 9},
+      "odd": {"type": "colour"}, "worse": 3}, "arrangements": []}`;
+    equal(declared(text), [
+      { name: "home", type: "text", title: "Left", default: "Ada", value: "Ada", maxLength: 256 },
+      { name: "score", type: "number", default: 2, value: 2, min: 0, max: 9 },
+    ], "those with a type");
+    for (const other of ["", "{", "null", "[]", '{"params": []}', '{"params": null}', "3"]) equal(declared(other), [], other);
+  },
+  placesBehindTheTextAreThoseOfTriedValues() {
+    equal([[1, 3], [1, 4], [2, 1]].map(([line, column]) => isBehind("{ü", { line, column })), [false, false, true], "one line, ü has two bytes");
+    equal([[1, 40], [2, 2], [2, 3]].map(([line, column]) => isBehind("{\n}", { line, column })), [false, false, true], "two lines");
   },
   changesOnlyWhatWasChanged() {
     equal(patchFor({ layout: "grid", host: "", bypass: "never" }), { layout: "grid", host: null, policy: { bypass: "never" } });

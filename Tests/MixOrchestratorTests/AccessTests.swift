@@ -106,6 +106,9 @@ import Testing
         let examples: [(Scope, HTTPRequest.Method, String, String?)] = [
             (.events, .post, "/v1/rooms/demo/events", #"{"type":"room.opened"}"#),
             (.tasks, .put, "/v1/rooms/demo", "{}"), (.tasks, .delete, "/v1/tasks/none", nil),
+            (.tasks, .patch, "/v1/rooms/demo", "{}"), (.tasks, .patch, "/v1/rooms/demo/params", "{}"),
+            (.tasks, .post, "/v1/rooms/demo/outputs", "{}"), (.tasks, .delete, "/v1/rooms/demo/outputs/a", nil),
+            (.read, .get, "/v1/rooms/demo/params", nil),
             (.tasks, .patch, "/v1/rooms/demo/participants/bob", "{}"),
             (.read, .get, "/v1/rooms/demo/participants/bob", nil),
             (.read, .get, "/v1/tasks/none/thumbnail.jpg", nil), (.read, .get, "/v1/tasks/none/participants/a.jpg", nil),

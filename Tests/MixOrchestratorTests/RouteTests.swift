@@ -114,6 +114,12 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
             code: "unsupported-media-type", field: "Content-Type"),
         Refusal(uri: "/v1/tasks/x/outputs", body: "{}", status: 404, code: "task-not-found"),
         Refusal(method: .delete, uri: "/v1/tasks/x/outputs/y", status: 404, code: "task-not-found"),
+        Refusal(
+            method: .patch, uri: "/v1/rooms/x", body: "{}", type: "text/plain", status: 415,
+            code: "unsupported-media-type", field: "Content-Type"),
+        Refusal(method: .patch, uri: "/v1/rooms/x/params", body: "{}", status: 404, code: "room-not-found"),
+        Refusal(uri: "/v1/rooms/x/outputs", body: "{}", status: 404, code: "room-not-found"),
+        Refusal(method: .delete, uri: "/v1/rooms/x/outputs/y", status: 404, code: "room-not-found"),
         Refusal(method: .get, uri: "/v1/tasks/x/timeline", status: 404, code: "task-not-found"),
         Refusal(method: .get, uri: "/v1/tasks/x/switches", status: 404, code: "task-not-found"),
         Refusal(

@@ -2,9 +2,10 @@
 import { Problem } from "./console-api.js";
 import { h } from "./console-dom.js";
 import { parse, withValues } from "./console-json.js";
+import { LayoutValues } from "./console-layout-values.js";
 import { CANVASES } from "./console-layouts.js";
 import { nodeOf, paneOverlay, panesOf, written } from "./console-panes.js";
-import { field, issueList, panel, picture, problemBox, select } from "./console-ui.js";
+import { field, issueList, issueText, panel, picture, problemBox, select } from "./console-ui.js";
 import { plural } from "./console-words.js";
 
 /** Time without typing before a text is planned, in ms. */
@@ -18,6 +19,12 @@ const shift = issue => issue.line === 1 ? { ...issue, column: Math.max(1, issue.
 export function syntaxIssue({ detail }) {
   const [, found, line, column, expected] = /found (.+) at line (\d+), column (\d+); expected (.+)$/.exec(detail) ?? [];
   return line ? shift({ path: "$", found, expected, line: Number(line), column: Number(column) }) : null;
+}
+
+/** Whether a place lies behind the text. @param {string} text @param {{ line: number, column: number }} place */
+export function isBehind(text, { line, column }) {
+  const lines = text.split("\n");
+  return line > lines.length || (line === lines.length && column > new TextEncoder().encode(lines.at(-1)).length + 1);
 }
 
 export class LayoutPreview {
@@ -35,7 +42,10 @@ export class LayoutPreview {
   #held = null;
 
   /** @param {import("./console-layout-editor.js").LayoutEditorView} view */
-  constructor(view) { this.view = view; }
+  constructor(view) {
+    this.view = view;
+    this.values = new LayoutValues(() => { this.planSoon(); view.draw(); });
+  }
 
   planSoon() {
     clearTimeout(this.#timer);
@@ -61,7 +71,7 @@ export class LayoutPreview {
     this.#isStale = false;
     try {
       const { data } = await view.api.call("POST", `${view.path}/plan`, {
-        raw: view.isReadOnly ? "{}" : `${HEAD}${text}}`, query: { participants: this.#people, canvas }, signal: view.signal,
+        raw: view.isReadOnly ? "{}" : `${HEAD}${text}${this.values.members(text)}}`, query: { participants: this.#people, canvas }, signal: view.signal,
       });
       // Text behind the end of the value would be another member of the request.
       const isWhole = view.isReadOnly || parse(text);
@@ -73,6 +83,10 @@ export class LayoutPreview {
       if (!(error instanceof Problem)) throw error;
       const syntax = error.issues.length ? null : syntaxIssue(error);
       this.#issues = syntax ? [syntax] : error.issues.map(shift);
+      // A value that is tried has no place in the text.
+      const tried = this.#issues.filter(issue => isBehind(text, issue));
+      this.#issues = this.#issues.filter(issue => !tried.includes(issue));
+      if (tried.length) error = new Problem(422, { title: "A value that is tried is not allowed", detail: tried.map(issueText).join("\n") });
       this.#problem = this.#issues.length || error.isLost ? null : error;
     } finally {
       this.#isPlanning = false;
@@ -112,6 +126,7 @@ export class LayoutPreview {
         picture(plan.svg, `The layout with ${plural(this.#people, "person", "people")} on ${size.width} by ${size.height}`, { draggable: "false" }),
         panes.length ? paneOverlay(panes, size, { onMove: pane => { this.#held = pane; this.plan(); view.draw(); }, onEnd: pane => this.#drop(pane) }) : null)
         : h("p", { class: "empty", role: "status" }, "No picture yet."),
+      view.isReadOnly ? null : this.values.draw(this.#text),
       plan ? h("p", { class: "hint" }, panes.length
         ? "Drag a pane or its corner; arrow keys move it, with Shift they resize it. Alt moves freely."
         : "Panes can be dragged where the arrangement has “panes”; here an algorithm places people.") : null);

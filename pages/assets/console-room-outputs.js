@@ -46,9 +46,7 @@ export class OutputsPanel {
     const attempts = Number(value("output-attempts"));
     const output = { id: value("output-id"), url: value("output-url"), ...attempts ? { retry: { maxAttempts: attempts } } : {} };
     await view.act("add", async () => {
-      if (view.room.task) await view.api.call("POST", `${view.task}/outputs`, { body: output });
-      // Without a task the room's settings are the only place; nothing hidden is lost if it has no outputs yet.
-      else await view.settings.replace({ outputs: [output] });
+      await view.api.call("POST", `${view.path}/outputs`, { body: output });
       form.reset();
       form.closest("details").open = false;
     }, `Output ${output.id} is added.`);
@@ -57,7 +55,7 @@ export class OutputsPanel {
   async #remove(id) {
     const { view } = this;
     if (!await confirmed(`Remove ${id}?`, "The program no longer goes to this destination. Others are not affected.", "Remove output")) return;
-    await view.api.call("DELETE", `${view.task}/outputs/${part(id)}`);
+    await view.api.call("DELETE", `${view.path}/outputs/${part(id)}`);
     await view.read();
   }
 }

@@ -1,19 +1,10 @@
 // The values of the layout's parameters, such as a score or a title, changed while people watch.
 import { Problem, part } from "./console-api.js";
 import { announce, h } from "./console-dom.js";
-import { conflict, field, panel, problemBox, run } from "./console-ui.js";
+import { paramField } from "./console-param-field.js";
+import { conflict, panel, problemBox, run } from "./console-ui.js";
 
-/**
- * @typedef {object} Param A parameter as the service answers it.
- * @property {string} name @property {"text" | "number" | "color" | "image" | "visible"} type @property {string} [title]
- * @property {any} default @property {any} value @property {number} [min] @property {number} [max] @property {number} [maxLength]
- */
-
-/** What an input's text stands for; an empty number is the layout's own. @param {Param} param @param {string | boolean} written */
-export function valueOf(param, written) {
-  if (param.type === "number") return written === "" ? null : Number(written);
-  return param.type === "color" ? String(written).toUpperCase() : written;
-}
+/** @typedef {import("./console-param-field.js").Param} Param */
 
 /** A number one step on, within the bounds. @param {Param} param @param {number} value @param {1 | -1} direction */
 export function stepped(param, value, direction) {
@@ -47,8 +38,7 @@ export class ParamsPanel {
 
   async read() {
     const { view } = this;
-    if (!view.room.task) return this.#take({ layout: null, params: [] }, null);
-    const { data, etag } = await view.api.get(`${view.task}/params`, { signal: view.signal });
+    const { data, etag } = await view.api.get(`${view.path}/params`, { signal: view.signal });
     const isOther = data.layout !== this.#layout;
     this.#take(data, etag);
     if (isOther && data.params.some(param => param.type === "image")) await this.#readImages(data.layout);
@@ -87,11 +77,8 @@ export class ParamsPanel {
   /** @param {Param} param */
   #field(param) {
     const label = param.title ?? param.name, id = `param-${param.name}`;
-    const hint = param.type === "number" ? `${param.min} to ${param.max}`
-      : param.type === "text" ? `${param.name}, at most ${param.maxLength} bytes` : param.name;
     return h("div", { key: param.name, class: "param" },
-      field(label, this.#control(param, id), hint),
-      param.type === "image" ? h("datalist", { id: `${id}-list` }, this.#imagesFor(param).map(image => h("option", { value: image }))) : null,
+      paramField(param, { id, value: this.#value(param), images: this.#imagesFor(param), onChange: value => this.#change(param, value) }),
       h("div", { class: "row" },
         param.type === "number" ? [[-1, "−", "less"], [1, "+", "more"]].map(([direction, sign, word]) => h("button", {
           type: "button", class: "small", key: word, "aria-label": `${label}: one ${word}, at once`,
@@ -103,28 +90,10 @@ export class ParamsPanel {
         }, "Default") : null));
   }
 
-  /** @param {Param} param @param {string} id */
-  #control(param, id) {
-    const value = this.#value(param), change = event => this.#change(param, event.target.value);
-    switch (param.type) {
-      case "visible":
-        return h("input", { id, type: "checkbox", role: "switch", checked: value, on: { change: event => this.#change(param, event.target.checked) } });
-      case "color":
-        return h("input", { id, type: "color", value: String(value).toLowerCase(), on: { input: change } });
-      case "number":
-        return h("input", { id, type: "number", min: param.min, max: param.max, step: "any", value, on: { input: change } });
-      case "image":
-        return h("input", { id, list: `${id}-list`, maxlength: "1024", autocomplete: "off", value, on: { input: change } });
-      default:
-        return h("input", { id, maxlength: param.maxLength, autocomplete: "off", value, on: { input: change } });
-    }
-  }
-
   /** @param {Param} param */
   #imagesFor(param) { return [...new Set([param.default, param.value, ...this.#images])]; }
 
-  #change(param, written) {
-    const value = valueOf(param, written);
+  #change(param, value) {
     if (value === param.value) delete this.#changes[param.name];
     else this.#changes[param.name] = value;
     this.view.draw();
@@ -143,10 +112,10 @@ export class ParamsPanel {
       const before = this.#params;
       for (;;) {
         try {
-          const { data, etag } = await view.api.patch(`${view.task}/params`, changes, this.#etag);
+          const { data, etag } = await view.api.patch(`${view.path}/params`, changes, this.#etag);
           for (const [name, value] of Object.entries(changes)) if (this.#changes[name] === value || value === null) delete this.#changes[name];
           this.#take(data, etag);
-          return announce(`On air: ${Object.entries(changes).map(([name, value]) => `${name} ${words(value)}`).join(", ")}`);
+          return announce(`${view.room.task ? "On air" : "Set"}: ${Object.entries(changes).map(([name, value]) => `${name} ${words(value)}`).join(", ")}`);
         } catch (error) {
           if (!(error instanceof Problem) || !error.isConflict) throw error;
           await this.read();

@@ -1,5 +1,5 @@
 // Layout, host, canvas and policy of a room. Changes carry the entity tag of what the operator saw.
-import { Problem, part } from "./console-api.js";
+import { part } from "./console-api.js";
 import { announce, h } from "./console-dom.js";
 import { conflict, field, panel, picture, problemBox, run, select } from "./console-ui.js";
 
@@ -130,7 +130,7 @@ export class SettingsPanel {
       let etag = this.#base.etag;
       for (;;) {
         try {
-          await this.#send(changes, etag);
+          await view.api.patch(view.path, patchFor(changes), etag);
           break;
         } catch (error) {
           if (!error.isConflict) throw error;
@@ -147,36 +147,6 @@ export class SettingsPanel {
       this.#forget();
       announce("The settings are applied.");
       await view.read();
-    });
-  }
-
-  #send(changes, etag) {
-    const { view } = this, patch = patchFor(changes);
-    return view.room.task ? view.api.patch(view.task, patch, etag) : this.replace(patch, etag);
-  }
-
-  /**
-   * Replaces the settings of a room that has no program yet, and therefore no task to patch.
-   * @throws {Problem} It has outputs: the service does not show their keys, so they cannot be written back.
-   */
-  async replace(patch, etag = this.view.etag) {
-    const { view } = this, { room } = view;
-    if (room.outputs.length || room.program || room.idle || room.playback.hls) {
-      throw new Problem(409, {
-        title: "The room has no program yet",
-        detail: "Its settings hold addresses that the service does not show again, so the console cannot write them back. "
-          + "They can be changed as soon as somebody publishes.",
-      });
-    }
-    const recording = await view.api.get(`${view.path}/recording`);
-    const { follows, ...canvas } = room.canvas;
-    await view.api.call("PUT", view.path, {
-      etag,
-      body: {
-        layout: room.layout, host: room.host ?? null, canvas: follows ? { background: canvas.background, follows } : canvas,
-        ...recording.data.settings ? { recording: recording.data.settings } : {},
-        ...patch, policy: { ...room.policy, ...patch.policy },
-      },
     });
   }
 }

@@ -94,7 +94,8 @@ package enum RouteAccess: Hashable, Sendable {
             .scope(.events), "POST /v1/events", "POST /v1/rooms/{room}/events", "PUT /v1/rooms/{room}/streams")
         add(
             .scope(.tasks), "PATCH /v1/rooms/{room}/participants/{user}", "PUT /v1/rooms/{room}",
-            "DELETE /v1/rooms/{room}", "PUT /v1/rooms/{room}/hls",
+            "PATCH /v1/rooms/{room}", "PATCH /v1/rooms/{room}/params", "POST /v1/rooms/{room}/outputs",
+            "DELETE /v1/rooms/{room}/outputs/{output}", "DELETE /v1/rooms/{room}", "PUT /v1/rooms/{room}/hls",
             "DELETE /v1/rooms/{room}/hls", "POST /v1/tasks",
             "PATCH /v1/tasks/{task}", "PATCH /v1/tasks/{task}/params",
             "DELETE /v1/tasks/{task}", "POST /v1/tasks/{task}/outputs", "DELETE /v1/tasks/{task}/outputs/{output}")
@@ -118,7 +119,7 @@ package enum RouteAccess: Hashable, Sendable {
             "POST /v1/layouts/{name}/rollback")
         add(
             .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/rooms/{room}/feed",
-            "GET /v1/rooms/{room}/participants/{user}",
+            "GET /v1/rooms/{room}/params", "GET /v1/rooms/{room}/participants/{user}",
             "GET /v1/nodes", "GET /v1/tasks",
             "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/params", "GET /v1/tasks/{task}/thumbnail.jpg",
             "GET /v1/tasks/{task}/participants/{user}.jpg", "GET /v1/tasks/{task}/levels",

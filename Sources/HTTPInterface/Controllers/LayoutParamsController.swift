@@ -7,7 +7,8 @@ import MixModel
 import RoomService
 import TextFormats
 
-/// `/v1/tasks/{task}/params`: the values of the layout's parameters, also while the program is on air.
+/// `/v1/tasks/{task}/params` and `/v1/rooms/{room}/params`: the values of the layout's parameters, also while the program is on
+/// air.
 package struct LayoutParamsController: Sendable {
     let registry: RoomRegistry
     let reader: LayoutParamsReader
@@ -20,41 +21,37 @@ package struct LayoutParamsController: Sendable {
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("v1/tasks/{task}/params", use: get)
         router.patch("v1/tasks/{task}/params", use: patch)
+        router.get("v1/rooms/{room}/params", use: get)
+        router.patch("v1/rooms/{room}/params", use: patch)
     }
 
     @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        try await answer(try context.taskID())
+        answer(try await registry.settings(context))
     }
 
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let id = try context.taskID()
         try request.checkPatchType()
-        let (owner, view, tag) = try await registry.task(id)
+        let target = try await registry.settings(context)
         let precondition = try SettingsPrecondition(request.headers)
-        try precondition.required(tag)
+        try precondition.required(target.tag)
         let body = try await request.bytes(upTo: LayoutParamsReader.mostBytes)
         // An object, so that no patch takes away all values at once by mistake.
         _ = try FieldReader(try JSONValue(parsing: body))
-        guard let patch = await reader.patch(in: body, key: nil, layout: view.settings.layout) else {
-            return try await answer(id)
-        }
+        guard let patch = await reader.patch(in: body, key: nil, layout: target.layout) else { return answer(target) }
         let change = SettingsChange(
-            task: view.kind == .explicit ? id : nil, precondition: precondition,
+            task: target.task, precondition: precondition,
             summary: "layout parameters changed by API: \(patch.summary)"
         ) { current, _ throws(OrchestratorError) in try patch.applied(to: current) }
-        _ = try await owner.configure(change, at: receivedAt)
-        return try await answer(id)
+        _ = try await target.owner.configure(change, at: receivedAt)
+        return answer(try await registry.settings(context))
     }
 
-    private func answer(_ id: TaskID) async throws -> Response {
-        let shown = try await registry.task(id)
-        let state = await shown.owner.snapshot
-        let settings = state.task(id)?.machine.document.settings ?? state.room.document.settings
-        let name = shown.view.settings.layout
-        let template = registry.services.layouts.writtenTemplate(name)
-        var response = jsonResponse(LayoutParamsView(template, name: name, values: settings.params ?? [:]))
-        response.headers[.eTag] = shown.tag.text
+    private func answer(_ target: SettingsTarget) -> Response {
+        let template = registry.services.layouts.writtenTemplate(target.layout)
+        var response = jsonResponse(
+            LayoutParamsView(template, name: target.layout, values: target.settings.params ?? [:]))
+        response.headers[.eTag] = target.tag.text
         return response
     }
 }

@@ -31,6 +31,7 @@ package struct RoomController: Sendable {
         router.get("v1/rooms", use: list)
         router.get("v1/rooms/{room}", use: get)
         router.put("v1/rooms/{room}", use: put)
+        router.patch("v1/rooms/{room}", use: patch)
         router.delete("v1/rooms/{room}", use: delete)
     }
 
@@ -73,6 +74,26 @@ package struct RoomController: Sendable {
         // A client that sends the settings again wants failed outputs to be tried again.
         await owner.retryFailedOutputs(of: .automatic(for: room))
         return try await answer(room, status: outcome.isNew ? .created : .ok)
+    }
+
+    /// Changes what is named, also in a room that has never been on air and therefore has no task.
+    @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        try request.checkPatchType()
+        let target = try await registry.settings(context)
+        let precondition = try SettingsPrecondition(request.headers)
+        try precondition.required(target.tag)
+        let patch = try await SettingsPatch(
+            try await request.bytes(), layout: target.layout, settings.allowing(context.caller), params)
+        let room = target.owner.id
+        let change = SettingsChange(
+            precondition: precondition, summary: "room settings changed"
+        ) { current, _ throws(OrchestratorError) in
+            try patch.applied(to: current, in: room, check: RoomSettingsReader.refuseSchedule)
+        }
+        _ = try await target.owner.configure(change, at: receivedAt)
+        await target.owner.retryFailedOutputs(of: target.id)
+        return try await answer(room)
     }
 
     @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {

@@ -121,30 +121,15 @@ package struct TaskController: Sendable {
         let (owner, view, tag) = try await registry.task(id)
         let precondition = try SettingsPrecondition(request.headers)
         try precondition.required(tag)
-        let body = try await request.bytes()
-        let document = try JSONValue(parsing: body)
-        var layout: String? = view.settings.layout
-        if case .object(let fields) = document, let named = fields["layout"] {
-            layout = if case .string(let name) = named { name } else { nil }
-        }
-        let params = await params.patch(in: body, key: "params", layout: layout)
-        let room = owner.id
+        let isExplicit = view.kind == .explicit
+        let patch = try await SettingsPatch(
+            try await request.bytes(), layout: view.settings.layout, settings.allowing(context.caller), params)
         let change = SettingsChange(
-            task: view.kind == .explicit ? id : nil, precondition: precondition,
-            summary: "task settings changed by API"
-        ) { [settings = settings.allowing(context.caller)] current, _ throws(OrchestratorError) in
-            let changed: RoomSettings
-            do throws(InputError) {
-                changed = try settings.settings(patching: current, with: document, room: room)
-                if view.kind == .explicit {
-                    try Self.refuseHLS(changed)
-                } else {
-                    try RoomSettingsReader.refuseSchedule(changed)
-                }
-            } catch {
-                throw OrchestratorError(error)
+            task: isExplicit ? id : nil, precondition: precondition, summary: "task settings changed by API"
+        ) { [room = owner.id] current, _ throws(OrchestratorError) in
+            try patch.applied(to: current, in: room) { changed throws(InputError) in
+                if isExplicit { try Self.refuseHLS(changed) } else { try RoomSettingsReader.refuseSchedule(changed) }
             }
-            return try params?.applied(to: changed) ?? changed
         }
         _ = try await owner.configure(change, at: receivedAt)
         await owner.retryFailedOutputs(of: id)

@@ -15,7 +15,7 @@ extension RoomView {
         policy = room.settings.policy
         program = room.settings.program.map(ProgramView.init)
         idle = room.settings.idle.map(IdleView.init)
-        outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry) }
+        outputs = services.outputs(of: room).map(Output.init)
         let statuses = tasks.compactMap(\.status)
         // Each relay pulls the streams separately. The view shows the first relay's report of a stream.
         let sources = Dictionary(statuses.flatMap(\.sources).map { ($0.id.whole, $0) }) { first, _ in first }
@@ -34,6 +34,12 @@ extension RoomView {
         browserRecording = recording
         serverRecording = ServiceDocument(states.streamRecordings)
         hls = HLSView(automatic?.status?.outputs.hls, settings: room.settings.hls, room: room.id)
+    }
+}
+
+extension RoomView.Output {
+    init(_ output: PushDestination) {
+        self.init(id: output.id, url: StreamURL.redacted(output.url), retry: output.retry)
     }
 }
 

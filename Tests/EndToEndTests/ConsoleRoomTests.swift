@@ -1,0 +1,191 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the console needs no program for: a room before its show, and whoever may not or need not come in.
+@Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
+struct ConsoleRoomTests {
+    /// The pages of viewers and of people who publish, in a room where nothing is on air.
+    @Test(.timeLimit(.minutes(3)), arguments: [1400, 390])
+    func everyOtherPageIsAccessible(width: Int) async throws {
+        let check = try String(
+            contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8)
+        try await ControlStage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHIP": "on"]) { stage in
+            try await stage.makeRoom("show")
+            let comment = #"{"text": "Hello", "user": "vera", "name": "Vera"}"#
+            #expect(
+                try await stage.client.request("POST", "/v1/rooms/show/messages", json: comment).status == 201)
+            for (path, sign) in [
+                ("watch/show", "document.querySelector('room-chat li')"),
+                ("publish/show", "document.querySelector('#user')"),
+            ] {
+                let page = try await BrowserPage.open(
+                    "http://127.0.0.1:\(stage.client.port)/\(path)", in: stage.directory, width: width)
+                try await page.wait(for: sign)
+                let faults: [String] = try await page.evaluate(check)
+                #expect(faults == [], "\(path)")
+                #expect(await page.complaints == [])
+                await page.close()
+            }
+        }
+    }
+
+    /// A room with outputs, whose keys the page is never shown, is prepared before anybody publishes.
+    @Test(.timeLimit(.minutes(2))) func aRoomIsPreparedBeforeItIsOnAir() async throws {
+        let board = """
+            {"params": {"home": {"type": "text", "default": "Home"}},
+             "overlays": [{"text": "{home}", "place": "top"}], "arrangements": [{"algorithm": "grid"}]}
+            """
+        try await ControlStage.run { stage in
+            let client = stage.client
+            #expect(try await client.request("PUT", "/v1/layouts/board", json: board).status == 201)
+            try await stage.makeRoom("show", outputs: ["main"])
+            let page = try await ConsoleTests.open("rooms/show", of: client.port, in: stage.directory)
+            func room() async throws -> String { try await client.request("GET", "/v1/rooms/show").text }
+            func write(_ text: String, into id: String) async throws {
+                try await page.wait(for: "document.querySelector('\(id)')")
+                let _: Bool = try await page.evaluate("(document.querySelector('\(id)').value = '', true)")
+                try await page.type(text, inPlaceOf: "", in: id)
+            }
+            try await page.wait(for: "document.querySelector('#layout-board')")
+            func press(_ selector: String) async throws {
+                let _: Bool = try await page.evaluate("(document.querySelector('\(selector)').click(), true)")
+            }
+            try await press("#layout-board")
+            try await press("section[aria-labelledby=settings] .primary")
+            try await waitUntil("the layout is set", within: 10) { try await room().contains(#""layout":"board""#) }
+            try await write("Ada", into: "#param-home")
+            try await press("section[aria-labelledby=params] .primary")
+            try await waitUntil("the value is set", within: 10) { try await room().contains(#""home":"Ada""#) }
+            try await press("section[aria-labelledby=outputs] summary")
+            try await write("second", into: "#output-id")
+            try await write("\(ControlStage.nowhere)/show/S3CRET", into: "#output-url")
+            try await page.click("Add output")
+            try await page.wait(for: "document.querySelector('[aria-label=\"Remove second\"]')")
+            try await press("[aria-label=\"Remove main\"]")
+            try await page.click("Remove output")
+            try await page.wait(for: "!document.querySelector('[aria-label=\"Remove main\"]')")
+            let shown = try await room()
+            #expect(shown.contains(#""id":"second""#) && !shown.contains("S3CRET"), "\(shown)")
+            #expect(await page.complaints == [])
+            await page.close()
+
+            try await client.published("show", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await waitUntil("the program goes there", within: 10) {
+                let task = try await client.request("GET", "/v1/tasks/auto-show").text
+                return task.contains(#""second""#) && task.contains(#""board""#) && task.contains("Ada")
+            }
+        }
+    }
+
+    /// An operator sets values of the layout's parameters; what the service refuses is told in its words.
+    @Test(.timeLimit(.minutes(2))) func valuesOfTheLayoutAreSet() async throws {
+        let check = try String(
+            contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8)
+        let board = """
+            {"params": {"home": {"type": "text", "default": "Home", "maxLength": 8, "title": "Name at the left"},
+                        "score": {"type": "number", "default": 0, "max": 9}, "shown": {"type": "visible", "default": true},
+                        "brand": {"type": "color", "default": "#102030"}, "logo": {"type": "image", "default": "a.png"}},
+             "overlays": [{"text": "{home} {score}", "place": "top", "background": {"param": "brand"},
+                           "visible": {"param": "shown"}}, {"image": {"param": "logo"}, "place": "left"}],
+             "arrangements": [{"algorithm": "grid"}]}
+            """
+        try await ControlStage.run { stage in
+            let client = stage.client
+            #expect(try await client.request("PUT", "/v1/layouts/board", json: board).status == 201)
+            let room = """
+                {"layout": "board", "outputs": [{"id": "main", "url": "\(ControlStage.nowhere)/show/main"}], \(ControlStage.canvas)}
+                """
+            #expect(try await client.request("PUT", "/v1/rooms/show", json: room).status == 201)
+            try await client.published("show", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            let page = try await ConsoleTests.open("rooms/show", of: client.port, in: stage.directory)
+            try await page.wait(for: "document.querySelector('#param-home')")
+            let faults: [String] = try await page.evaluate(check)
+            #expect(faults == [])
+            let types: [String] = try await page.evaluate(
+                "[...document.querySelectorAll('.param input')].map(input => input.type + (input.getAttribute('role') ?? ''))"
+            )
+            #expect(types == ["text", "number", "checkboxswitch", "color", "text"])
+
+            // One step takes effect at once; the rest with "Apply".
+            let _: Bool = try await page.evaluate(
+                "(document.querySelector('[aria-label=\"score: one more, at once\"]').click(), true)")
+            try await page.wait(for: "document.querySelector('#announcer').textContent === 'On air: score 1'")
+            let set = """
+                (() => {
+                  const write = (id, value) => {
+                    const input = document.querySelector(id);
+                    input.value = value;
+                    input.dispatchEvent(new Event("input", { bubbles: true }));
+                  };
+                  write("#param-home", "Ada");
+                  write("#param-brand", "#a0b0c0");
+                  write("#param-logo", "missing.png");
+                  document.querySelector("#params ~ form .primary, .panel .param ~ .apply .primary").click();
+                  return true;
+                })()
+                """
+            let _: Bool = try await page.evaluate(set)
+            try await page.wait(for: "document.querySelector('.problem[role=alert]')")
+            let refused: String = try await page.evaluate("document.querySelector('.problem[role=alert]').textContent")
+            #expect(refused.contains("$.logo: found \"missing.png\": does not exist"), "\(refused)")
+            #expect(try await client.request("GET", "/v1/tasks/auto-show/params").text.contains("\"Home\""))
+            let _: Bool = try await page.evaluate(
+                set.replacing("\"missing.png\"", with: "\"a.png\"").replacing("#a0b0c0", with: "#0a0b0c"))
+            try await page.wait(for: "!document.querySelector('.problem[role=alert]')")
+            try await waitUntil("the values are stored", within: 10) {
+                let text = try await client.request("GET", "/v1/rooms/show").text
+                return text.contains("\"Ada\"") && text.contains("#0A0B0C") && text.contains("\"score\":1")
+            }
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
+    /// A token is asked for, in the words of the refusal, until one is good; it is in no address and in no storage that stays.
+    @Test(.timeLimit(.minutes(2))) func aTokenThatIsNoGoodIsSaidToBeNone() async throws {
+        let token = "token-of-the-operator-0123"
+        let environment = [
+            "MIXORCHESTRATOR_APPS_0_ID": "shop", "MIXORCHESTRATOR_APPS_0_TOKENS_0_TOKEN": token,
+            "MIXORCHESTRATOR_APPS_0_TOKENS_0_SCOPES": "read",
+        ]
+        try await ControlStage.run(environment: environment) { stage in
+            let page = try await ConsoleTests.open("rooms", of: stage.client.port, in: stage.directory)
+            let problem = "document.querySelector('dialog[open] .problem')"
+            try await page.wait(for: problem)
+            let first: String = try await page.evaluate("\(problem).textContent")
+            let title =
+                try #require(
+                    try JSONSerialization.jsonObject(with: await stage.client.request("GET", "/v1/rooms").body)
+                        as? [String: Any])["title"] as? String
+            #expect(first.contains(try #require(title)), "\(first)")
+            for text in ["token-that-has-expired-1", token] {
+                try await page.wait(for: problem)
+                let _: Bool = try await page.evaluate("(document.querySelector('#login-token').value = '', true)")
+                try await page.type(text, inPlaceOf: "", in: "#login-token")
+                try await page.click("Log in")
+                if text != token { try await page.wait(for: "!\(problem)") }
+            }
+            try await page.wait(for: "document.querySelector('.empty')?.textContent.includes('There are no rooms yet')")
+            let places: [String] = try await page.evaluate(
+                "[location.href, JSON.stringify(localStorage), document.cookie]")
+            #expect(places.allSatisfy { !$0.contains(token) }, "\(places)")
+
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
+    /// A room that is not there is said to be missing.
+    @Test(.timeLimit(.minutes(2))) func aRoomThatIsNotThereIsSaidToBeMissing() async throws {
+        try await ControlStage.run { stage in
+            let page = try await ConsoleTests.open("rooms/nobody", of: stage.client.port, in: stage.directory)
+            try await page.wait(for: "document.querySelector('.problem[role=alert]')")
+            let shown: String = try await page.evaluate("document.querySelector('.problem[role=alert]').textContent")
+            let answer = try await stage.client.request("GET", "/v1/rooms/nobody").text
+            #expect(answer.contains("nobody") && shown.contains("nobody"), "\(shown)")
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+}
