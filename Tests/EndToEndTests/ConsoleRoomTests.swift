@@ -10,7 +10,7 @@ struct ConsoleRoomTests {
     func everyOtherPageIsAccessible(width: Int) async throws {
         let check = try String(
             contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8)
-        try await ControlStage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHIP": "on"]) { stage in
+        try await ControlStage.run { stage in
             try await stage.makeRoom("show")
             let comment = #"{"text": "Hello", "user": "vera", "name": "Vera"}"#
             #expect(
