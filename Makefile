@@ -18,6 +18,9 @@ LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 1
 export KEEP CDN BUILD_DIR SWIFT
 
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
+# Of building and running tests.
+TEST_OPTIONS ?=
+export TEST_OPTIONS
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo cluster test test-fast test-long soak run check format bench bench-media chaos fuzz clean
@@ -39,16 +42,16 @@ cluster: build ## run three nodes on one PostgreSQL server on loopback, with a r
 
 test: ## build and run all tests
 	@deploy/setup.sh --tests
-	$(SWIFT) build $(SWIFTFLAGS) --build-tests
+	$(SWIFT) build $(SWIFTFLAGS) $(TEST_OPTIONS) --build-tests
 	@scripts/test.sh $(BUILD_DIR)
 
 test-fast: setup ## build, and run the tests of the pure targets and of the store
-	$(SWIFT) build $(SWIFTFLAGS) --build-tests
+	$(SWIFT) build $(SWIFTFLAGS) $(TEST_OPTIONS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) fast
 
 test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays, 100 joins, 1000 switches, 50 failovers, 200 histories of a cluster
 	@deploy/setup.sh --tests
-	$(SWIFT) build $(SWIFTFLAGS) --build-tests
+	$(SWIFT) build $(SWIFTFLAGS) $(TEST_OPTIONS) --build-tests
 	MIX_LONG=1 MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 \
 		scripts/test.sh $(BUILD_DIR) --filter '$(LONG_TESTS)'
 	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)

@@ -18,7 +18,8 @@ shift
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 # Two processes use one scratch directory, which SwiftPM would otherwise lock; nothing is built.
-swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-build)
+read -ra options <<<"${TEST_OPTIONS:-}"
+swift=("${SWIFT:-swift}" test "${options[@]}" --ignore-lock --scratch-path "$scratch" --skip-build)
 
 fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|RoomChannel|SocketIO|EventSubscription|ObjectStorage|TaskStore)Tests[.]'
 # Suites of the store that restart database servers for half a minute.
@@ -99,7 +100,7 @@ fast) side_by_side fast 2 "$fast" "$database" ;;
 esac
 
 # One line for all runs, as `swift test` ends with one.
-python3 - "$status" "$results"/*-swift-testing.xml <<'PY' || status=1
+python3 - "$status" "$results"/*.xml <<'PY' || status=1
 import sys
 import xml.etree.ElementTree as tree
 
