@@ -100,7 +100,9 @@ import Testing
                     isReplayed = true
                     bypass.take(publisher.reconnect(after: amount / 4, isRebased: trouble == .rebase))
                 }
-                bypass.take(publisher.play(3))
+                // A burst comes up to 3.5 s later. With B-frames, viewers then have a picture that is shown some intervals
+                // later, and what comes next is squeezed behind it until then.
+                bypass.take(publisher.play(publisher.reorder > 0 ? 5 : 3))
                 bypass.least = nil
                 bypass.take(publisher.play(1))
                 let note = "\(trouble) by \(amount), \(publisher.fps) fps, GOP \(publisher.gop), \(publisher.reorder)"
