@@ -3,6 +3,9 @@
 /** Time between two looks at the microphone's level, in ms. */
 const LOOK = 100;
 
+/** Whether a device may be there a moment later: another program has it, or it is slow to start. @param {Error} error */
+export const mayPass = error => ["AbortError", "NotReadableError"].includes(error.name);
+
 export class Devices {
   /** What is sent. @type {MediaStream | null} */
   stream = null;

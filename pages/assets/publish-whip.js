@@ -1,8 +1,13 @@
 // Publishes over WebRTC (WHIP, RFC 9725), and keeps publishing until it is stopped.
 import { Refusal, backOff } from "./player-policy.js";
 
-/** Time that a connection may take, in ms. */
+/** Time that an answer of the server, and then a connection, may take, in ms. */
 const PATIENCE = 10000;
+/**
+ * Time for which nothing may come back, in ms, after which the connection is made anew: the server, which waits for packets for about as
+ * long, has ended the session. Browsers call it failed only some 15 s later.
+ */
+const ABSENCE = 3000;
 /** Time for which candidates are waited for before the offer goes out, in ms: those of this machine take a few. */
 const GATHERING = 300;
 
@@ -61,21 +66,30 @@ export class WHIPSession {
       peer.onicegatheringstatechange = () => { if (peer.iceGatheringState === "complete") resolve(); };
     })]);
     const headers = { ...this.events.headers(), "Content-Type": "application/sdp" };
-    const answer = await fetch(this.url, { method: "POST", headers, body: peer.localDescription.sdp });
+    const answer = await fetch(this.url, { method: "POST", headers, body: peer.localDescription.sdp, signal: AbortSignal.timeout(PATIENCE) });
     if (!answer.ok) throw await Refusal.of(answer);
     this.#resource = new URL(answer.headers.get("Location"), answer.url).href;
     await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
     await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("No connection to the server: is UDP blocked?")), PATIENCE);
+      let timer = setTimeout(() => reject(new Error("No connection to the server: is UDP blocked?")), PATIENCE);
       this.#over = () => { clearTimeout(timer); resolve(); };
-      peer.onconnectionstatechange = () => {
-        if (peer.connectionState === "connected") {
+      const follow = () => {
+        const state = peer.connectionState;
+        if (state === "connected") {
           clearTimeout(timer);
           onLive();
           this.events.say("You are live.");
         }
-        if (["failed", "closed"].includes(peer.connectionState)) this.#over();
+        if (state === "disconnected") {
+          clearTimeout(timer);
+          timer = setTimeout(this.#over, ABSENCE);
+          this.events.say("The server does not answer …");
+        }
+        if (["failed", "closed"].includes(state)) this.#over();
       };
+      peer.onconnectionstatechange = follow;
+      // It may stand by now.
+      follow();
     });
   }
 
@@ -98,6 +112,8 @@ export class WHIPSession {
     this.#peer = null;
     const resource = this.#resource;
     this.#resource = null;
-    if (resource) await fetch(resource, { method: "DELETE", headers: this.events.headers(), keepalive: true }).catch(() => {});
+    if (!resource) return;
+    const signal = AbortSignal.timeout(PATIENCE);
+    await fetch(resource, { method: "DELETE", headers: this.events.headers(), keepalive: true, signal }).catch(() => {});
   }
 }

@@ -2,9 +2,10 @@
 //
 // Behind # (or ?) stand `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells the console once a second
 // what is shown; `auth_key` signs the address.
-import { Devices } from "./publish-devices.js";
+import { Devices, mayPass } from "./publish-devices.js";
 import { People } from "./publish-people.js";
 import { WHIPSession } from "./publish-whip.js";
+import { backOff } from "./player-policy.js";
 
 const at = id => document.getElementById(id);
 const room = decodeURIComponent(location.pathname.split("/").pop());
@@ -82,24 +83,39 @@ toggle("mute", ["Mute", "Unmute"], isOff => enable("audio", isOff));
 toggle("hide", ["Camera off", "Camera on"], isOff => enable("video", isOff));
 toggle("hear", ["Hear the others", "Silence the others"], isHeard => people.hear(isHeard));
 
+let choice = 0, isToGoLive = words.get("live") === "1";
+/** Opens what is chosen; a device that may come is tried again until another one is chosen. */
 async function reopen() {
-  const [width, height] = at("size").value.split("x").map(Number);
-  try {
-    await devices.open({ width, height }, { audio: isPressed("mute"), video: isPressed("hide") });
-  } catch (error) {
-    return say(`No device: ${error.message}`);
+  const own = choice += 1;
+  for (let attempt = 0, isOpen = false; !isOpen; attempt += 1) {
+    const [width, height] = at("size").value.split("x").map(Number);
+    try {
+      await devices.open({ width, height }, { audio: isPressed("mute"), video: isPressed("hide") });
+      isOpen = true;
+    } catch (error) {
+      // To be asked for a screen again and again is a nuisance.
+      if (devices.isScreen || !mayPass(error)) {
+        isToGoLive = false;
+        return say(`No device: ${error.message}`);
+      }
+      say(`No device: ${error.message}. Trying again …`);
+      await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
+      if (own !== choice) return;
+    }
   }
   at("preview").srcObject = devices.stream;
   at("preview").classList.toggle("mirrored", !devices.isScreen);
   const [video] = devices.stream.getVideoTracks();
   video?.addEventListener("ended", () => say("The camera or screen has ended: choose another one."));
   session?.replaceTracks();
+  if (isToGoLive) at("form").requestSubmit();
+  isToGoLive = false;
 }
 for (const id of ["camera", "microphone", "size"]) at(id).addEventListener("change", reopen);
 addEventListener("pagehide", () => session?.stop());
 
 if (navigator.mediaDevices) {
-  reopen().then(() => { if (devices.stream && words.get("live") === "1") at("form").requestSubmit(); });
+  reopen();
   navigator.mediaDevices.addEventListener("devicechange", () => devices.list());
 } else {
   say("Browsers give pages a camera only over HTTPS, or on localhost.");

@@ -1,0 +1,181 @@
+// Tests of how the publish page keeps its connection, with a browser's connections, requests and time in their places. A browser runs
+// them (StudioTests), and so does `node --experimental-default-type=module Tests/Player/publish-tests.js`.
+import { mayPass } from "../../pages/assets/publish-devices.js";
+import { WHIPSession } from "../../pages/assets/publish-whip.js";
+import { check, equal } from "./checks.js";
+
+/** A world in which time passes when a test says so. */
+class World {
+  now = 0;
+  timers = new Map();
+  /** Connections that were made. */
+  peers = [];
+  /** Requests, as `POST` or `DELETE 1`. */
+  asked = [];
+  words = [];
+  /** What the next requests to publish are answered with: a status, `"lost"`, or `"late"`. Then 201. */
+  answers = [];
+  /** The state of a connection right after the answer. */
+  first = "connecting";
+
+  constructor() {
+    const world = this;
+    this.globals = {
+      setTimeout: (body, delay = 0) => { const id = {}; world.timers.set(id, { body, at: world.now + delay }); return id; },
+      clearTimeout: id => world.timers.delete(id),
+      RTCPeerConnection: class {
+        iceGatheringState = "complete";
+        connectionState = "new";
+        localDescription = { sdp: "offer" };
+        constructor() { world.peers.push(this); }
+        addTransceiver() { return { setCodecPreferences() {}, sender: { getParameters: () => ({}), setParameters: async () => {} } }; }
+        getTransceivers() { return []; }
+        async setLocalDescription() {}
+        async setRemoteDescription() { this.connectionState = world.first; }
+        close() { this.connectionState = "closed"; }
+        become(state) {
+          this.connectionState = state;
+          this.onconnectionstatechange?.();
+        }
+      },
+      AbortSignal: {
+        timeout: delay => {
+          const listeners = [];
+          world.globals.setTimeout(() => listeners.forEach(body => body()), delay);
+          return { reason: new Error("No answer in time"), addEventListener: (_, body) => listeners.push(body) };
+        },
+      },
+      RTCRtpSender: { getCapabilities: () => ({ codecs: [] }) },
+      fetch: (url, { method, signal }) => world.answer(String(url), method, signal),
+    };
+  }
+
+  async answer(url, method, signal) {
+    this.asked.push(method === "POST" ? method : `${method} ${url.split("/").at(-1)}`);
+    const status = method === "POST" ? this.answers.shift() ?? 201 : 200;
+    if (status === "lost") throw new TypeError("Failed to fetch");
+    if (status === "late") return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    return {
+      ok: status < 300, status, url: "http://a.example/whip/r/u", text: async () => "answer", json: async () => ({ detail: "the reason" }),
+      headers: { get: name => name === "Location" ? `/whip-sessions/${this.peers.length}` : null },
+    };
+  }
+
+  /** Lets everything happen that needs no time. */
+  async settle() { for (let round = 0; round < 60; round++) await null; }
+
+  async pass(seconds) {
+    const end = this.now + seconds * 1000;
+    await this.settle();
+    for (;;) {
+      const [id, timer] = [...this.timers].sort(([, one], [, other]) => one.at - other.at)[0] ?? [];
+      if (!timer || timer.at > end) break;
+      this.timers.delete(id);
+      this.now = timer.at;
+      timer.body();
+      await this.settle();
+    }
+    this.now = end;
+  }
+
+  /** Goes live; the connection stands. */
+  async live() {
+    this.refused = null;
+    this.session = new WHIPSession("/whip/r/u", () => ({ getTracks: () => [] }), {
+      headers: () => ({}), say: words => this.words.push(words), onRefused: refusal => { this.refused = refusal; } });
+    this.end = this.session.run();
+    await this.pass(1);
+    this.peers.at(-1).become("connected");
+    await this.settle();
+  }
+}
+
+const tests = {
+  async "a server that does not answer any more is asked again soon"(world) {
+    await world.live();
+    equal([world.asked, world.words.at(-1)], [["POST"], "You are live."], "live");
+    world.peers[0].become("disconnected");
+    equal(world.words.at(-1), "The server does not answer …", "said");
+    await world.pass(2.9);
+    equal(world.asked, ["POST"], "it may come back");
+    await world.pass(2);
+    equal(world.asked, ["POST", "DELETE 1", "POST"], "made anew");
+    world.peers[1].become("connected");
+    equal(world.words.at(-1), "You are live.", "again");
+  },
+  async "a connection that comes back stays"(world) {
+    await world.live();
+    for (let round = 0; round < 3; round++) {
+      world.peers[0].become("disconnected");
+      await world.pass(2);
+      world.peers[0].become("connected");
+      await world.pass(20);
+    }
+    equal([world.asked, world.words.at(-1)], [["POST"], "You are live."], "one session");
+  },
+  async "a first attempt that fails is not the last"(world) {
+    world.answers = [503, "lost", 429];
+    await world.live();
+    await world.pass(30);
+    equal(world.asked.slice(0, 4), ["POST", "POST", "POST", "POST"], "until it is taken");
+    check(world.words.includes("the reason. Trying again …") && world.words.includes("Failed to fetch. Trying again …"), world.words);
+  },
+  async "a connection that is there before anybody looks is live"(world) {
+    world.first = "connected";
+    await world.live();
+    await world.pass(60);
+    equal([world.asked, world.words.at(-1)], [["POST"], "You are live."], "no time-out");
+  },
+  async "a connection that never comes is tried again"(world) {
+    await world.live();
+    world.peers[0].become("failed");
+    await world.pass(13);
+    equal(world.asked, ["POST", "DELETE 1", "POST", "DELETE 2", "POST"], "after ten seconds");
+    check(world.words.some(words => words.startsWith("No connection to the server")), world.words);
+  },
+  async "a server that says nothing at all is asked again"(world) {
+    world.answers = ["late"];
+    await world.live();
+    equal(world.asked, ["POST"], "it may take its time");
+    await world.pass(12);
+    equal(world.asked, ["POST", "POST"], "after ten seconds");
+    check(world.words.includes("No answer in time. Trying again …"), world.words);
+  },
+  async "a refusal for good is one"(world) {
+    world.answers = [403];
+    await world.live();
+    await world.pass(60);
+    equal([world.asked, world.refused?.status], [["POST"], 403], "once");
+    await world.end;
+  },
+  async "who stops is not brought back"(world) {
+    await world.live();
+    world.peers[0].become("disconnected");
+    world.session.stop();
+    await world.pass(60);
+    equal(world.asked, ["POST", "DELETE 1"], "nothing follows");
+    await world.end;
+  },
+  async "devices that are busy or slow are waited for, and no others"() {
+    const names = ["NotReadableError", "AbortError", "NotAllowedError", "NotFoundError", "OverconstrainedError"];
+    equal(names.map(name => mayPass({ name })), [true, true, false, false, false], "by name");
+  },
+};
+
+/** Runs all tests. @returns {Promise<{passed: number, failed: string[], seed: number}>} */
+export async function run() {
+  const failed = [], own = new World().globals;
+  const before = Object.fromEntries(Object.keys(own).map(name => [name, globalThis[name]]));
+  for (const [name, test] of Object.entries(tests)) {
+    const world = new World();
+    Object.assign(globalThis, world.globals);
+    try { await test(world); } catch (error) { failed.push(`${name}: ${error.message}`); } finally { Object.assign(globalThis, before); }
+  }
+  return { passed: Object.keys(tests).length - failed.length, failed, seed: 0 };
+}
+
+if (globalThis.process?.argv) {
+  const result = await run();
+  console.log(result);
+  process.exitCode = result.failed.length ? 1 : 0;
+}
