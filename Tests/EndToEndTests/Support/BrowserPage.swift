@@ -60,8 +60,18 @@ actor BrowserPage {
         _ = try await call(
             "Emulation.setDeviceMetricsOverride",
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
+        _ = try await call("Page.addScriptToEvaluateOnNewDocument", ["source": Self.listener])
         _ = try await call("Page.navigate", ["url": url])
     }
+
+    /// Keeps what the page says to people who do not see it: the next announcement takes the place of the one before.
+    private static let listener = """
+        window.announced = [];
+        new MutationObserver(() => {
+          const text = document.getElementById("announcer")?.textContent;
+          if (text && announced.at(-1) !== text) announced.push(text);
+        }).observe(document, { subtree: true, childList: true, characterData: true });
+        """
 
     /// Ends the browser.
     func close() async {
@@ -89,7 +99,7 @@ actor BrowserPage {
     }
 
     /// Waits until an expression is true.
-    func wait(for expression: String, within seconds: Double = 20) async throws {
+    func wait(for expression: String, within seconds: Double = 60) async throws {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while try await !evaluate("Boolean(\(expression))", as: Bool.self) {
             guard ContinuousClock.now < deadline else {
@@ -97,6 +107,27 @@ actor BrowserPage {
             }
             try await Task.sleep(for: .milliseconds(50))
         }
+    }
+
+    /// Waits until the page has announced a text since it was opened.
+    func hear(_ text: String) async throws { try await wait(for: "announced.includes(\(Self.quoted(text)))") }
+
+    /// Waits until all of the page has come, its style sheets apply, and nothing of it is on its way to another place or colour.
+    func waitUntilShown() async throws {
+        try await wait(
+            for: """
+                document.readyState === "complete"
+                  && [...document.querySelectorAll("link[rel=stylesheet]")].every(link => link.sheet)
+                  && document.getAnimations().every(one => one.playState !== "running" || !isFinite(one.effect.getComputedTiming().endTime))
+                """)
+    }
+
+    /// What `Tests/Console/accessibility.js` finds wrong with the page as it is shown.
+    func faults() async throws -> [String] {
+        try await waitUntilShown()
+        return try await evaluate(
+            String(
+                contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8))
     }
 
     /// Clicks the button with this text; in an open dialog if there is one.
@@ -155,7 +186,7 @@ actor BrowserPage {
         var message: [String: Any] = ["id": identifier, "method": method, "params": parameters]
         if let session { message["sessionId"] = session }
         var bytes = Array(try JSONSerialization.data(withJSONObject: message)) + [0]
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while true {
             if !bytes.isEmpty {
                 let written = write(commands, bytes, bytes.count)
