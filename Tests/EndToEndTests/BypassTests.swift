@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct BypassTests {
     /// The program of one person is that person's stream: every byte of H.264 and AAC, and every timestamp but for one
     /// constant.
-    @Test(.timeLimit(.minutes(2)), arguments: TestLength.of(short: [2], long: [0, 2]))
+    @Test(.timeLimit(.minutes(5)), arguments: TestLength.of(short: [2], long: [0, 2]))
     func bypassCopiesEveryByte(bFrames: Int) async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, bFrames: bFrames))
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// The service's own HTTP-FLV is the same program.
-    @Test(.timeLimit(.minutes(2))) func httpFLVPlaysTheProgram() async throws {
+    @Test(.timeLimit(.minutes(5))) func httpFLVPlaysTheProgram() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))

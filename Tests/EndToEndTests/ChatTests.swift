@@ -6,7 +6,7 @@ import Testing
 /// The room's channel on the watch pages of two people, each in a Chromium of their own.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct ChatTests {
-    @Test(.timeLimit(.minutes(3))) func twoPeopleTalkOnTheWatchPage() async throws {
+    @Test(.timeLimit(.minutes(6))) func twoPeopleTalkOnTheWatchPage() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")

@@ -22,7 +22,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func aServiceThatWasKilledGoesOn() async throws {
+    @Test(.timeLimit(.minutes(5))) func aServiceThatWasKilledGoesOn() async throws {
         try await run(PostgreSQLServer.shared.get()) { stage, environment in
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
@@ -39,7 +39,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func aDatabaseThatIsAwayIsNamedAndUsedAgain() async throws {
+    @Test(.timeLimit(.minutes(5))) func aDatabaseThatIsAwayIsNamedAndUsedAgain() async throws {
         let server = try PostgreSQLServer()
         defer { server.remove() }
         try await run(server) { stage, _ in
@@ -52,7 +52,7 @@ struct DatabaseTests {
             let refused = try await stage.client.request("POST", "/v1/rooms/a/events", json: event)
             #expect(refused.status == 503)
             #expect(refused.text.contains("store-unavailable"), "\(refused.text)")
-            try await waitUntil("the service says that it is not ready", within: 20) {
+            try await waitUntil("the service says that it is not ready", within: 60) {
                 try await stage.client.request("GET", "/readyz").status == 503
             }
             let ready = try await stage.client.request("GET", "/readyz")
@@ -60,14 +60,14 @@ struct DatabaseTests {
             #expect(!(refused.text + ready.text).contains(PostgreSQLServer.password))
             #expect(stage.relays == relays, "programs on air go on")
             try server.start()
-            try await waitUntil("the event is stored", within: 30) {
+            try await waitUntil("the event is stored", within: 60) {
                 try await stage.client.request("POST", "/v1/rooms/a/events", json: event).status < 300
             }
         }
     }
 
     /// What cannot be used is said in one line, by the program itself, and nothing is served.
-    @Test(.timeLimit(.minutes(2))) func aDatabaseThatCannotBeUsedIsNamed() async throws {
+    @Test(.timeLimit(.minutes(5))) func aDatabaseThatCannotBeUsedIsNamed() async throws {
         let server = try PostgreSQLServer.shared.get()
         let newer = try server.makeSchema()
         let directory = try Workspace.makeDirectory()
@@ -77,7 +77,7 @@ struct DatabaseTests {
                 "program", Workspace.executable("mixorchestrator"),
                 arguments + ["--data", directory.appendingPathComponent(data).path], in: directory,
                 environment: ["MIXORCHESTRATOR_STORE_URL": url])
-            try await waitUntil("the program ends", within: 30) { !process.isRunning }
+            try await waitUntil("the program ends", within: 60) { !process.isRunning }
             return (process.exitStatus, process.messages())
         }
         let made = try await run(["store", "migrate"], server.url(schema: newer), data: "first")

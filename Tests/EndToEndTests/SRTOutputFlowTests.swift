@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct SRTOutputFlowTests {
     /// One SRT connection carries copy, mix and copy without a seam beyond those of RTMP. ffmpeg receives it and passes its packets
     /// on, for the probe.
-    @Test(.timeLimit(.minutes(2))) func oneConnectionCarriesCopyAndMix() async throws {
+    @Test(.timeLimit(.minutes(5))) func oneConnectionCarriesCopyAndMix() async throws {
         try await Stage.run { stage in
             let port = HookingMediaServer.anyPort()
             let received = stage.media.cdn("received")
@@ -26,12 +26,12 @@ import Testing
                 json: #"{"outputs": [{"id": "srt", "url": "srt://127.0.0.1:\#(port)?latency=100"}]}"#)
             #expect((200..<300).contains(answer.status), "\(answer.text)")
             let viewer = try await stage.record(received, as: "viewer")
-            try await waitUntil("the program is seen", within: 20) { viewer.progress.timestamp > 2000 }
+            try await waitUntil("the program is seen", within: 60) { viewer.progress.timestamp > 2000 }
             try await stage.mixAndReturn("alice", with: "bob")
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
             #expect(receiver.isRunning, "one connection: \(receiver.messages())")
-            await receiver.stop(within: 5)
+            await receiver.stop()
         }
     }
 }

@@ -30,7 +30,7 @@ struct SocketIOBrowserTests {
           viewer.on("upvote", one => seen.push(`upvote ${one.count}`));
           viewer.on("gift", one => seen.push(`gift ${one.giftId}`));
           viewer.on("room_closed", () => seen.push("room_closed"));
-          const call = async (socket, event, argument) => { answers.push((await socket.timeout(10000).emitWithAck(event, argument)).ok); };
+          const call = async (socket, event, argument) => { answers.push((await socket.timeout(60000).emitWithAck(event, argument)).ok); };
           await call(host, "create_room", { key: room, title: "My show" });
           await call(viewer, "join_room", room);
           if (transports.length > 1) await until(() => viewer.io.engine.transport.name === "websocket");
@@ -52,7 +52,7 @@ struct SocketIOBrowserTests {
         </script>
         """
 
-    @Test(.timeLimit(.minutes(3))) func theClientOfBrowsersWorksUnchanged() async throws {
+    @Test(.timeLimit(.minutes(6))) func theClientOfBrowsersWorksUnchanged() async throws {
         try await ControlStage.run(environment: ["MIXORCHESTRATOR_SOCKETIO_CORS": "*"]) { stage in
             let directory = stage.directory
             let script = Workspace.root.appendingPathComponent("scripts/socketio-browser.sh").path

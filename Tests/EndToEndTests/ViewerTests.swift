@@ -19,14 +19,14 @@ import Testing
     }
 
     /// A stream straight from its publisher is within every limit, or the probe or the media server is at fault.
-    @Test(.timeLimit(.minutes(1))) func aStreamWithoutTheServiceIsWithinLimits() async throws {
+    @Test(.timeLimit(.minutes(4))) func aStreamWithoutTheServiceIsWithinLimits() async throws {
         try await withMediaServer { directory, media in
             let source = SyntheticPublisher(id: 3, bFrames: 2)
             let url = media.live("a")
             let publisher = try ManagedProcess("publisher", "ffmpeg", source.arguments(url: url), in: directory)
             let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("a.flv").path)
             try recorder.start()
-            try await waitUntil("six seconds of stream", within: 20) { recorder.progress.timestamp > 6000 }
+            try await waitUntil("six seconds of stream", within: 60) { recorder.progress.timestamp > 6000 }
             recorder.stop()
             let report = try await Probe.judge(
                 await recorder.recording(), ProbeConfiguration(publishers: [source], expectedSwitches: 0))
@@ -37,18 +37,18 @@ import Testing
     }
 
     /// A publisher that comes back on the same name is a reconnect, also when the viewer's own connection lives on.
-    @Test(.timeLimit(.minutes(1))) func aPublisherThatReconnectsIsNoticed() async throws {
+    @Test(.timeLimit(.minutes(4))) func aPublisherThatReconnectsIsNoticed() async throws {
         try await withMediaServer { directory, media in
             let source = SyntheticPublisher(id: 3, gopSeconds: 0.5)
             let url = media.live("a")
             let first = try ManagedProcess("publisher-1", "ffmpeg", source.arguments(url: url), in: directory)
             let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("a.flv").path)
             try recorder.start()
-            try await waitUntil("two seconds of stream", within: 20) { recorder.progress.timestamp > 2000 }
+            try await waitUntil("two seconds of stream", within: 60) { recorder.progress.timestamp > 2000 }
             await first.stop()
             let tags = recorder.progress.tags
             let second = try ManagedProcess("publisher-2", "ffmpeg", source.arguments(url: url), in: directory)
-            try await waitUntil("the stream comes back", within: 20) { recorder.progress.tags > tags + 100 }
+            try await waitUntil("the stream comes back", within: 60) { recorder.progress.tags > tags + 100 }
             recorder.stop()
             let report = try await Probe.judge(
                 await recorder.recording(), ProbeConfiguration(publishers: [source]))

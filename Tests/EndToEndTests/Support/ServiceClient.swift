@@ -63,7 +63,7 @@ struct ServiceClient: Sendable {
     ///   answers after 12 s.
     func request(
         _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:],
-        within limit: TimeAmount = .seconds(20)
+        within limit: TimeAmount = .seconds(60)
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = HTTPMethod(rawValue: method)
