@@ -9,17 +9,20 @@ import Synchronization
 final class MixShared: Sendable {
     private let state: Mutex<MixState>
     private let programStart: Int64
+    private let clock: @Sendable () -> Int64
     private let bell = DispatchSemaphore(value: 0)
     /// Whether the bell was rung and not heard yet. Keeps rings from piling up.
     private let isRung = Atomic(false)
 
-    init(setup: MixerSetup) {
+    /// - Parameter clock: Gives the time in ns in which `programStart` is told.
+    init(setup: MixerSetup, clock: @escaping @Sendable () -> Int64) {
+        self.clock = clock
         programStart = setup.programStart
         state = Mutex(MixState(setup: setup))
     }
 
     /// Current program time.
-    var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now() - programStart) }
+    var now: MediaTime { MediaTime(nanoseconds: clock() - programStart) }
 
     /// Seconds since 1970 at program time 0, by the wall clock as it is set now.
     var epoch: Double { Date().timeIntervalSince1970 - now.inSeconds }

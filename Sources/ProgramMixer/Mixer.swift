@@ -22,12 +22,16 @@ public final class Mixer: Sendable {
             tuning: tuning, kinds: VideoEncoderKinds.all, mediaDirectories: mediaDirectories, reports: reports)
     }
 
-    /// - Parameter kinds: Kinds of encoder that hardware is chosen from.
+    /// - Parameters:
+    ///   - kinds: Kinds of encoder that hardware is chosen from.
+    ///   - clock: Gives the time in ns by which frames are due. May stand still, but never goes back.
     init(
         tuning: EncoderTuning, kinds: [any VideoEncoderKind.Type], mediaDirectories: [String] = [],
+        clock: @escaping @Sendable () -> Int64 = { MonotonicClock.now() },
         reports: @escaping @Sendable (MixerReport) -> Void
     ) {
-        worker = MixerCore(tuning: tuning, place: MediaPlace(directories: mediaDirectories), report: reports)
+        worker = MixerCore(
+            tuning: tuning, place: MediaPlace(directories: mediaDirectories), clock: clock, report: reports)
         // A mixer often waits for its sources; the codecs are loaded and hardware is tried meanwhile.
         queue.async { [worker] in
             // A missing element is reported by the pipeline that needs it.
@@ -77,6 +81,7 @@ private final class MixerCore: @unchecked Sendable {
 
     private let tuning: EncoderTuning
     private let place: MediaPlace
+    private let clock: @Sendable () -> Int64
     private let report: @Sendable (MixerReport) -> Void
     /// Hardware that works, of the operator's choice.
     private var hardware: [any VideoEncoderKind.Type] = []
@@ -85,9 +90,13 @@ private final class MixerCore: @unchecked Sendable {
     private let paces = DecodingPaces()
     private var held = HeldGroups()
 
-    init(tuning: EncoderTuning, place: MediaPlace, report: @escaping @Sendable (MixerReport) -> Void) {
+    init(
+        tuning: EncoderTuning, place: MediaPlace, clock: @escaping @Sendable () -> Int64,
+        report: @escaping @Sendable (MixerReport) -> Void
+    ) {
         self.tuning = tuning
         self.place = place
+        self.clock = clock
         self.report = report
     }
 
@@ -151,7 +160,7 @@ private final class MixerCore: @unchecked Sendable {
 
     private func start(_ setup: MixerSetup) throws -> Running {
         let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
-        let shared = MixShared(setup: setup)
+        let shared = MixShared(setup: setup, clock: clock)
         let format = CanvasComposer.format(of: setup.canvas, colour: colour)
         let kinds = VideoEncoderKinds.candidates(
             for: setup.videoCodec ?? .h264, preset: setup.preset, choice: tuning.encoder, among: hardware)

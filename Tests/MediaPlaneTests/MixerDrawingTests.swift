@@ -8,7 +8,7 @@ import Testing
 @testable import ProgramMixer
 
 /// What a mix draws, pixel by pixel. The canvas is BT.709; colours may be off by 3 of 255, as everywhere in the mix.
-@Suite("What a mix draws", .timeLimit(.minutes(2)))
+@Suite("What a mix draws", .timeLimit(.minutes(5)))
 final class MixerDrawingTests {
     static let tolerance = 3
     static let canvas = Canvas(width: 320, height: 240, fps: 20, background: .grey)

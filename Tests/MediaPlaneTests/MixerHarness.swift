@@ -2,6 +2,7 @@ import Foundation
 import LayoutEngine
 import MixModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EncodedMedia
@@ -45,7 +46,10 @@ struct MixerRecord {
     }
 }
 
-/// Plays sources into a mixer in real time.
+/// Plays sources into a mixer, in program time that passes as real time does while the machine keeps up.
+///
+/// What counts is what a mix does with what is there at a time, not how busy the machine is: time does not go beyond
+/// what has been delivered, and passes a quarter as fast while the mix is late.
 struct MixerHarness {
     var setup: MixerSetup
     var tuning = EncoderTuning()
@@ -54,6 +58,18 @@ struct MixerHarness {
     var sources: [PlayedSource] = []
     /// Commands at program times.
     var commands: [(MediaTime, MixerCommand)] = []
+    /// Program times between which time passes half as fast in any case: for work that a mix has only so much time for.
+    var slow: Range<MediaTime>?
+    /// Whether all of that is left out, where costs are measured.
+    var isRigid = false
+
+    /// Longest stretch of program time in one piece.
+    private static let beat = MediaTime.milliseconds(50)
+    /// Lateness of the last picture, or of the last sound where there is none, from which on time passes slowly. A mix
+    /// waits for so long, and a little more, only where something is missing.
+    private static let late = MediaTime.milliseconds(200)
+    /// The longest that a mix waits for anything, and the distance of its frames where some are left out.
+    private static let longestWait = MediaTime.milliseconds(650)
 
     static func setup(
         width: Int = 360, height: Int = 640, fps: Int = 20, colour: ColourSignal = .unsignalled, host: SourceID? = nil,
@@ -95,10 +111,13 @@ struct MixerHarness {
 
     private func run(start: MediaTime, end: MediaTime, into box: Box) async throws -> MixerRecord {
         var setup = setup
-        let programStart = MonotonicClock.now() - start.nanoseconds
+        let clock = PatientClock(until: isRigid ? .max : 0)
+        let programStart = clock.now() - start.nanoseconds
         setup.programStart = programStart
-        let now = { @Sendable in MediaTime(nanoseconds: MonotonicClock.now() - programStart) }
-        let mixer = Mixer(tuning: tuning, kinds: kinds, mediaDirectories: mediaDirectories) { report in
+        let now = { @Sendable in MediaTime(nanoseconds: clock.now() - programStart) }
+        let mixer = Mixer(
+            tuning: tuning, kinds: kinds, mediaDirectories: mediaDirectories, clock: { clock.now() }
+        ) { report in
             let arrival = now()
             box.record.withLock { record in
                 switch report {
@@ -135,13 +154,77 @@ struct MixerHarness {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
         }
         for (_, delivery) in ordered where delivery.time < end {
-            let wait = delivery.time - now()
-            if wait > .zero { try await Task.sleep(for: .nanoseconds(wait.nanoseconds)) }
+            try await pass(until: delivery.time, clock, now, box)
             mixer.handle(delivery.command)
         }
-        let rest = end - now()
-        if rest > .zero { try await Task.sleep(for: .nanoseconds(rest.nanoseconds)) }
+        try await pass(until: end, clock, now, box)
+        try await settle(end, box)
         await mixer.stop()
         return box.record.withLock { $0 }
+    }
+
+    /// Lets program time pass, in beats.
+    private func pass(
+        until time: MediaTime, _ clock: PatientClock, _ now: () -> MediaTime, _ box: Box
+    ) async throws {
+        while case let begin = now(), begin < time {
+            let next = isRigid ? time : min(time, begin + Self.beat)
+            clock.allow((next - begin).nanoseconds)
+            while case let wait = next - now(), wait > .zero {
+                try await Task.sleep(for: .nanoseconds(wait.nanoseconds))
+            }
+            let isSlow = slow?.contains(next) ?? false
+            let rest: Int64 = isRigid ? 0 : isLate(box, at: next) ? 3 : isSlow ? 1 : 0
+            if rest > 0 { try await Task.sleep(for: .nanoseconds((next - begin).nanoseconds * rest)) }
+        }
+    }
+
+    private func isLate(_ box: Box, at time: MediaTime) -> Bool {
+        box.record.withLock { record in
+            let frames = setup.hasVideo ? record.video.frames : record.audio.frames
+            let origin = setup.hasVideo ? setup.videoOrigin : setup.audioOrigin
+            return time - (frames.last?.pts ?? origin) > Self.late + Self.beat
+        }
+    }
+
+    /// While time stands still, waits until everything has come for which the mix waits no longer, and then for whatever
+    /// else it can make.
+    private func settle(_ end: MediaTime, _ box: Box) async throws {
+        func counts() -> [Int] { box.record.withLock { [$0.video.frames.count, $0.audio.frames.count] } }
+        _ = try await poll(within: .seconds(10), every: .milliseconds(10)) {
+            let last = box.record.withLock { ($0.video.frames.last?.pts, $0.audio.frames.last?.pts) }
+            let hasVideo = !setup.hasVideo || (last.0 ?? .zero) > end - Self.longestWait
+            return hasVideo && (last.1 ?? .zero) > end - Self.longestWait ? true : nil
+        }
+        var before = [-1]
+        while case let found = counts(), found != before {
+            before = found
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+}
+
+/// A clock that stands still at the time until which it was allowed to run.
+private final class PatientClock: Sendable {
+    private struct State {
+        var limit: Int64
+        /// Time for which the clock has stood still.
+        var lost: Int64 = 0
+    }
+    private let state: Mutex<State>
+
+    /// - Parameter limit: In ns of CLOCK_MONOTONIC; what has passed is now.
+    init(until limit: Int64) { state = Mutex(State(limit: max(limit, MonotonicClock.now()))) }
+
+    func now() -> Int64 { state.withLock { Self.read(&$0) } }
+
+    /// Lets the clock run for so many ns from now on.
+    func allow(_ amount: Int64) { state.withLock { $0.limit = max($0.limit, Self.read(&$0) + amount) } }
+
+    private static func read(_ state: inout State) -> Int64 {
+        let time = MonotonicClock.now() - state.lost
+        guard time > state.limit else { return time }
+        state.lost += time - state.limit
+        return state.limit
     }
 }

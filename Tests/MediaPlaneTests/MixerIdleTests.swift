@@ -9,7 +9,7 @@ import Testing
 
 extension RealTime {
     /// Files that a real mixer plays while nobody is on air.
-    @Suite("Mixer's idle media", .timeLimit(.minutes(3)))
+    @Suite("Mixer's idle media", .timeLimit(.minutes(6)))
     struct MixerIdleTests {
         private static func idleScene(_ setup: MixerSetup) -> Scene {
             let id = SourceID.idle.rawValue
@@ -24,13 +24,16 @@ extension RealTime {
 
         /// Plays files of a directory from program time 300 ms on.
         private func play(
-            _ names: [String], in directory: URL, loops: Bool, seconds: Double, background: RGB = .black
+            _ names: [String], in directory: URL, loops: Bool, seconds: Double, background: RGB = .black,
+            isSlow: Bool = false
         ) async throws -> MixerRecord {
             var setup = MixerHarness.setup(videoOrigin: .milliseconds(500), audioOrigin: .milliseconds(500))
             setup.canvas.background = background
             let items = names.map { IdlePlan.Item(name: $0, path: directory.appending(path: $0).path) }
             var harness = MixerHarness(setup: setup)
             harness.mediaDirectories = [directory.path]
+            // Opening a file takes processor time, and is begun only so long before it is on air.
+            if isSlow { harness.slow = .zero ..< .seconds(seconds) }
             harness.commands = [
                 (.milliseconds(300), .play(MixerPlaylist(plan: IdlePlan(items: items, loops: loops)))),
                 (.milliseconds(300), .scene(Self.idleScene(setup))),
@@ -99,7 +102,7 @@ extension RealTime {
                     directory.appending(path: "a.mp4").path, in: MediaPlace(directories: [directory.path]),
                     setup: MixerHarness.setup(), news: {})
                 var (pictures, sound): ([MediaTime], [(MediaTime, Int)]) = ([], [])
-                for _ in 0..<500 where file.length.map({ $0 > pictures.last ?? .zero }) ?? true {
+                for _ in 0..<3000 where file.length.map({ $0 > pictures.last ?? .zero }) ?? true {
                     let taken = file.take(until: .seconds(9))
                     pictures += taken.pictures.map(\.0)
                     sound += taken.sound.map { ($0.0, $0.1.count / 2) }
@@ -133,7 +136,8 @@ extension RealTime {
                 try Data("this is no media file".utf8).write(to: directory.appending(path: "broken.mp4"))
                 let names = ["a.mp4", "broken.mp4", "b.webm", "missing.mp4", "c.mp3", "d.ts"]
                 let record = try await play(
-                    names, in: directory, loops: false, seconds: 7, background: RGB(red: 255, green: 255, blue: 255))
+                    names, in: directory, loops: false, seconds: 7, background: RGB(red: 255, green: 255, blue: 255),
+                    isSlow: true)
                 check(record)
                 print(record.notes, record.idle)
                 #expect(record.notes.count == 2)
@@ -172,7 +176,7 @@ extension RealTime {
                 #expect(record.notes.last?.contains("pipe.mp4 is not a regular file") ?? false)
                 #expect(record.idle.map(\.state) == [.failed])
                 #expect(record.idle.first?.error?.hasPrefix("pipe.mp4") ?? false)
-                #expect(record.video.frames.count > 25)
+                #expect(record.video.frames.count > 15)
             }
         }
     }

@@ -82,6 +82,7 @@ extension RealTime {
             setup.videoCodec = measured.codec
             setup.preset = measured.preset
             var harness = MixerHarness(setup: setup)
+            harness.isRigid = true
             harness.setup.videoBitrate = measured.canvas.width * measured.canvas.height * measured.canvas.fps / 10
             let tracks = measured.people > 0 ? try film(measured.size, rate: measured.rate, seconds: 10) : []
             harness.sources = ids.map { PlayedSource(id: $0, tracks: tracks, joins: .milliseconds(500)) }

@@ -7,7 +7,7 @@ import Testing
 @testable import ProgramMixer
 
 /// Corners, shadows, backgrounds and rings on frames of the real composer.
-@Suite("The look of panes on air", .timeLimit(.minutes(1)))
+@Suite("The look of panes on air", .timeLimit(.minutes(3)))
 struct MixerLookTests {
     private static let canvas = Canvas(width: 320, height: 240, fps: 20, background: .grey)
     private static let tolerance = 6

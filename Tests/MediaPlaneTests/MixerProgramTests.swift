@@ -10,7 +10,7 @@ import Testing
 @testable import ProgramMixer
 
 extension RealTime {
-    @Suite("Mixer's programs", .timeLimit(.minutes(3)))
+    @Suite("Mixer's programs", .timeLimit(.minutes(6)))
     struct MixerProgramTests {
         static let host: SourceID = "alice/camera"
         static let guest: SourceID = "bob/camera"

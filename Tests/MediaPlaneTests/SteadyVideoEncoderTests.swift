@@ -119,7 +119,7 @@ import Testing
             (WaitingEncoder.self, "holds"), (BreakingEncoder.self, "works"),
         ] as [(any VideoEncoderKind.Type, String)])
     func probe(kind: any VideoEncoderKind.Type, expected: String) async {
-        switch await VideoEncoderProbe.finding(of: kind, patience: .seconds(expected == "holds" ? 1 : 5)) {
+        switch await VideoEncoderProbe.finding(of: kind, patience: .seconds(expected == "holds" ? 1 : 30)) {
         case .works: #expect(expected == "works")
         case .missing(let element): #expect(expected == "missing" && element == kind.element)
         case .fails(let reason):
@@ -168,7 +168,7 @@ extension RealTime {
             #expect(record.failures.isEmpty, "\(record.failures)")
             #expect(record.notes.count == 1 && record.notes[0].hasPrefix("encoderReplaced"), "\(record.notes)")
             let times = record.video.frames.map(\.pts)
-            try #require(times.count > 60)
+            try #require(times.count > 45)
             #expect(times == times.indices.map { setup.videoOrigin + .units(Int64($0), rate: setup.canvas.fps) })
         }
 
@@ -181,7 +181,7 @@ extension RealTime {
             let record = try await harness.run(start: .milliseconds(300), end: .seconds(2))
             #expect(record.failures.isEmpty, "\(record.failures)")
             #expect(record.notes.count == 1 && record.notes[0].hasPrefix("encoderUnavailable"), "\(record.notes)")
-            #expect(record.video.frames.count > 20)
+            #expect(record.video.frames.count > 10)
         }
     }
 }
