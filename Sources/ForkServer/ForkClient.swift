@@ -3,24 +3,26 @@ import Synchronization
 
 /// The way to the fork server at a path. Safe to use from any thread.
 public final class ForkClient: Sendable {
-    /// Longest wait for the server, in seconds: a new program is started in less.
-    private static let patience = 0.25
     /// Time for which a server that did not make a process is left alone.
     private static let pause = Duration.seconds(5)
 
     private let path: String
+    private let patience: Double
     private let onFailure: @Sendable (String) -> Void
     private let retryAt = Mutex<ContinuousClock.Instant?>(nil)
 
     /// - Parameters:
     ///   - path: The server's socket.
+    ///   - patience: Longest wait for each step of the server, in seconds. A new program is started in less than the
+    ///     default.
     ///   - onFailure: Told why no process was made.
-    public init(path: String, onFailure: @escaping @Sendable (String) -> Void) {
+    public init(path: String, patience: Double = 0.25, onFailure: @escaping @Sendable (String) -> Void) {
         self.path = path
+        self.patience = patience
         self.onFailure = onFailure
     }
 
-    /// Has a process made. Blocks for a millisecond, at most for 0.5 s.
+    /// Has a process made. Blocks for a millisecond, at most for twice the patience.
     ///
     /// - Parameters:
     ///   - arguments: Those after the program's name.
@@ -46,7 +48,7 @@ public final class ForkClient: Sendable {
         guard let request = ForkRequest(arguments: arguments).bytes else {
             throw .init("the arguments are too long for the fork server")
         }
-        let connection = try PacketSocket.connect(to: path, patience: Self.patience)
+        let connection = try PacketSocket.connect(to: path, patience: patience)
         do throws(PacketSocket.Failure) {
             guard PacketSocket.send(request, [input, output], on: connection),
                 let message = PacketSocket.receive(upTo: ForkAnswer.limit, on: connection)

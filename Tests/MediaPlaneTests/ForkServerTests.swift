@@ -7,7 +7,7 @@ import Testing
 @testable import ForkServer
 
 /// The real fork server, and the mixers that it makes.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ForkServerTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ForkServerTests {
     /// A fork server that ends with this object.
     private final class Server {
         let process: LaunchedProcess
@@ -70,8 +70,11 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    private static func client(_ server: Server, _ failures: Failures = Failures()) -> ForkClient {
-        ForkClient(path: server.path) { failures.add($0) }
+    /// - Parameter patience: In seconds. Long, because the machine may be busy.
+    private static func client(
+        _ server: Server, _ failures: Failures = Failures(), patience: Double = 30
+    ) -> ForkClient {
+        ForkClient(path: server.path, patience: patience) { failures.add($0) }
     }
 
     private final class Failures: Sendable {
@@ -149,13 +152,14 @@ import Testing
         server.process.signal(SIGSTOP)
         let failures = Failures()
         let ends = try Self.socketPair()
-        #expect(Self.client(server, failures).start(["mixer"], input: ends.theirs, output: STDERR_FILENO) == nil)
+        let hasty = Self.client(server, failures, patience: 0.25)
+        #expect(hasty.start(["mixer"], input: ends.theirs, output: STDERR_FILENO) == nil)
         #expect(failures.all == ["the fork server at \(server.path) does not answer"])
         server.process.signal(SIGCONT)
         close(ends.theirs)
         // Every holder of the other end is gone: whatever the server had made of the request.
         var watch = pollfd(fd: ends.ours, events: Int16(POLLIN), revents: 0)
-        #expect(poll(&watch, 1, 5000) == 1)
+        #expect(poll(&watch, 1, 30_000) == 1)
         var byte: UInt8 = 0
         #expect(recv(ends.ours, &byte, 1, 0) == 0)
         close(ends.ours)
@@ -165,7 +169,7 @@ import Testing
     @Test func callersThatSayNothingOrNonsenseKeepNobodyWaiting() async throws {
         let server = try await Server()
         let silent = try (0..<Int(ForkServer.mostCallers)).map { _ in
-            try PacketSocket.connect(to: server.path, patience: 2)
+            try PacketSocket.connect(to: server.path, patience: 30)
         }
         defer { for connection in silent { close(connection) } }
         // All places are taken; the server lets go of those who say nothing.
@@ -173,7 +177,7 @@ import Testing
             #expect(PacketSocket.receive(upTo: 64, on: connection) == nil)
         }
         for bytes in [[0], [255, 254, 0], Array(repeating: 65, count: ForkRequest.limit + 1)] as [[UInt8]] {
-            let connection = try PacketSocket.connect(to: server.path, patience: 2)
+            let connection = try PacketSocket.connect(to: server.path, patience: 30)
             #expect(PacketSocket.send(bytes, [0, 1, 2], on: connection))
             let answer = PacketSocket.receive(upTo: ForkAnswer.limit, on: connection)
             #expect(answer.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "R" < "S")
