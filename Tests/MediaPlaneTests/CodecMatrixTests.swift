@@ -52,8 +52,10 @@ extension RealTime {
                 zip(times, times.dropFirst()).allSatisfy { $0 < $1 && $1 - $0 < .milliseconds(100) }, "sound is missing"
             )
             #expect(rig.notes.isEmpty, "\(rig.notes)")
-            let status = try #require(rig.status?.sources.first)
-            #expect(status.state == .live && status.error == nil)
+            #expect(
+                try await outputEventually {
+                    rig.status?.sources.first.map { $0.state == .live && $0.error == nil } ?? false
+                })
         }
 
         @Test(arguments: ["nginx-rtmp", "ingest", "HTTP-FLV"]) func soundOfMP3IsTranscodedAndThePictureCopied(
@@ -155,14 +157,22 @@ extension RealTime {
             let segments = program(rig)
             try await rig.stop()
             #expect(segments.count == 3 && rig.notes.isEmpty, "\(rig.notes)")
-            let seen = try await marks(segments)
+            var parts: [[Int?]] = []
+            for segment in segments { parts.append(try await marks([segment])) }
+            let seen = parts.flatMap(\.self)
             print(
                 "H.265, \(bFrames) B-frames: \(segments.map(\.frames.count)) pictures, marks \(seen.map { $0 ?? -1 })")
             #expect(!seen.contains(nil), "a picture is broken")
             let numbers = seen.compactMap(\.self)
             let steps = zip(numbers, numbers.dropFirst()).map { $1 - $0 }
+            // A busy machine may have the mix show a picture again, or leave one out, but not where it begins or ends.
+            let ends = [parts[0].count, parts[0].count + parts[1].count]
+            let inside = ends[0] + 3..<max(ends[0] + 3, ends[1] - 3)
+            let oddities = steps.indices.filter { steps[$0] != 1 }
+            #expect(oddities.count { inside.contains($0) } <= 3 && steps.allSatisfy { 0...2 ~= $0 }, "\(steps)")
             // A decoder that is not told of the end keeps the last picture of what it reorders.
-            #expect(steps.count { $0 != 1 } <= (bFrames == 0 ? 0 : 1) && steps.allSatisfy { 1...2 ~= $0 }, "\(steps)")
+            let others = oddities.filter { !inside.contains($0) }
+            #expect(others.count <= (bFrames == 0 ? 0 : 1) && others.allSatisfy { steps[$0] == 2 }, "\(steps)")
             let times = segments.flatMap(\.frames).map(\.pts.inMilliseconds).sorted()
             // At the end, pictures that are shown before the last ones had not come yet.
             let intervals = zip(times, times.dropFirst()).map { $1 - $0 }.dropLast(bFrames)

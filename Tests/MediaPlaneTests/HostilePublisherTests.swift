@@ -11,7 +11,7 @@ import MediaFormats
 @testable import ProgramRelay
 
 /// Publishers who want to end a relay, at a relay in its own process, over a real connection.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct HostilePublisherTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct HostilePublisherTests {
     /// Audio of two bytes is no frame, but has a time: some thousand of them, each 2³¹ − 1 ms later, left what a number of
     /// nanoseconds can say.
     @Test(arguments: [0x7FFF_FFFF, 0x8000_0001] as [UInt32])

@@ -8,7 +8,7 @@ import Testing
 
 extension RealTime {
     /// A mixer that is there and does nothing.
-    @Suite("A hung mixer", .timeLimit(.minutes(2)))
+    @Suite("A hung mixer", .timeLimit(.minutes(5)))
     struct MixerHangTests {
         private static let alice: SourceID = "alice/camera"
         private static let bob: SourceID = "bob/camera"

@@ -142,14 +142,14 @@ final class RelayRig: Sendable {
     /// Has the relay go on where another one was.
     func resume(_ place: ProgramPlace) throws { try send(.resume(place), on: control) }
 
-    /// Suspends until the program is of this kind, 15 s at most.
+    /// Suspends until the program is of this kind, 60 s at most.
     func waitFor(_ kind: OnAir) async throws {
-        for _ in 0..<1500 {
-            if shared.state.withLock({ $0.status?.onAir }) == kind { return }
-            try await Task.sleep(for: .milliseconds(10))
+        let isThere = try await poll(within: .seconds(60), every: .milliseconds(10)) {
+            shared.state.withLock({ $0.status?.onAir }) == kind ? true : nil
         }
+        if isThere != nil { return }
         let (status, notes) = shared.state.withLock { ($0.status, $0.notes) }
-        Issue.record("not \(kind) within 15 s: \(String(describing: status)) \(notes)")
+        Issue.record("not \(kind) within 60 s: \(String(describing: status)) \(notes)")
         throw CancellationError()
     }
 
@@ -174,14 +174,14 @@ final class RelayRig: Sendable {
         channel.send([UInt8](try JSONEncoder().encode(command)) + [0x0A])
     }
 
-    /// Waits until somebody listens there, 5 s at most.
+    /// Waits until somebody listens there, 30 s at most.
     static func connect(
         _ path: String, onBytes: @escaping @Sendable ([UInt8]) -> Void
     ) async throws -> SocketChannel {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-        for _ in 0..<500 {
+        for _ in 0..<3000 {
             let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
             let result = withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -205,9 +205,9 @@ enum TestStreams {
     }
 }
 
-/// Waits until a condition holds, 20 s at most.
+/// Waits until a condition holds, 30 s at most.
 func until(_ condition: () -> Bool) async throws {
-    guard try await poll(within: .seconds(20), every: .milliseconds(5), { condition() ? true : nil }) != nil else {
+    guard try await poll(within: .seconds(30), every: .milliseconds(5), { condition() ? true : nil }) != nil else {
         throw GStreamerError(.resource, "waited in vain")
     }
 }

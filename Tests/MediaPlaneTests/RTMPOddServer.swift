@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 import Synchronization
 import TestSupport
@@ -8,6 +9,7 @@ final class RTMPOddServer: Sendable {
     let port: Int
     private let descriptor: Int32
     private let connections = Mutex<[Int32]>([])
+    private let times = Mutex<[Int64]>([])
 
     /// - Parameter closes: Whether it closes once it has said everything and has heard something.
     init(saying bytes: [UInt8] = [], closes: Bool = false) throws {
@@ -19,6 +21,7 @@ final class RTMPOddServer: Sendable {
             while true {
                 let connection = accept(descriptor, nil, nil)
                 guard connection >= 0, let self else { return }
+                self.times.withLock { $0.append(MonotonicClock.now()) }
                 self.connections.withLock { $0.append(connection) }
                 _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
                 guard closes else { continue }
@@ -31,6 +34,8 @@ final class RTMPOddServer: Sendable {
 
     /// How many have connected so far, and how many of them have let go.
     var accepted: Int { connections.withLock { $0.count } }
+    /// When they have, in ns of CLOCK_MONOTONIC.
+    var acceptedAt: [Int64] { times.withLock { $0 } }
     var hungUp: Int {
         connections.withLock { connections in
             connections.count { connection in

