@@ -131,7 +131,7 @@ import EncodedMedia
 }
 
 /// All ways to pull and to push, with a name of this machine.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct DestinationConnectionTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct DestinationConnectionTests {
     private static let publicOnly = Destination.Limits(reach: Reach(places: []), setting: "sources.allow")
 
     private static func ending(_ open: (@escaping @Sendable (PullEvent) -> Void) -> any SourcePull) async throws

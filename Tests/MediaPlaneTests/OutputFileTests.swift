@@ -9,7 +9,7 @@ import Testing
 @testable import ProgramRelay
 
 /// Programs that are written to files.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct OutputFileTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct OutputFileTests {
     private static func directory() throws -> URL {
         let directory = FileManager.default.temporaryDirectory.appending(path: "out-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -8,7 +8,7 @@ import Testing
 @testable import ProgramRelay
 
 /// Every kind of output that a relay has, opened from its plan.
-@Suite(.timeLimit(.minutes(1))) struct OutputKindTests {
+@Suite(.timeLimit(.minutes(3))) struct OutputKindTests {
     /// Plans of each kind, an ordinary one first. A new kind needs its own here.
     private static let plans: [String: [PlannedOutput]] = [
         RTMPOutput.name: ["rtmp://127.0.0.1:1/live/key", "nonsense", "", "rtmp://[::", "udp://127.0.0.1:1"].map {

@@ -94,7 +94,7 @@ func outputTool(_ program: String, _ arguments: [String]) async throws -> Int32 
 
 /// Waits for a condition, asking every 20 ms.
 func outputEventually(
-    within limit: Duration = .seconds(15), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
 ) async throws -> Bool {
     try await poll(within: limit, every: .milliseconds(20)) { try await condition() ? true : nil } ?? false
 }

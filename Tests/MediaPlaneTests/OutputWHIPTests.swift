@@ -8,7 +8,7 @@ import Testing
 @testable import ProgramRelay
 
 /// WHIP destinations by a real worker, received by `mixworker whip` and played from an ingest.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct OutputWHIPTests {
+@Suite(.serialized, .timeLimit(.minutes(6))) struct OutputWHIPTests {
     private static func output(_ url: String) throws -> DestinationOutput {
         let worker = URL(filePath: try WorkerStartTests.executable())
         return DestinationOutput(
@@ -30,7 +30,7 @@ import Testing
         let ingest = try await IngestRig.start()
         let server = try WHIPServer(ingest: ingest, token: "s3cret/token")
         let player = try WholePlayer(ingest.pullURL("alice"))
-        let tags = try await outputProgram(seconds: 12)
+        let tags = try await outputProgram(seconds: 40)
         let output = try Self.output("whip://s3cret%2Ftoken@127.0.0.1:\(server.port)/moved/alice")
         let start = ContinuousClock.now
         try await output.whilePlaying(tags) { () async throws in
@@ -74,12 +74,12 @@ import Testing
         let server = try WHIPServer(ingest: ingest)
         let output = try Self.output("whip://127.0.0.1:\(server.port)/whip/alice")
         let player = try WholePlayer(ingest.pullURL("alice"))
-        try await output.whilePlaying(try await outputProgram(seconds: 60)) { () async throws in
+        try await output.whilePlaying(try await outputProgram(seconds: 90)) { () async throws in
             #expect(try await outputEventually { player.pictures.count > 20 }, "\(output.status)")
             server.workers[0].process.signal(SIGKILL)
             let killed = ContinuousClock.now
             #expect(
-                try await outputEventually(within: .seconds(20)) { output.status.reconnects == 1 }, "\(output.status)")
+                try await outputEventually(within: .seconds(60)) { output.status.reconnects == 1 }, "\(output.status)")
             print("live again after \(ContinuousClock.now - killed): \(output.status)")
             #expect(output.status.lastErrorCode == .connectionLost && output.status.state == .live)
             let again = try WholePlayer(ingest.pullURL("alice"))
@@ -98,7 +98,7 @@ import Testing
         let port = first.port
         first.stop()
         let output = try Self.output("whip://127.0.0.1:\(port)/whip/alice")
-        try await output.whilePlaying(try await outputProgram(seconds: 30)) { () async throws in
+        try await output.whilePlaying(try await outputProgram(seconds: 60)) { () async throws in
             #expect(
                 try await outputEventually { output.status.lastErrorCode == .connectionRefused }, "\(output.status)")
             #expect(output.status.state == .connecting || output.status.state == .recovering)
@@ -114,7 +114,7 @@ import Testing
         let ingest = try await IngestRig.start()
         let server = try WHIPServer(ingest: ingest, token: "right")
         let output = try Self.output("whip://an+other%2Fsecret@127.0.0.1:\(server.port)/whip/alice")
-        try await output.whilePlaying(try await outputProgram(seconds: 10)) { () async throws in
+        try await output.whilePlaying(try await outputProgram(seconds: 40)) { () async throws in
             #expect(try await outputEventually { output.status.lastErrorCode == .publishRefused }, "\(output.status)")
         }
         let words = output.status.lastError ?? ""

@@ -194,13 +194,24 @@ final class PullSender: Sendable {
 
     /// A port that nothing uses, neither over TCP nor over UDP.
     static func freePort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        // TCP's first: of those that the kernel gives, it keeps others for connections.
+        let port = (0..<100).lazy.compactMap { _ -> UInt16? in
+            guard let port = bound(Int32(SOCK_STREAM.rawValue), 0) else { return nil }
+            return bound(Int32(SOCK_DGRAM.rawValue), port)
+        }.first
+        return try #require(port)
+    }
+
+    /// The port that a socket of this type gets on loopback, which is closed again; `nil` if it gets none.
+    private static func bound(_ type: Int32, _ port: UInt16) -> UInt16? {
+        let descriptor = socket(AF_INET, type, 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let port = withUnsafeMutablePointer(to: &address) { pointer in
+        return withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> UInt16? in
                 guard bind(descriptor, pointer, size) == 0, getsockname(descriptor, pointer, &size) == 0 else {
                     return nil
@@ -208,7 +219,6 @@ final class PullSender: Sendable {
                 return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_port.bigEndian }
             }
         }
-        return try #require(port)
     }
 
     static func isBound(_ port: UInt16) -> Bool { isInTable("udp", port) }
