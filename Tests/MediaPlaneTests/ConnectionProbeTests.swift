@@ -7,12 +7,12 @@ import TextFormats
 @testable import RTMP
 
 /// The bare connections with which the servers of sources are waited for.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectionProbeTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ConnectionProbeTests {
     private static func probe(_ host: String, _ port: Int) async -> PullEnd? {
         let limits = Destination.Limits(reach: .loopback, setting: "sources.allow")
         let destination = Destination(scheme: "rtsp", host: host, port: UInt16(port), limits: limits)
         do throws(PullEnd) {
-            try await ConnectionProbe.run(destination, timeout: 2, URLRedaction("rtsp://\(host):\(port)/secret"))
+            try await ConnectionProbe.run(destination, timeout: 30, URLRedaction("rtsp://\(host):\(port)/secret"))
         } catch { return error }
         return nil
     }
@@ -29,17 +29,21 @@ import TextFormats
     /// A second of a hundred sources whose one server is away.
     @Test func aHundredSourcesAskWithoutMuchWork() async throws {
         let port = Int(try PullSender.freePort())
-        let began = ProcessorTime.now
         let probes = 100 * 1000 / SourceRetry.away.lowerBound
-        let ends = await withTaskGroup(of: PullEnd.Kind?.self) { group in
-            for _ in 0..<probes { group.addTask { await Self.probe("127.0.0.1", port)?.kind } }
-            return await group.reduce(into: [PullEnd.Kind?]()) { $0.append($1) }
+        var times: [Duration] = []
+        for _ in 0..<3 {
+            let began = ProcessorTime.now
+            let ends = await withTaskGroup(of: PullEnd.Kind?.self) { group in
+                for _ in 0..<probes { group.addTask { await Self.probe("127.0.0.1", port)?.kind } }
+                return await group.reduce(into: [PullEnd.Kind?]()) { $0.append($1) }
+            }
+            times.append(ProcessorTime.now - began)
+            #expect(ends.count == probes && ends.allSatisfy { $0 == .unreachable })
         }
-        let spent = ProcessorTime.now - began
-        print("\(probes) attempts: \(spent) of processor time")
-        #expect(ends.count == probes && ends.allSatisfy { $0 == .unreachable })
+        times.sort()
+        print("\(probes) attempts: \(times) of processor time")
         // A pull in a process of its own would cost as much for each of a few.
-        #expect(spent < .milliseconds(500))
+        #expect(times[1] < .milliseconds(500))
     }
 
     /// What all threads of this process have used.

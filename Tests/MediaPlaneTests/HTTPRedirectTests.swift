@@ -9,7 +9,7 @@ import Testing
 @testable import TextFormats
 
 /// Redirects of HTTP-FLV, from a server on loopback.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct HTTPRedirectTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct HTTPRedirectTests {
     @Test(arguments: [
         ("HTTP/1.1 302 Found\r\nLocation: /b\r\n\r\n", "/b"),
         ("HTTP/1.0 301 Moved\r\nX: y\r\nlocation:http://h/b\r\n\r\n", "http://h/b"),

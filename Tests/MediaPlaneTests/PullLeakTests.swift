@@ -8,7 +8,7 @@ import EncodedMedia
 
 /// Whether pulls and outputs leave GStreamer objects behind, seen by GStreamer's leak tracer in a process of its own.
 @Suite struct PullLeakTests {
-    @Test(.timeLimit(.minutes(2))) func pullsAndOutputsLeaveNothingBehind() async throws {
+    @Test(.timeLimit(.minutes(5))) func pullsAndOutputsLeaveNothingBehind() async throws {
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 setenv("GST_TRACERS", "leaks", 1)

@@ -8,7 +8,7 @@ import Testing
 
 /// The list of kinds of pull, and everything that is made from it. After a change that is meant, run
 /// `PullDocumentTests` with `UPDATE_GOLDEN=1` and read the difference before it is committed.
-@Suite(.timeLimit(.minutes(1))) struct PullProtocolTests {
+@Suite(.timeLimit(.minutes(3))) struct PullProtocolTests {
     @Test func everyKindIsDescribedOnce() {
         let all = PullProtocols.all
         #expect(Set(all.map { $0.name }).count == all.count)

