@@ -10,15 +10,20 @@ import Testing
 @testable import RTMP
 
 /// The real process, with real senders and players.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct IngestServerTests {
+@Suite(.serialized, .timeLimit(.minutes(8))) struct IngestServerTests {
     @Test(arguments: [44_100, 48_000]) func whatFFmpegPublishesIsPlayed(rate: Int) async throws {
         let rig = try await IngestRig.start()
         defer { rig.stop() }
         // A relay may come before the publisher goes on.
         let early = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { early.progress.hasBegun })
-        let publisher = try rig.publish("alice", rate: rate, seconds: 6)
+        let publisher = try rig.publish("alice", rate: rate, seconds: 9)
         defer { publisher.signal(SIGKILL) }
+        #expect(try await outputEventually { early.frames > 30 })
+        // ffmpeg as a player decodes it, beside the others.
+        async let decoded = outputTool(
+            "/usr/bin/env",
+            ["ffmpeg", "-v", "error", "-xerror", "-i", rig.pullURL("alice"), "-t", "1", "-f", "null", "-"])
         #expect(try await outputEventually { early.frames > 75 })
         let late = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { late.frames > 20 })
@@ -32,11 +37,7 @@ import Testing
             #expect(zip(pictures, pictures.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
             #expect(Set(pictures.map { Array($0.head[2..<5]) }).count > 1, "there are B-frames")
         }
-        // ffmpeg as a player decodes it.
-        let status = try await outputTool(
-            "/usr/bin/env",
-            ["ffmpeg", "-v", "error", "-xerror", "-i", rig.pullURL("alice"), "-t", "1", "-f", "null", "-"])
-        #expect(status == 0)
+        #expect(try await decoded == 0)
         #expect(try await outputEventually { rig.ended("alice") == 1 })
         #expect(try await outputEventually { early.progress.end?.kind == .unpublished })
         #expect(publisher.waitForExit() == .status(0))
@@ -83,7 +84,7 @@ import Testing
 
     /// Killed without a word, and back within the grace: the player's connection and its timeline go on.
     @Test func aPublisherThatComesBackGoesOn() async throws {
-        let rig = try await IngestRig.start(grace: 8)
+        let rig = try await IngestRig.start(grace: 12)
         defer { rig.stop() }
         let first = try rig.publish("alice")
         let player = try IngestPlayer(rig.pullURL("alice"))
@@ -105,7 +106,7 @@ import Testing
         .max { $0.0 < $1.0 }
         let (timestamps, arrival) = try #require(pause)
         #expect(
-            timestamps > 900 && abs(timestamps - arrival / 1_000_000) < 250,
+            timestamps > 900 && abs(timestamps - arrival / 1_000_000) < 750,
             "\(timestamps) ms, \(arrival / 1_000_000) ms")
         // Gone for good.
         second.signal(SIGKILL)
@@ -171,7 +172,8 @@ import Testing
         #expect(publisher.isRunning && player.progress.end == nil)
         let arrivals = player.progress.tags.filter { $0.kind == .video }.map(\.arrival)
         let gap = zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }.max() ?? .max
-        #expect(gap < 1_000_000_000, "the player waited \(gap / 1_000_000) ms")
+        // Publisher, player and this test may be late themselves; a server that is held up is silent for seconds.
+        #expect(gap < 4_000_000_000, "the player waited \(gap / 1_000_000) ms")
         print(
             "memory in MiB: \(memory.map { $0 >> 20 }), longest pause \(gap / 1_000_000) ms, \(rig.figures?.refused ?? 0) refused"
         )

@@ -7,7 +7,7 @@ import Testing
 @testable import RTMP
 
 /// RTMPS at the real process, with ffmpeg and openssl as clients.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct IngestTLSTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct IngestTLSTests {
     /// Whether a client that trusts only this certificate shakes hands.
     private static func isTrusted(_ rig: IngestRig, _ certificate: TestCertificate) async throws -> Bool {
         try await outputTool(
@@ -77,10 +77,11 @@ import Testing
         // RTMP without TLS is a fault at once.
         let plain = RawClient(port: rig.securePort ?? 0)
         plain.send([3] + [UInt8](repeating: 0, count: 3072))
-        #expect(await plain.isClosed(within: 3))
-        #expect(await silent.isClosed(within: 10))
+        #expect(await plain.isClosed(within: 30))
+        #expect(await silent.isClosed(within: 30))
         let took = ContinuousClock.now - start
-        #expect(took > .seconds(4) && took < .seconds(8), "\(took)")
+        // 5 s for the handshake; 15 s for a request, which is none of TLS.
+        #expect(took > .seconds(4) && took < .seconds(13), "\(took)")
         #expect(try await outputEventually { rig.figures?.connections == 0 })
     }
 
