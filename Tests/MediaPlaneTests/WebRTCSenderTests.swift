@@ -11,7 +11,7 @@ import Testing
 @testable import WebRTCGateway
 
 /// A sender and a client that receives, with nothing between them.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct WebRTCSenderTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct WebRTCSenderTests {
     /// A sender with what it tells, fed by a live encoder.
     private final class Stage: Sendable {
         let events = Mutex<[WebRTCSender.Event]>([])

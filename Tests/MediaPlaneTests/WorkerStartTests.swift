@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What the kernel says about real worker processes.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct WorkerStartTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct WorkerStartTests {
     /// A worker with one end of a socket as its standard input, which is killed with this object.
     private final class Worker {
         let process: LaunchedProcess
