@@ -6,7 +6,7 @@ import Testing
 import TextFormats
 
 /// What a page cannot reach, and what it leaves.
-@Suite(.serialized, .timeLimit(.minutes(4)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageIsolationTests {
+@Suite(.serialized, .timeLimit(.minutes(6)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageIsolationTests {
     /// A page that tries every way to a port of this machine.
     private static func prober(_ port: Int) -> String {
         """
@@ -53,16 +53,19 @@ import TextFormats
         let scene = try await PageScene.start(page: Self.prober(trap.port))
         defer { scene.stop() }
         try await scene.waitForAir()
+        #expect(
+            try await outputEventually { scene.server.requests.contains("/redirect") }, "its own server is reached")
+        #expect(
+            try await outputEventually { scene.worker.log.contains("is refused: it is in a local network") },
+            "\(scene.worker.log)")
         try await Task.sleep(for: .seconds(4))
         #expect(trap.requests.isEmpty, "\(trap.requests)")
         #expect(datagrams.count == 0)
-        #expect(scene.server.requests.contains("/redirect"), "its own server is reached")
-        #expect(scene.worker.log.contains("is refused: it is in a local network"))
         // One that is allowed: the trap works.
         let open = try await PageScene.start(
             allowed: [Reach.Place(scheme: "http", address: "127.0.0.1", port: trap.port)], page: Self.prober(trap.port))
         defer { open.stop() }
-        #expect(try await outputEventually(within: .seconds(30)) { !trap.requests.isEmpty })
+        #expect(try await outputEventually(within: .seconds(60)) { !trap.requests.isEmpty })
     }
 
     @Test func nothingIsLeftAfterTheEnd() async throws {
@@ -76,7 +79,7 @@ import TextFormats
         #expect(processes.count > 4 && displays.count == 1, "\(processes) \(displays)")
         scene.worker.send(.terminate)
         #expect(scene.worker.process.waitForExit() == .status(0))
-        try await Self.expectNothing(processes, directory, displays, within: .seconds(3))
+        try await Self.expectNothing(processes, directory, displays)
     }
 
     @Test func nothingIsLeftOfAKilledWorker() async throws {
@@ -89,7 +92,7 @@ import TextFormats
         let displays = PageScene.displays.subtracting(others)
         scene.worker.process.signal(SIGKILL)
         scene.worker.process.waitForExit()
-        try await Self.expectNothing(processes, directory, displays, within: .seconds(8))
+        try await Self.expectNothing(processes, directory, displays)
     }
 
     /// The browser is started again; a display that is killed ends the worker, which the service starts again.
@@ -102,20 +105,20 @@ import TextFormats
         let browser = try #require(scene.browsers(nil).first)
         kill(browser, SIGKILL)
         #expect(try await outputEventually { scene.worker.states.contains(.failing) }, "\(scene.worker.log)")
-        #expect(try await outputEventually(within: .seconds(30)) { scene.worker.isOnAir }, "\(scene.worker.log)")
+        #expect(try await outputEventually(within: .seconds(60)) { scene.worker.isOnAir }, "\(scene.worker.log)")
         let now = scene.processes
         #expect(Set(before).intersection(now).count <= 1, "only what keeps the directory")
         let display = try #require(now.first { PageScene.command(of: $0).first?.hasSuffix("Xvfb") ?? false })
         let (directory, displays) = (try #require(scene.directory), PageScene.displays.subtracting(others))
         kill(display, SIGKILL)
         scene.worker.process.waitForExit()
-        try await Self.expectNothing(now, directory, displays, within: .seconds(8))
+        try await Self.expectNothing(now, directory, displays)
     }
 
     private static func expectNothing(
-        _ processes: [Int32], _ directory: String, _ displays: Set<String>, within limit: Duration
+        _ processes: [Int32], _ directory: String, _ displays: Set<String>
     ) async throws {
-        let isGone = try await outputEventually(within: limit) {
+        let isGone = try await outputEventually(within: .seconds(30)) {
             processes.allSatisfy { PageScene.command(of: $0).isEmpty }
                 && !PageScene.directories.contains(directory)
                 && displays.allSatisfy { !FileManager.default.fileExists(atPath: "/tmp/.X11-unix/\($0)") }

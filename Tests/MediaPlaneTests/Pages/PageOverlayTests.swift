@@ -34,7 +34,7 @@ struct ScreencastTests {
 }
 
 /// Pages of which a picture is kept, in a real Chromium.
-@Suite(.serialized, .timeLimit(.minutes(3)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageOverlayTests {
+@Suite(.serialized, .timeLimit(.minutes(6)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageOverlayTests {
     private static let page = """
         <body style="margin:0"><div id="bar" style="position:absolute;left:0;top:40px;width:200px;height:80px;\
         background:rgba(255,0,0,0.5)"></div></body>
@@ -66,9 +66,9 @@ struct ScreencastTests {
                     frameRate: 10, readyLimit: 20, reach: Reach(places: [place]),
                     user: geteuid() == 0 ? "nobody" : nil)))
         #expect(
-            try await outputEventually(within: .seconds(40)) { FileManager.default.fileExists(atPath: path) },
+            try await outputEventually(within: .seconds(90)) { FileManager.default.fileExists(atPath: path) },
             "\(worker.reports)\n\(worker.log)")
-        #expect(worker.isOnAir)
+        #expect(try await outputEventually { worker.isOnAir }, "\(worker.reports)")
         let first = try await Self.pixels(path, [(100, 80), (300, 80), (100, 10)])
         // Half red, premultiplied; nothing beside it.
         #expect(first.count == 3 && first[1] == [0, 0, 0, 0] && first[2] == [0, 0, 0, 0], "\(first)")
@@ -87,7 +87,7 @@ struct ScreencastTests {
         kill(renderer, SIGKILL)
         #expect(try await outputEventually { worker.states.contains(.failing) }, "\(worker.reports)")
         var second: [[UInt8]] = []
-        let isBack = try await outputEventually(within: .seconds(20)) {
+        let isBack = try await outputEventually(within: .seconds(60)) {
             second = try await Self.pixels(path, [(100, 80), (300, 80)])
             return second.first == [255, 0, 0, 255]
         }

@@ -52,7 +52,7 @@ final class PageScene: Sendable {
         var job = scene.job("", .painted, [])
         (job.address, job.target, job.reach) = ("", "", Reach(places: []))
         scene.worker.send(.prepare(job))
-        let isThere = try await outputEventually(within: .seconds(40)) { scene.worker.reports.contains(.prepared) }
+        let isThere = try await outputEventually(within: .seconds(90)) { scene.worker.reports.contains(.prepared) }
         try #require(isThere, "\(scene.worker.reports)\n\(scene.worker.log)")
         return scene
     }
@@ -73,7 +73,7 @@ final class PageScene: Sendable {
 
     /// Suspends until the page is on air, and its stream has come to the ingest.
     func waitForAir() async throws {
-        let isThere = try await outputEventually(within: .seconds(40)) { self.worker.isOnAir || self.worker.end != nil }
+        let isThere = try await outputEventually(within: .seconds(90)) { self.worker.isOnAir || self.worker.end != nil }
         try #require(isThere && worker.end == nil, "\(worker.reports)\n\(worker.log)")
     }
 
