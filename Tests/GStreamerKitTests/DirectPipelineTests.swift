@@ -4,7 +4,7 @@ import GStreamerKit
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DirectPipelineTests {
+@Suite(.timeLimit(.minutes(3))) struct DirectPipelineTests {
     private static let format = VideoFormat(width: 64, height: 64, fps: .init(25))
 
     private static func time(_ index: Int) -> UInt64 { UInt64(index) * 40_000_000 }

@@ -1,7 +1,7 @@
 import GStreamerKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ForceKeyUnitTests {
+@Suite(.timeLimit(.minutes(3))) struct ForceKeyUnitTests {
     /// The request overtakes nothing: the picture with the asked time is an IDR, no other but the first.
     @Test(arguments: [[7], [3, 4, 30], [12, 41]])
     func thePictureWithTheAskedTimeIsAnIDR(asked: [Int]) async throws {

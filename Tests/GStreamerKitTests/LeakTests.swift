@@ -4,7 +4,7 @@ import Testing
 
 /// Whether anything stays alive, seen by GStreamer's own leak tracer in a process of its own.
 @Suite struct LeakTests {
-    @Test(.timeLimit(.minutes(2))) func nothingStaysAlive() async throws {
+    @Test(.timeLimit(.minutes(5))) func nothingStaysAlive() async throws {
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 try await LeakTests.underTracer { try await LeakTests.useEverything() }
@@ -14,7 +14,7 @@ import Testing
     }
 
     /// The check itself: a pipeline that is kept is reported.
-    @Test(.timeLimit(.minutes(2))) func theTracerSeesALeak() async throws {
+    @Test(.timeLimit(.minutes(5))) func theTracerSeesALeak() async throws {
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 try await LeakTests.underTracer {

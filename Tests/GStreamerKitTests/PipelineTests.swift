@@ -1,7 +1,7 @@
 import GStreamerKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PipelineTests {
+@Suite(.timeLimit(.minutes(3))) struct PipelineTests {
     @Test func everySampleAndTheEndOfStreamArrive() async throws {
         let pipeline = try Pipeline(
             "videotestsrc num-buffers=25 ! video/x-raw,format=I420,width=64,height=48,framerate=25/1 "

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GStreamerKit
 
-@Suite(.timeLimit(.minutes(1))) struct ScalerTapsTests {
+@Suite(.timeLimit(.minutes(3))) struct ScalerTapsTests {
     /// A grey line of `from` pixels scaled to `to` with so many taps: darkest and brightest of the result.
     private func scaled(from: Int, to: Int, taps: Int) throws -> ClosedRange<UInt8> {
         let source = try #require(try CanvasPool(format: .init(width: from, height: 4, layout: "GRAY8")).acquire())

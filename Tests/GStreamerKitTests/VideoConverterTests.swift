@@ -1,7 +1,7 @@
 import GStreamerKit
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct VideoConverterTests {
+@Suite(.timeLimit(.minutes(3))) struct VideoConverterTests {
     private let canvasFormat = VideoFormat(width: 128, height: 96)
 
     @Test(arguments: VideoConverter.Quality.all)

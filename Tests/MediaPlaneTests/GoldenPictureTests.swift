@@ -9,7 +9,7 @@ import EncodedMedia
 /// What the mixer composes of the shipped layouts, as pictures: with its own composer, cards, labels and overlays, and
 /// synthetic cameras. After a change that is meant, run with `UPDATE_GOLDEN=1` and look at the pictures before they are
 /// committed.
-@Suite("Composed frames of the shipped layouts", .timeLimit(.minutes(2)))
+@Suite("Composed frames of the shipped layouts", .timeLimit(.minutes(5)))
 struct GoldenPictureTests {
     static let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
     static let layouts = URL(filePath: #filePath).deletingLastPathComponent()

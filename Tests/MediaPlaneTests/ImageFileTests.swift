@@ -5,7 +5,7 @@ import EncodedMedia
 
 @testable import MediaFormats
 
-@Suite("Image files", .timeLimit(.minutes(1)))
+@Suite("Image files", .timeLimit(.minutes(3)))
 struct ImageFileTests {
     private let folder = URL.temporaryDirectory.appending(path: "images-\(UUID().uuidString)")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ProgramRelay
 
-@Suite(.timeLimit(.minutes(1))) struct LogWriterTests {
+@Suite(.timeLimit(.minutes(3))) struct LogWriterTests {
     /// Nobody reads: the writer fills the pipe and then its buffer, and the caller goes on.
     @Test func aFullPipeHoldsUpNobodyAndWhatIsLostIsCounted() throws {
         let pipe = Pipe()

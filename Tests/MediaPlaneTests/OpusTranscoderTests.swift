@@ -8,7 +8,7 @@ import Testing
 
 @testable import WebRTCGateway
 
-@Suite(.timeLimit(.minutes(1))) struct OpusTranscoderTests {
+@Suite(.timeLimit(.minutes(3))) struct OpusTranscoderTests {
     /// Items of AAC with a tone, from `start` on.
     private static func tone(_ rate: Int, channels: Int, frames: Int, from start: MediaTime) throws -> [MediaItem] {
         let items = Mutex<[MediaItem]>([])

@@ -23,7 +23,7 @@ import Testing
         let consumer = bench.consumer(preamble: Array(tags[..<30]))
         consumer.tick()
         consumer.send(Array(tags[30...]))
-        await consumer.end()
+        await consumer.end(within: 60)
         // Ended twice: once is enough.
         await consumer.end()
         #expect(bench.saidSoFar == ["recorder {name:a line}", "closed"])
@@ -51,7 +51,7 @@ import Testing
             consumer.tick()
             return bench.starts == 2
         }
-        await consumer.end()
+        await consumer.end(within: 60)
         let items = try bench.items
         let frames = items.filter { if case .frame = $0 { true } else { false } }
         #expect(frames.first?.isFirstOfGroup == true)
@@ -63,14 +63,16 @@ import Testing
     @Test func oneThatHangsIsKilledAndReplaced() async throws {
         let bench = try ConsumerBench("exec sleep 1000")
         let consumer = bench.consumer(policy: .init(firstDelay: 0.05, patience: 0.1))
+        let failure = "it accepted no data for 0 s and was killed"
         let big = FLVTag(
             role: .frame(.audio, isIDR: false), timestamp: 0, body: [UInt8](repeating: 0xAF, count: 4 << 20))
         consumer.send([big])
         await bench.until {
             consumer.tick()
-            return bench.starts == 2
+            return bench.starts >= 2
         }
-        #expect(bench.failures == ["it accepted no data for 0 s and was killed"])
+        // The second one may hang for as long already.
+        #expect(!bench.failures.isEmpty && bench.failures.allSatisfy { $0 == failure }, "\(bench.failures)")
         await consumer.end(within: 0.1)
         #expect(bench.ends == 1)
     }
@@ -88,7 +90,7 @@ import Testing
         for tag in tags { consumer.send([tag]) }
         #expect(consumer.droppedFrames > 100)
         try Data().write(to: bench.directory.appending(path: "go"))
-        await consumer.end()
+        await consumer.end(within: 60)
         let frames = try bench.items.compactMap { item -> EncodedFrame? in
             if case .frame(let frame) = item { frame } else { nil }
         }
@@ -195,7 +197,7 @@ final class ConsumerBench: Sendable {
     }
 
     func until(_ condition: () -> Bool) async {
-        let isTrue = try? await poll(within: .seconds(10), every: .milliseconds(10)) { condition() ? true : nil }
+        let isTrue = try? await poll(within: .seconds(30), every: .milliseconds(10)) { condition() ? true : nil }
         #expect(isTrue == true)
     }
 

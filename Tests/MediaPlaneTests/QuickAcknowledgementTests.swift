@@ -6,7 +6,7 @@ import Testing
 
 @testable import RTMP
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct QuickAcknowledgementTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct QuickAcknowledgementTests {
     private static let piece = 100
     private static let groups = 40
 

@@ -8,7 +8,7 @@ import Testing
 @testable import RTMP
 
 /// What is sent, and what is known of it.
-@Suite(.timeLimit(.minutes(1))) struct RTMPOutgoingTests {
+@Suite(.timeLimit(.minutes(3))) struct RTMPOutgoingTests {
     /// However much the socket takes at a time, everything arrives in order, and every byte is in exactly one place.
     @Test func nothingIsLostAndEverythingIsCounted() throws {
         var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCounted")

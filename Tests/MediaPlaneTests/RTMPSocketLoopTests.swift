@@ -6,7 +6,7 @@ import Testing
 @testable import RTMP
 
 /// The one thread of all sockets.
-@Suite(.timeLimit(.minutes(1))) struct RTMPSocketLoopTests {
+@Suite(.timeLimit(.minutes(3))) struct RTMPSocketLoopTests {
     /// Shared between the loop and the test.
     private final class Box<Value: Sendable>: Sendable {
         let value: Mutex<Value>

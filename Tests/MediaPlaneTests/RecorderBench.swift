@@ -57,7 +57,7 @@ struct RecorderBench {
 
     /// Until the one file has so many bytes.
     func waitForBytes(_ count: Int) async {
-        for _ in 0..<2_000 {
+        for _ in 0..<6_000 {
             let file = try? files().first { $0.hasSuffix(".mp4") }
             let size = file.flatMap { try? FileManager.default.attributesOfItem(atPath: $0)[.size] as? Int } ?? 0
             if size >= count { return }

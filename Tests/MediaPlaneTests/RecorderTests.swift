@@ -7,7 +7,7 @@ import EncodedMedia
 @testable import ProgramRelay
 
 /// Real files, judged by ffmpeg: what a player gets of a recording.
-@Suite(.timeLimit(.minutes(5))) struct RecorderTests {
+@Suite(.timeLimit(.minutes(8))) struct RecorderTests {
     @Test(arguments: [0, 2]) func aRecordingIsTheProgram(bFrames: Int) async throws {
         let stream = try await RecorderStream.make(bFrames: bFrames)
         try withBench { bench in

@@ -6,7 +6,7 @@ import Testing
 @testable import ProgramRelay
 
 /// Sockets and processes of a relay, which are served by the socket loop.
-@Suite(.timeLimit(.minutes(1))) struct SocketChannelTests {
+@Suite(.timeLimit(.minutes(3))) struct SocketChannelTests {
     /// Two ends of a connection, each with what has come of it.
     private final class Ends: Sendable {
         struct Seen {
@@ -36,9 +36,9 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    /// Until it is so, 10 s at most.
+    /// Until it is so, 30 s at most.
     private func wait(_ what: String, until condition: () -> Bool) async throws {
-        for _ in 0..<2_000 {
+        for _ in 0..<6_000 {
             if condition() { return }
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import RTMP
 
 /// The client's side of TLS against OpenSSL's server, both in memory.
-@Suite(.timeLimit(.minutes(1))) struct TLSSessionTests {
+@Suite(.timeLimit(.minutes(3))) struct TLSSessionTests {
     /// Carries everything to and fro, `step` bytes at a time, until nobody has anything to say.
     /// - Returns: What each has got from the other.
     @discardableResult
