@@ -57,6 +57,21 @@ configure_apps() {
 
 token() { "$venv/bin/python" -c 'import secrets; print(secrets.token_hex(16))'; }
 
+# A port below those that the system gives to connections (32768 to 60999), so that none of them takes it before the service does.
+free_port() {
+    "$venv/bin/python" -c '
+import random, socket
+while True:
+    port = random.randrange(20000, 32000)
+    with socket.socket() as candidate:
+        try:
+            candidate.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+    print(port)
+    break'
+}
+
 start() {
     directory=$(mktemp -d "${TMPDIR:-/tmp}/mix-st.XXXXXX")
     (umask 077 && : >"$directory/service.yaml")
@@ -73,11 +88,11 @@ start() {
         'hooks: { nginx-rtmp: { secret: hook-secret-0123456789, url: "rtmp://127.0.0.1:1935/{app}/{name}" } }' >>"$directory/service.yaml"
     # With tokens there is no request without one, also where visitors may read otherwise.
     [ "$mode" = open ] || printf 'channel: { anonymousReading: false }\n' >>"$directory/service.yaml"
-    port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=$(free_port)
     "$service" serve --config "$directory/service.yaml" --listen "127.0.0.1:$port" --data "$directory/data" \
         --layouts "$directory/layouts" --log-format json >"$directory/log" 2>&1 &
     process=$!
-    for _ in $(seq 300); do
+    for _ in $(seq 600); do
         curl --silent --fail --output /dev/null "http://127.0.0.1:$port/readyz" && return
         kill -0 "$process" 2>/dev/null || fail "the service ended:" "$(tail -n 20 "$directory/log")"
         sleep 0.1

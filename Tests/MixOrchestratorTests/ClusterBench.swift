@@ -19,6 +19,8 @@ final class ClusterMember: Sendable {
     let url: String
     let relays = ScriptedRelays()
     let log = LogRecorder()
+    let store: any TaskStore
+    private let reserved: ReservedPort
     private let group: ServiceGroup
     private let service: Task<Void, any Error>
 
@@ -31,10 +33,10 @@ final class ClusterMember: Sendable {
         self.name = name
         let place = directory + "/" + name
         try FileManager.default.createDirectory(atPath: place + "/relays", withIntermediateDirectories: true)
-        let listener = try LoopbackListener()
-        let port = listener.port
-        close(listener.descriptor)
+        reserved = try ReservedPort()
+        let port = reserved.number
         url = "http://127.0.0.1:\(port)"
+        self.store = store
         var configuration = try testConfiguration(
             place, ["http.listen": ["127.0.0.1:\(port)"]].merging(settings) { $1 })
         configuration.node = ClusterSettings(name: name, url: url, lease: lease, capacity: capacity)
@@ -66,14 +68,14 @@ final class ClusterMember: Sendable {
             request.body = .bytes(ByteBuffer(string: body))
             if headers["Content-Type"] == nil { request.headers.add(name: "Content-Type", value: "application/json") }
         }
-        let response = try await Self.http.execute(request, timeout: .seconds(20))
+        let response = try await Self.http.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 1 << 20)
         return Answer(status: Int(response.status.code), headers: [:], text: String(buffer: bytes))
     }
 
     /// Returns the beginning of a body that does not end.
     func beginning(of path: String, bytes: Int) async throws -> (status: Int, bytes: [UInt8]) {
-        let response = try await Self.http.execute(HTTPClientRequest(url: url + path), timeout: .seconds(20))
+        let response = try await Self.http.execute(HTTPClientRequest(url: url + path), timeout: .seconds(60))
         var read: [UInt8] = []
         for try await piece in response.body {
             read += piece.readableBytesView

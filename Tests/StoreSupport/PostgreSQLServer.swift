@@ -29,8 +29,10 @@ public final class PostgreSQLServer: Sendable {
     public static let password = "s3cret-0f-th3-t3sts"
 
     public let directory: String
-    public let port: Int
+    public var port: Int { reserved.number }
     private let data: String
+    // The server is started long after, and again after a crash, while clients try to connect.
+    private let reserved: ReservedPort
     let process = Mutex<Int32?>(nil)
 
     /// Creates a database cluster with the user `mix` and the database `mix`, and starts it.
@@ -40,9 +42,7 @@ public final class PostgreSQLServer: Sendable {
         guard let binaries = Self.binaries else { throw Failure(description: Self.missing) }
         directory = "/tmp/pgtest-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
         data = directory + "/data"
-        let listener = try LoopbackListener()
-        port = listener.port
-        close(listener.descriptor)
+        reserved = try ReservedPort()
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         if let owner = Self.owner, chown(directory, owner.user, owner.group) != 0 {
             throw Failure(description: "cannot give \(directory) to another user")
@@ -108,7 +108,7 @@ public final class PostgreSQLServer: Sendable {
         started.wait()
         process.withLock { $0 = server.pid }
         Self.running.withLock { $0[directory] = server.pid }
-        for _ in 0..<300 {
+        for _ in 0..<600 {
             if (try? sql("SELECT 1")) != nil { return }
             Thread.sleep(forTimeInterval: 0.1)
         }

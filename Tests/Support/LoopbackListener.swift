@@ -18,16 +18,8 @@ public struct LoopbackListener: Sendable {
         if var bytes = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
         }
-        var address = Self.address(port: 0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, queue) == 0
-                    && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        port = Int(UInt16(bigEndian: address.sin_port))
-        guard isBound, port > 0 else {
+        port = Self.bindFreePort(descriptor)
+        guard port > 0, listen(descriptor, queue) == 0 else {
             let failure = SocketFailure("no port to listen on")
             close(descriptor)
             throw failure
@@ -44,6 +36,20 @@ public struct LoopbackListener: Sendable {
                 Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
+    }
+
+    /// Binds a socket to a free port of 127.0.0.1.
+    ///
+    /// - Returns: The port; 0 if there is none, with the reason in `errno`.
+    static func bindFreePort(_ descriptor: Int32) -> Int {
+        var address = Self.address(port: 0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        return isBound ? Int(UInt16(bigEndian: address.sin_port)) : 0
     }
 
     private static func address(port: Int) -> sockaddr_in {

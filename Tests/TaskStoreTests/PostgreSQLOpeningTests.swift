@@ -66,9 +66,9 @@ import Testing
             #expect(try server.sql("SELECT count(*) FROM pg_database WHERE datname = 'nowhere'") == "0")
             let none = failure(server.url(schema: "no_such_schema"))
             #expect(none.contains("CREATE SCHEMA"), "\(none)")
-            let listener = try LoopbackListener()
-            close(listener.descriptor)
-            let down = failure(server.url(port: listener.port))
+            let nobody = try ReservedPort()
+            let down = failure(server.url(port: nobody.number))
+            withExtendedLifetime(nobody) {}
             #expect(down.contains("check that the server runs"), "\(down)")
         }
     }
