@@ -4,7 +4,8 @@ botocore, Amazon's own library for Python.
     s3-server.py PORT ACCESS_KEY SECRET_KEY BUCKET...
 
 What moto leaves out is added here: bodies are compared with the checksums that came with them, and signed links are checked.
-`POST /_fault {"kind": "garbage", "count": 2, "method": "PUT", "query": "partNumber"}` spoils that many answers:
+The environment's FAULTS, a list of {"kind": "garbage", "count": 2, "method": "PUT", "query": "partNumber"}, spoils that many
+answers of the first requests that they fit:
 
     garbage     200 with a body that is no XML and without any header of S3
     error       500
@@ -63,7 +64,7 @@ class Storage:
     def __init__(self, access_key, secret_key, buckets):
         self.credentials = Credentials(access_key, secret_key)
         self.app = DomainDispatcherApplication(create_backend_app)
-        self.faults = []
+        self.faults = json.loads(os.environ.get("FAULTS") or "[]")
         self.lock = threading.Lock()
         for bucket in buckets:
             s3_backends[ACCOUNT]["aws"].create_bucket(bucket, "us-east-1")
@@ -80,11 +81,6 @@ class Storage:
 
     def __call__(self, environ, start_response):
         data = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        if environ["PATH_INFO"] == "/_fault":
-            with self.lock:
-                self.faults.append(json.loads(data))
-            start_response("204 No Content", [])
-            return []
         if environ["PATH_INFO"] == "/_keys":
             self.renew(json.loads(data))
             start_response("204 No Content", [])

@@ -4,7 +4,7 @@
 #
 #   scripts/s3-server.sh PORT ACCESS_KEY SECRET_KEY BUCKET…
 #
-# Environment: BUILD_DIR (.build).
+# Environment: BUILD_DIR (.build), FAULTS (none).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(realpath --canonicalize-missing "${BUILD_DIR:-$root/.build}")

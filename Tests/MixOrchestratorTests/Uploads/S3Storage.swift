@@ -9,23 +9,37 @@ final class S3Storage: Sendable {
     static let accessKey = "AKIDOFATEST"
     static let secretKey = "S3CR3T/of+a=storage"
 
-    /// Below those that the system gives to connections (32768–60999).
-    let port = Int.random(in: 20_000..<30_000)
+    var port: Int { reserved.number }
+    private let reserved: ReservedPort
     private let directory: String
     private let process = Mutex<LaunchedProcess?>(nil)
 
-    init(_ directory: String) { self.directory = directory }
+    init(_ directory: String) throws {
+        self.directory = directory
+        reserved = try ReservedPort()
+    }
 
-    deinit { stop() }
+    deinit { endProcess() }
 
     var endpoint: String { "http://127.0.0.1:\(port)" }
 
+    /// What becomes of answers, as scripts/s3-server.py says.
+    struct Fault: Codable, Sendable {
+        var kind: String
+        var count = 1
+        var method: String
+        var query = ""
+    }
+
     /// Starts it, empty but for its buckets.
-    func start() async throws {
+    ///
+    /// - Parameter faults: What the first requests meet, however soon they come.
+    func start(faults: [Fault] = []) async throws {
         var launch = ProcessLaunch(
             OpenAPIDocument.root.appendingPathComponent("scripts/s3-server.sh").path,
             ["\(port)", Self.accessKey, Self.secretKey, "mix", "spare"])
-        launch.environment = ProcessInfo.processInfo.environment
+        let text = String(decoding: try JSONEncoder().encode(faults), as: UTF8.self)
+        launch.environment = ProcessInfo.processInfo.environment.merging(["FAULTS": text]) { $1 }
         launch.output = .file("\(directory)/s3.log", truncates: false)
         launch.errors = .output
         let started = try launch.start()
@@ -42,18 +56,18 @@ final class S3Storage: Sendable {
         }
     }
 
-    /// Ends it with all that it has.
-    func stop() {
-        guard let process = process.withLock({ $0.take() }), process.isRunning else { return }
-        process.signal(SIGKILL)
-        process.onExit { _ in }
+    /// Ends it with all that it has, and waits until it answers nobody any more.
+    func stop() async throws {
+        guard let process = endProcess() else { return }
+        try await eventually("the storage does not end") { process.isRunning ? nil : true }
     }
 
-    /// Spoils the next answers, as scripts/s3-server.py says.
-    func spoil(_ kind: String, count: Int = 1, method: String, query: String = "") async throws {
-        let body = #"{"kind":"\#(kind)","count":\#(count),"method":"\#(method)","query":"\#(query)"}"#
-        let answer = try await HTTPExchange(port: port, "POST", "/_fault", body: Array(body.utf8)).answer()
-        #expect(answer?.status == 204)
+    /// Returns the process, which may still be there for a moment; `nil` if none runs.
+    @discardableResult private func endProcess() -> LaunchedProcess? {
+        guard let process = process.withLock({ $0.take() }), process.isRunning else { return nil }
+        process.signal(SIGKILL)
+        process.onExit { _ in }
+        return process
     }
 
     /// Lets temporary keys in, and no others.

@@ -49,7 +49,7 @@ import Testing
 
     @Test func filesAreStoredComparedAndLinked() async throws {
         try await withDirectory { directory in
-            let storage = S3Storage(directory)
+            let storage = try S3Storage(directory)
             try await storage.start()
             let content = try Self.record(directory)
             try KeptFiles.makeSession(directory, isEnded: true)
@@ -81,9 +81,14 @@ import Testing
                 }
                 #expect(try await storage.fetch(archive).body == zip)
 
-                let metrics = try await bench.call(.get, "/metrics").text
-                #expect(metrics.contains(#"upload_files_total{target="main",result="stored"} 2"#), "\(metrics)")
-                #expect(metrics.contains(#"upload_pending_files{target="backup",state="waiting"} 0"#))
+                // A moment after the notes, which the list shows.
+                let metrics = try await eventually("not all is counted") {
+                    let text = try await bench.call(.get, "/metrics").text
+                    let isCounted =
+                        text.contains(#"upload_files_total{target="main",result="stored"} 2"#)
+                        && text.contains(#"upload_pending_files{target="backup",state="waiting"} 0"#)
+                    return isCounted ? text : nil
+                }
                 let ready = try await bench.call(.get, "/readyz")
                 #expect(try ready.value("checks.5.name") == "uploads" && ready.value("checks.5.detail") == nil)
                 let notes = try String(
@@ -101,7 +106,7 @@ import Testing
     /// Wrong settings of one storage delay nothing that goes to the other.
     @Test func failuresAreToldAndEndWithTheirCause() async throws {
         try await withDirectory { directory in
-            let storage = S3Storage(directory)
+            let storage = try S3Storage(directory)
             try await storage.start()
             let content = try Self.record(directory, bytes: 6 << 20)
             let wrong = Self.settings(
@@ -121,18 +126,18 @@ import Testing
                 #expect(ready.status == 200 && ready.text.contains("bucket_missing"), "\(ready.text)")
                 #expect(!bench.log.text.contains("S3CR3T"))
             }
-            storage.stop()
+            try await storage.stop()
             let right = Self.settings(
                 storage, Self.backup.merging(["upload.backup.endpoint": [storage.endpoint]]) { $1 })
             try await withOrchestrator(directory: directory, settings: right) { bench in
                 try await Self.wait(bench, "recordings.0.storage.0.error.code", "unreachable")
-                try await storage.start()
-                // Whatever comes first to the storage meets them.
-                try await storage.spoil("garbage", method: "POST", query: "uploads")
-                try await storage.spoil("error", method: "PUT", query: "partNumber=1")
-                try await storage.spoil("damaged", method: "PUT", query: "partNumber=2")
-                try await storage.spoil("garbage", count: 2, method: "POST", query: "uploadId")
-                try await storage.spoil("truncated", method: "POST", query: "uploadId")
+                try await storage.start(faults: [
+                    .init(kind: "garbage", method: "POST", query: "uploads"),
+                    .init(kind: "error", method: "PUT", query: "partNumber=1"),
+                    .init(kind: "damaged", method: "PUT", query: "partNumber=2"),
+                    .init(kind: "garbage", count: 2, method: "POST", query: "uploadId"),
+                    .init(kind: "truncated", method: "POST", query: "uploadId"),
+                ])
                 try await Self.wait(bench, "recordings.0.storage.0.state", "stored")
                 let list = try await Self.wait(bench, "recordings.0.storage.1.state", "stored")
                 for target in 0...1 {
@@ -149,12 +154,14 @@ import Testing
 
     @Test func aKilledServiceGoesOnWithTheNextPartAndTheFileIsRemoved() async throws {
         try await withDirectory { directory in
-            let storage = S3Storage(directory)
+            let storage = try S3Storage(directory)
             try await storage.start()
             let content = try Self.record(directory, bytes: 17 << 20)
             let note = "\(directory)/recordings/demo/\(Self.name).upload-main.json"
-            let first = try Self.serve(directory, storage, bytesPerSecond: 4 << 20)
-            defer { first.signal(SIGKILL) }
+            // The other three parts take six seconds: time enough to be killed in.
+            let reserved = try ReservedPort()
+            let first = try Self.serve(directory, storage, port: reserved.number, bytesPerSecond: 2 << 20)
+            defer { withExtendedLifetime(reserved) { first.signal(SIGKILL) } }
             func parts() -> Int {
                 let text = (try? String(contentsOfFile: note, encoding: .utf8)) ?? ""
                 return text.components(separatedBy: "\"tag\"").count - 1
@@ -197,7 +204,7 @@ import Testing
     /// Keys that are renewed while the service runs, as those of a role are.
     @Test func temporaryKeysAreUsedAndRenewed() async throws {
         try await withDirectory { directory in
-            let storage = S3Storage(directory)
+            let storage = try S3Storage(directory)
             try await storage.start()
             let content = try Self.record(directory)
             @Sendable func renew(_ number: Int) async throws {
@@ -222,8 +229,8 @@ import Testing
                 try await renew(2)
                 #expect(try await storage.fetch(link).status == 403, "a link lasts as long as its keys")
                 _ = try Self.record(directory, bytes: 6 << 20, name: "20260102T000000Z-b")
+                try await Self.wait(bench, "recordings.0.file", "20260102T000000Z-b.mp4")
                 let next = try await Self.wait(bench, "recordings.0.storage.0.state", "stored")
-                #expect(try next.value("recordings.0.file") == "20260102T000000Z-b.mp4")
                 let fresh = try #require(try next.value("recordings.1.storage.0.url"))
                 #expect(try await storage.fetch(fresh).body == content)
                 #expect(!bench.log.text.contains("S3CR3T"))
@@ -234,7 +241,7 @@ import Testing
     /// A real recorder's file, and the real process that decodes.
     @Test func aRecordingHasItsPicture() async throws {
         try await withDirectory { directory in
-            let storage = S3Storage(directory)
+            let storage = try S3Storage(directory)
             try await storage.start()
             let line = """
                 {"room":"demo","task":"auto-demo","recording":{"settings":{"singleFilePerLayer":false,\
@@ -273,7 +280,7 @@ import Testing
     /// The bandwidth of both storages together, measured over every span of the uploads.
     @Test func theBandwidthIsKept() async throws {
         try await withDirectory { directory in
-            let storage = S3Storage(directory)
+            let storage = try S3Storage(directory)
             try await storage.start()
             for (number, bytes) in [700_000, 900_000].enumerated() {
                 _ = try Self.record(directory, bytes: bytes, name: "2026010\(number + 1)T000000Z-a")
@@ -285,12 +292,15 @@ import Testing
                     "upload.backup.endpoint": [storage.endpoint], "upload.bytesPerSecond": ["\(Int(rate))"],
                 ]) { $1 })
             try await withOrchestrator(directory: directory, settings: settings) { bench in
-                var samples: [(at: ContinuousClock.Instant, bytes: Double)] = []
+                // Bytes that were sent at some moment between two.
+                var samples: [(from: ContinuousClock.Instant, to: ContinuousClock.Instant, bytes: Double)] = []
                 try await eventually("not all is sent") {
                     try await Task.sleep(for: .milliseconds(100))
+                    let start = ContinuousClock.now
                     let text = try await bench.call(.get, "/metrics").text
+                    let end = ContinuousClock.now
                     let sent = text.matches(of: /upload_sent_bytes_total\{target="\w+"\} (\d+)/)
-                    samples.append((.now, sent.reduce(0) { $0 + (Double($1.1) ?? 0) }))
+                    samples.append((start, end, sent.reduce(0) { $0 + (Double($1.1) ?? 0) }))
                     return samples.last.map { $0.bytes >= 3_200_000 } == true ? true : nil
                 }
                 // What a quarter of a second may bring at once, and the moment between counting and reading.
@@ -298,12 +308,12 @@ import Testing
                 var fastest = 0.0
                 for (index, first) in samples.enumerated() {
                     for last in samples[(index + 1)...] {
-                        let seconds = (last.at - first.at) / .seconds(1)
+                        let seconds = (last.to - first.from) / .seconds(1)
                         #expect(last.bytes - first.bytes <= rate * seconds + burst, "\(first) to \(last)")
                         if seconds >= 1 { fastest = max(fastest, (last.bytes - first.bytes) / seconds) }
                     }
                 }
-                let seconds = samples.last.map { $0.at - (samples.first { $0.bytes > 0 } ?? $0).at } ?? .zero
+                let seconds = samples.last.map { $0.to - (samples.first { $0.bytes > 0 } ?? $0).from } ?? .zero
                 print(
                     "3,200,000 bytes in \(seconds) s, \(fastest) bytes/s in the fastest second and more; limit \(rate)")
                 for target in 0...1 { try await Self.wait(bench, "recordings.0.storage.\(target).state", "stored") }
@@ -313,7 +323,7 @@ import Testing
 
     /// Runs the program itself, with the secret in its environment.
     private static func serve(
-        _ directory: String, _ storage: S3Storage, bytesPerSecond: Int
+        _ directory: String, _ storage: S3Storage, port: Int, bytesPerSecond: Int
     ) throws -> LaunchedProcess {
         let file = "\(directory)/service.yaml"
         let text = """
@@ -327,7 +337,7 @@ import Testing
         var launch = ProcessLaunch(
             program.path,
             [
-                "serve", "--config", file, "--listen", "127.0.0.1:\(Int.random(in: 20_000..<30_000))", "--data",
+                "serve", "--config", file, "--listen", "127.0.0.1:\(port)", "--data",
                 directory,
                 "--layouts", OpenAPIDocument.root.appendingPathComponent("layouts").path,
             ])
