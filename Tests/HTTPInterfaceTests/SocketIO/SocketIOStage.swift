@@ -61,16 +61,17 @@ struct SocketIOStage: Sendable {
     let app: Echo
     let group: ServiceGroup
 
-    /// Runs a service with the times of the conformance suites.
+    /// Runs a service with the ping interval of the conformance suites, which is patient otherwise: a client of the tests may stand
+    /// still for a while. What ends for want of patience is told so by its test.
     static func run(
         tokens: [(String, AppSettings.TestToken)] = [], _ change: (inout SocketIOSettings) -> Void = { _ in },
         _ body: @escaping @Sendable (SocketIOStage) async throws -> Void
     ) async throws {
         var settings = SocketIOSettings()
         settings.engine.pingInterval = 300
-        settings.engine.pingTimeout = 200
-        settings.engine.pingTimeoutOfThree = 600
-        settings.connectTimeout = 1000
+        settings.engine.pingTimeout = 60_000
+        settings.engine.upgradeTimeout = 60_000
+        settings.connectTimeout = 600_000
         settings.missingVersionIsThree = false
         settings.origins = .any
         change(&settings)
@@ -143,6 +144,14 @@ struct SocketIOStage: Sendable {
         return query
     }
 
+    /// Returns when a request of a connection that polls waits for packets.
+    func eventuallyWaits(_ query: String) async throws {
+        let id = String(try #require(query.split(separator: "sid=").last))
+        try await eventually {
+            (try? server.session(id, .init()))?.state.withLock { $0.engine.held != nil } == true
+        }
+    }
+
     func webSocket(_ query: String, headers: [String: String] = [:]) async throws -> WebSocketClient {
         try await WebSocketClient.open(port: port, path: "/socket.io/?\(query)", headers: headers)
     }
@@ -185,9 +194,10 @@ extension WebSocketClient {
         return nil
     }
 
-    /// Whether the server closes the connection, whatever it sends before.
+    /// Whether the server closes the connection, whatever it sends before, and not only because the client is silent.
     func isClosed() async -> Bool {
+        let start = ContinuousClock.now
         _ = await rest()
-        return true
+        return ContinuousClock.now - start < .seconds(45)
     }
 }
