@@ -6,7 +6,7 @@ import Testing
 @testable import RoomService
 
 /// `ingest.onPublish` over real HTTP.
-@Suite struct PublishHookTests {
+@Suite(.timeLimit(.minutes(5))) struct PublishHookTests {
     private static let names = StreamNames(
         room: RoomID(app: .standard, name: "lobby"), user: "alice", stream: .camera)
 
@@ -52,22 +52,23 @@ import Testing
     @Test func aSlowAnswerDelaysNobodyElse() async throws {
         try await WebhookReceiver.run { receiver in
             receiver.answer { $0.body.contains("slow") ? .hangs : .text("{}") }
-            let caller = try Self.caller(receiver.url, timeout: 2)
+            let caller = try Self.caller(receiver.url, timeout: 120)
             try await withThrowingTaskGroup(of: PublishHookDecision.self) { group in
                 for number in 0..<40 { group.addTask { await Self.ask(caller, number, name: "slow") } }
-                while receiver.messages.count < 40 { try await Task.sleep(for: .milliseconds(5)) }
+                try await eventually { receiver.messages.count == 40 ? true : nil }
                 let start = ContinuousClock.now
                 #expect(await Self.ask(caller, 100) == .allowed(Self.names))
-                #expect(ContinuousClock.now - start < .seconds(1))
-                for try await decision in group {
-                    #expect(
-                        decision
-                            == .refused(
-                                isName: false, reason: PublishHookReader.fault,
-                                log: "ingest.onPublish did not answer within 2.0 s"))
-                }
+                #expect(ContinuousClock.now - start < .seconds(60), "it waited for the others")
+                group.cancelAll()
             }
             await caller.close()
+            let hasty = try Self.caller(receiver.url, timeout: 0.5)
+            #expect(
+                await Self.ask(hasty, 200, name: "slow")
+                    == .refused(
+                        isName: false, reason: PublishHookReader.fault,
+                        log: "ingest.onPublish did not answer within 0.5 s"))
+            await hasty.close()
         }
     }
 

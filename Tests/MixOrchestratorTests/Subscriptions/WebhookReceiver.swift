@@ -6,6 +6,7 @@ import Logging
 import MixModel
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 
 @testable import MixOrchestrator
 @testable import RoomService
@@ -34,7 +35,18 @@ final class WebhookReceiver: Sendable {
     private let state = Mutex<(messages: [Message], reply: @Sendable (Message) -> Reply)>(([], { _ in .status(200) }))
     let port: Int
 
-    fileprivate init(port: Int) { self.port = port }
+    private let reserved: ReservedPort?
+
+    fileprivate init(port: Int, reserved: ReservedPort? = nil) {
+        self.port = port
+        self.reserved = reserved
+    }
+
+    /// Returns one that nobody can reach before `comeBack`.
+    static func absent() throws -> WebhookReceiver {
+        let reserved = try ReservedPort()
+        return WebhookReceiver(port: reserved.number, reserved: reserved)
+    }
 
     var url: String { "http://127.0.0.1:\(port)/hook" }
     /// Everything that came, also what was refused.
@@ -111,11 +123,19 @@ final class WebhookReceiver: Sendable {
 }
 
 extension DeliveryPolicy {
-    /// As the standard one, and hundred times as quick.
+    /// As the standard one, and hundred times as quick. Its patience with an answer is no less: who is slow for a moment would
+    /// otherwise be told twice.
     static let quick: @Sendable (Subscription.Kind) -> DeliveryPolicy = { _ in
         var policy = DeliveryPolicy(
             shortestDelay: .milliseconds(20), longestDelay: .milliseconds(100), giveUpAfter: .seconds(600),
             shortestBreak: .milliseconds(30), longestBreak: .milliseconds(100))
+        policy.timeLimit = .seconds(30)
+        return policy
+    }
+
+    /// Waits half a second for an answer, for receivers that hang. Others may be told twice.
+    static let hasty: @Sendable (Subscription.Kind) -> DeliveryPolicy = { kind in
+        var policy = quick(kind)
         policy.timeLimit = .milliseconds(500)
         return policy
     }

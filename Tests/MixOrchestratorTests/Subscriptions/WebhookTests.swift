@@ -87,7 +87,7 @@ import Testing
         let seed = UInt64.random(in: 0 ... .max, using: &random)
         try await WebhookReceiver.run { receiver in
             try await withDirectory { directory in
-                try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                try await withOrchestrator(directory: directory, policy: Quick.hasty) { bench in
                     let elsewhere = LockedFlag()
                     let dice = LockedBox(SeededGenerator(seed: seed))
                     receiver.answer { message in
@@ -126,10 +126,7 @@ import Testing
 
     @Test func whatWasNotDeliveredBeforeARestartIsDeliveredAfterIt() async throws {
         try await withDirectory { directory in
-            let box = LockedBox<WebhookReceiver?>(nil)
-            // A port that nobody serves any more.
-            try await WebhookReceiver.run { box.value = $0 }
-            let receiver = try #require(box.value)
+            let receiver = try WebhookReceiver.absent()
             try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
                 _ = try await bench.subscribe(receiver.url, #","events":["participant.joined"]"#)
                 for number in 0..<5 { try await bench.join("u\(number)") }
@@ -207,13 +204,13 @@ import Testing
             try await WebhookReceiver.run { bad in
                 bad.answer { _ in .hangs }
                 try await withDirectory { directory in
-                    try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                    try await withOrchestrator(directory: directory, policy: Quick.hasty) { bench in
                         let dead = try await bench.subscribe(bad.url, #","events":["participant.joined"]"#)
                         let nobody = try await bench.subscribe(
                             "http://127.0.0.1:9/", #","events":["participant.joined"]"#)
                         _ = try await bench.subscribe(good.url, #","events":["participant.joined"]"#)
                         for number in 0..<40 { try await bench.join("u", room: "r\(number)") }
-                        try await eventually { good.taken.count == 40 ? true : nil }
+                        try await eventually { Set(good.taken.map(\.id)).count == 40 ? true : nil }
                         for id in [dead.id, nobody.id] {
                             try await eventually {
                                 let answer = try await bench.call(.get, "/v1/subscriptions/\(id)")
@@ -224,7 +221,7 @@ import Testing
                             "delivery.waiting")
                         #expect(waiting == "40")
                         // It is left alone: not every message was tried.
-                        #expect(bad.messages.count < 40)
+                        #expect(Set(bad.messages.map(\.id)).count < 40)
                         #expect(bench.log.text.contains("an endpoint fails, delivery to it is paused"))
                         // A message that nobody waits for goes the same way.
                         bad.answer { _ in .status(200) }
