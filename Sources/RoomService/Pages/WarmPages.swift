@@ -118,7 +118,9 @@ final class WarmPages: Sendable {
         switch event {
         case .attached: worker.link.send(.hello(version: PageCommand.version))
         case .report(.hello(PageCommand.version, _)): worker.link.send(.prepare(job))
-        case .report(.prepared): worker.isReady.store(true, ordering: .releasing)
+        case .report(.prepared):
+            worker.isReady.store(true, ordering: .releasing)
+            logger.debug("a browser waits for a page")
         case .report, .detached, .lost: break
         }
         return true

@@ -175,8 +175,11 @@ import Testing
                 try await Self.waitForAir(bench)
                 try await Task.sleep(for: .milliseconds(300))
                 try await Self.waitForAir(bench)
-                let open = ScriptedPageWorker.openers(in: directory).filter { !Self.isGone($0) }
-                #expect(open.count == 1, "\(open)")
+                // Those that were told to end may take a moment.
+                let open = try await eventually("several pages stay") {
+                    let open = ScriptedPageWorker.openers(in: directory).filter { !Self.isGone($0) }
+                    return open.count == 1 ? open : nil
+                }
                 try await bench.unpublish("board")
                 try await Self.waitForEnd(bench, try #require(open.last))
             }
@@ -185,13 +188,19 @@ import Testing
 
     // MARK: - Browsers that wait
 
+    /// Waits until so many browsers wait for pages.
+    private static func waitForBrowsers(_ count: Int, _ bench: Bench) async throws {
+        try await eventually("\(count) browsers do not wait") {
+            bench.log.text.components(separatedBy: "a browser waits for a page").count > count ? true : nil
+        }
+        #expect(ScriptedPageWorker.prepared(in: bench.directory).count == count)
+    }
+
     @Test func aBrowserThatWaitsTakesThePage() async throws {
         try await withDirectory { directory in
             let settings = try Self.settings(directory, ["pages.warm": ["2"]].merging(Self.keep) { $1 })
             try await withOrchestrator(directory: directory, settings: settings) { bench in
-                try await eventually { ScriptedPageWorker.prepared(in: directory).count == 2 ? true : nil }
-                // `.prepared` is on its way.
-                try await Task.sleep(for: .milliseconds(500))
+                try await Self.waitForBrowsers(2, bench)
                 try await Self.open(bench)
                 let first = try #require(ScriptedPageWorker.openers(in: directory).first)
                 #expect(ScriptedPageWorker.prepared(in: directory).contains(first))
@@ -220,8 +229,7 @@ import Testing
         try await withDirectory { directory in
             let settings = try Self.settings(directory, ["pages.warm": ["1"]].merging(Self.keep) { $1 })
             try await withOrchestrator(directory: directory, settings: settings) { bench in
-                try await eventually { ScriptedPageWorker.prepared(in: directory).count == 1 ? true : nil }
-                try await Task.sleep(for: .milliseconds(500))
+                try await Self.waitForBrowsers(1, bench)
                 try await Self.open(bench)
             }
             let worker = try #require(ScriptedPageWorker.openers(in: directory).first)
@@ -241,8 +249,7 @@ import Testing
         try await withDirectory { directory in
             let settings = try Self.settings(directory, ["pages.warm": ["1"]])
             try await withOrchestrator(directory: directory, settings: settings) { bench in
-                try await eventually { ScriptedPageWorker.prepared(in: directory).count == 1 ? true : nil }
-                try await Task.sleep(for: .milliseconds(500))
+                try await Self.waitForBrowsers(1, bench)
                 // An event that is older than what is known of the stream.
                 let newer = #"{"type":"stream.published","user":"board","url":"rtmp://127.0.0.1/live/b","sequence":5}"#
                 #expect(try await bench.call(.post, "/v1/rooms/demo/events", newer).status == 202)

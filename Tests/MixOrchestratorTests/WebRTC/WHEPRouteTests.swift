@@ -91,9 +91,14 @@ extension Bench {
             #expect(source.network.publicAddress == "203.0.113.7")
             #expect(Self.commands(bench.directory) == ["argv", "{\"hello\"", "{\"play\"", "{\"view\"", "{\"view\""])
             // They are counted as viewers of the program.
-            #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "2")
-            let metrics = try await bench.call(.get, "/metrics").text
-            #expect(metrics.contains("webrtc_viewers 2") && metrics.contains("webrtc_sent_lost_packets_total 3"))
+            try await eventually {
+                try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "2" ? true : nil
+            }
+            let metrics = try await eventually {
+                let text = try await bench.call(.get, "/metrics").text
+                return text.contains("webrtc_viewers 2") && text.contains("webrtc_sent_lost_packets_total 3")
+                    ? text : nil
+            }
             #expect(metrics.contains("webrtc_views_total{result=\"opened\"} 2"))
 
             for match in ["\"ice-1\"", "*", nil] {
