@@ -58,7 +58,8 @@ import Testing
             let watching = Task {
                 while !Task.isCancelled {
                     let senders = (a.relays.running + b.relays.running).filter { $0.plan != nil && !$0.isSilent }
-                    if senders.count > 1 { both += 1 }
+                    // The first may have stopped before the second was looked at.
+                    if senders.count > 1, senders.count(where: { !$0.isSilent }) > 1 { both += 1 }
                     try? await Task.sleep(for: .milliseconds(1))
                 }
                 return both
@@ -69,13 +70,17 @@ import Testing
             watching.cancel()
             #expect(await watching.value == 0)
             #expect(b.relays.started.count == 1, "the relay that was made ready goes on")
-            #expect(a.relays.running.isEmpty && old.commands.suffix(2) == [.standBy, .drain], "\(old.commands)")
+            try await eventually { a.relays.running.isEmpty ? true : nil }
+            let orders = old.commands.filter { if case .hold = $0 { false } else { true } }
+            #expect(orders.suffix(2) == [.standBy, .drain], "\(old.commands)")
             let stand = try #require(new.commands.firstIndex(of: .standBy))
             var stopped = place(30)
             stopped.last = .seconds(30)
             let resume = try #require(new.commands.firstIndex(of: .resume(stopped)), "\(new.commands)")
             #expect(stand < resume)
-            #expect(try await a.call("GET", "/v1/tasks/auto-demo").text.contains("bypass"))
+            try await eventually {
+                try await a.call("GET", "/v1/tasks/auto-demo").text.contains("bypass") ? true : nil
+            }
             try await a.publish("bob", room: "demo")
             try await eventually { new.plan?.sources.count == 2 ? true : nil }
         }
@@ -151,19 +156,17 @@ import Testing
             old.sendToViewers(ScriptedProgram.picture(1000))
             try await eventually { try seen.times.last == 1000 ? true : nil }
 
-            async let drained = drain(a)
+            b.relays.setOpening(ScriptedProgram.opening(at: 1040))
+            #expect(try await drain(a).moved == 1)
             let new = try await eventually { b.relays.started.first }
-            new.setOpening(ScriptedProgram.opening(at: 1040))
-            #expect(try await drained.moved == 1)
             try await eventually { new.viewerCount == 1 ? true : nil }
             new.sendToViewers(ScriptedProgram.picture(1080))
             try await eventually { try seen.times.last == 1080 ? true : nil }
 
             #expect(try await a.call("DELETE", "/v1/node/drain").status == 204)
-            async let back = drain(b)
+            a.relays.setOpening(ScriptedProgram.opening(at: 1120))
+            #expect(try await drain(b).moved == 1)
             let third = try await eventually { a.running("auto-demo").first }
-            third.setOpening(ScriptedProgram.opening(at: 1120))
-            #expect(try await back.moved == 1)
             try await eventually { third.viewerCount == 1 ? true : nil }
             third.sendToViewers(ScriptedProgram.picture(1160))
             try await eventually { try seen.times.last == 1160 ? true : nil }

@@ -13,6 +13,7 @@ final class ScriptedRelays: RelayStarting {
     private let relays = Mutex<[ScriptedRelay]>([])
     /// Thrown at the next starts, one after another.
     private let failures = Mutex<[String]>([])
+    private let opening = Mutex<[UInt8]?>(nil)
     private let keepsHistory: Bool
 
     /// - Parameter keepsHistory: Whether relays that ended, and earlier plans and commands, can be asked for.
@@ -24,6 +25,7 @@ final class ScriptedRelays: RelayStarting {
         let number = started.last.map { $0.processID - 89_999_999 } ?? 0
         let relay = ScriptedRelay(
             task: task, socket: socket, processID: 90_000_000 + number, keepsHistory: keepsHistory)
+        if let opening = opening.withLock({ $0 }) { relay.setOpening(opening) }
         relay.listen()
         relays.withLock { relays in
             if !keepsHistory { relays.removeAll { $0.exitDescription() != nil } }
@@ -35,6 +37,9 @@ final class ScriptedRelays: RelayStarting {
     func killLeftover(socket: String) {}
 
     func failNextStarts(_ messages: [String]) { failures.withLock { $0 = messages } }
+
+    /// What viewers get first of relays that start from now on.
+    func setOpening(_ bytes: [UInt8]) { opening.withLock { $0 = bytes } }
 
     /// Every relay ever started, oldest first; without history, those that run.
     var started: [ScriptedRelay] { relays.withLock { $0 } }

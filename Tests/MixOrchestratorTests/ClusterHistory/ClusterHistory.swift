@@ -183,7 +183,7 @@ final class ClusterHistory: Sendable {
     /// Waits until everything is as the histories say, or gives up.
     private func judge() async throws -> [String] {
         var untrue: [String] = []
-        _ = try await poll(within: .seconds(40), every: .milliseconds(20)) {
+        _ = try await poll(within: .seconds(120), every: .milliseconds(20)) {
             untrue = try await look()
             return untrue.isEmpty ? true : nil
         }
@@ -223,13 +223,16 @@ final class ClusterHistory: Sendable {
         while !Task.isCancelled {
             for room in rooms {
                 let task = TaskID.automatic(for: room)
-                let first = nodes.map { (name: $0.name, relays: $0.sending(task)) }
-                guard first.reduce(0, { $0 + $1.relays.count }) > 1 else { continue }
+                // One moment for all: looking at one node after another takes time, in which a room may move.
+                let first = nodes.map { (name: $0.name, held: $0.held(task)) }
+                let now = BootClock.now()
+                let able = first.flatMap(\.held).filter { $0.until > now }
+                guard able.count > 1 else { continue }
                 // A relay that ended meanwhile was not seen together with those that were looked at after it.
-                let again = nodes.flatMap { $0.sending(task) }
-                let both = first.flatMap(\.relays).filter { relay in again.contains { $0 === relay } }
+                let again = nodes.flatMap { $0.held(task) }.filter { $0.until > now }
+                let both = able.filter { one in again.contains { $0.relay === one.relay } }
                 if both.count > 1 {
-                    found.insert("\(room): two relays at \(first.filter { !$0.relays.isEmpty }.map(\.name))")
+                    found.insert("\(room): two relays at \(first.filter { !$0.held.isEmpty }.map(\.name))")
                 }
             }
             try? await Task.sleep(for: .milliseconds(10))

@@ -141,13 +141,19 @@ final class HistoryNode: Sendable {
 
     /// Relays of a task that may send at this moment.
     func sending(_ task: TaskID) -> [ScriptedRelay] {
-        guard let life else { return [] }
+        let held = held(task)
         let now = BootClock.now()
-        return life.relays.running.filter { relay in
-            guard relay.task == task, relay.plan != nil else { return false }
+        return held.filter { $0.until > now }.map(\.relay)
+    }
+
+    /// Relays of a task that run with a plan, and the times of `BootClock` until which they may send.
+    func held(_ task: TaskID) -> [(relay: ScriptedRelay, until: Int64)] {
+        guard let life else { return [] }
+        return life.relays.running.compactMap { relay in
+            guard relay.task == task, relay.plan != nil else { return nil }
             let last = relay.commands.last { if case .hold = $0 { true } else { false } }
-            if case .hold(let until) = last { return until > now }
-            return false
+            if case .hold(let until) = last { return (relay, until) }
+            return nil
         }
     }
 }
