@@ -233,18 +233,18 @@ import Testing
                     let one = #"{"specversion":"1.0","id":"1","source":"s","type":"room.opened","subject":"r"}"#
                     return "[" + Array(repeating: one, count: count).joined(separator: ",") + "]"
                 }
-                // More than a burst at once is owed.
-                #expect(try await bench.call(.post, "/v1/events", events(10), headers: headers).status == 202)
+                // More than a burst at once is owed: 49 seconds.
+                #expect(try await bench.call(.post, "/v1/events", events(100), headers: headers).status == 202)
                 let answer = try await bench.call(.post, "/v1/events", events(1), headers: headers)
                 #expect(answer.status == 429)
-                #expect(1...6 ~= Int(answer.headers[.retryAfter] ?? "") ?? 0)
+                #expect(1...50 ~= Int(answer.headers[.retryAfter] ?? "") ?? 0)
                 #expect(try answer.value("detail")?.contains("http.rate.events") == true)
 
-                var statuses: [Int] = []
-                for _ in 0..<20 {
-                    statuses.append(try await bench.call(.get, "/v1/rooms", headers: Self.bearer("read")).status)
+                func read() async throws -> Int {
+                    try await bench.call(.get, "/v1/rooms", headers: Self.bearer("read")).status
                 }
-                #expect(statuses.contains(429) && statuses.first == 200)
+                #expect(try await read() == 200)
+                try await eventually("requests are not limited") { try await read() == 429 ? true : nil }
                 // Others are not held up.
                 #expect(try await bench.call(.get, "/v1/rooms", headers: Self.bearer("other")).status == 200)
             }

@@ -27,6 +27,7 @@ import Testing
     @Test func rtmpIsToldWhereItGoes() async throws {
         try await withServer { bench, port in
             let hello = "\u{3}" + String(repeating: "\0", count: 1536)
+            let start = ContinuousClock.now
             for _ in 0..<20 {
                 let encoder = try await RawConnection.open(port)
                 encoder.send(hello)
@@ -34,7 +35,9 @@ import Testing
                 #expect(encoder.text.isEmpty)
             }
             let lines = bench.log.text.components(separatedBy: "RTMP arrived at the HTTP port").count - 1
-            #expect(1...5 ~= lines, "\(lines) lines of 20 connections")
+            // One a second, and the first one.
+            let most = Int((ContinuousClock.now - start) / .seconds(1)) + 2
+            #expect(1...most ~= lines, "\(lines) lines of 20 connections")
             #expect(bench.log.text.contains("docs/integrations/obs.md"))
             // What is no HTTP either is answered as before.
             let other = try await RawConnection.open(port)

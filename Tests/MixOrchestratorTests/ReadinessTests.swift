@@ -55,8 +55,10 @@ import Testing
     @Test func aStoreThatTakesNoChangesIsNotReady() async throws {
         let store = ProbedStore()
         let readiness = readiness(store: store)
-        for _ in 0..<20 { #expect(await problems(readiness)["store"] == nil) }
-        #expect(store.checks.value == 1, "many may ask, the disk is not written for each")
+        let start = ContinuousClock.now
+        for _ in 0..<200 { #expect(await problems(readiness)["store"] == nil) }
+        let most = Int((ContinuousClock.now - start) / .seconds(1)) + 1
+        #expect(store.checks.value <= most, "many may ask, the disk is not written for each")
         store.failure.value = .full(path: "/data/orchestrator.sqlite")
         try await eventually { await problems(readiness)["store"] != nil ? true : nil }
         #expect(await problems(readiness)["store"] == StoreError.full(path: "/data/orchestrator.sqlite").description)

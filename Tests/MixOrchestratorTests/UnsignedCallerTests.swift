@@ -44,7 +44,14 @@ import Testing
     }
 
     private static let connections = 200
-    private static let limit = 32 << 20
+    /// 32 MiB in a release build, where half of that is usual. Debug builds take twice as much.
+    private static var limit: Int {
+        #if DEBUG
+            64 << 20
+        #else
+            32 << 20
+        #endif
+    }
 
     /// In a process of its own, so that what else is tested does not count.
     @Test(arguments: Shape.allCases) func twoHundredHoldLittle(_ shape: Shape) async throws {
@@ -142,18 +149,19 @@ import Testing
             long.send(Shape.formWithKey.head.replacing("65536", with: "65537"))
             try await eventually { long.text.contains("too large") ? true : nil }
             #expect(long.text.hasPrefix("HTTP/1.1 413 "))
-            var waiting: [RawConnection] = []
-            for _ in 0..<32 {
+            var connections: [RawConnection] = []
+            for _ in 0..<40 {
                 let connection = try await RawConnection.open(port)
                 connection.send(Shape.formWithKey.head + "a=")
-                waiting.append(connection)
+                connections.append(connection)
             }
-            let refused = try await eventually {
-                let next = try await RawConnection.open(port)
-                next.send(Shape.formWithKey.head + "a=")
-                return try await Self.refusal(of: next)
+            // Which of them are the first is not said.
+            let refused = try await eventually("not eight are refused") { [connections] in
+                let refused = connections.filter { !$0.text.isEmpty }
+                return refused.count == 8 && refused.allSatisfy { $0.text.contains("ServiceUnavailable") }
+                    ? refused : nil
             }
-            #expect(refused.hasPrefix("HTTP/1.1 503 ") && refused.contains("ServiceUnavailable"), "\(refused)")
+            #expect(refused.allSatisfy { $0.text.hasPrefix("HTTP/1.1 503 ") })
             // Whoever proves with the head who it is needs no place.
             let caller = WireCaller(bench: bench)
             for signature in WireCaller.Signature.allCases {
@@ -161,17 +169,9 @@ import Testing
                 caller.signature = signature
                 try WireRouteTests.expectDone(try await caller.call("ListRTCLiveRooms"))
             }
-            for connection in waiting {
-                #expect(connection.text.isEmpty)
-                connection.close()
-            }
+            #expect(connections.count { $0.text.isEmpty } == 32, "the others wait")
+            for connection in connections { connection.close() }
         }
-    }
-
-    /// `nil` when there was still a place.
-    private static func refusal(of connection: RawConnection) async throws -> String? {
-        for _ in 0..<100 where connection.text.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-        return connection.text.isEmpty ? nil : connection.text
     }
 
     @Test func aFormIsSignedWithItsParameters() async throws {
