@@ -5,7 +5,8 @@ import queue
 import sys
 import uuid
 
-PATIENCE = 30
+# In seconds.
+PATIENCE = 60
 
 
 class Client:
@@ -14,10 +15,12 @@ class Client:
     def __init__(self, library, url, transports):
         self.events = queue.Queue()
         self.acks = queue.Queue()
-        self.socket = library.Client(reconnection=False)
+        self.socket = library.Client(reconnection=False, request_timeout=PATIENCE)
         for name in ["comment", "upvote", "gift", "viewers", "ended", "room_closed", "refused"]:
             self.socket.on(name, self.keep(name))
-        self.socket.connect(url, transports=transports)
+        # The old client is connected with its handshake; the new one is told so, and waits a second for it by default.
+        patience = {"wait_timeout": PATIENCE} if library.__name__ == "socketio" else {}
+        self.socket.connect(url, transports=transports, **patience)
 
     def keep(self, name):
         return lambda *arguments: self.events.put((name, arguments))

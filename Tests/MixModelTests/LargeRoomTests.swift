@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Rooms with as many people as one may have: no event may cost more than all of them once.
-@Suite(.timeLimit(.minutes(1))) struct LargeRoomTests {
+@Suite(.timeLimit(.minutes(5))) struct LargeRoomTests {
     private static let people = 1000
 
     private func published(_ number: Int) -> RoomEvent {

@@ -8,7 +8,7 @@ extension PostgreSQLServer {
     public func confirmWithStandby() throws {
         try sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
         try sql("SELECT pg_reload_conf()")
-        for _ in 0..<300 {
+        for _ in 0..<1200 {
             if try sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1" { return }
             Thread.sleep(forTimeInterval: 0.05)
         }

@@ -21,7 +21,7 @@ import Testing
 
         /// Waits until it has heard a hint so many times.
         func wait(for hint: StoreHint, times: Int = 1, _ location: SourceLocation = #_sourceLocation) async throws {
-            let found = try await poll(within: .seconds(30), every: .milliseconds(2)) {
+            let found = try await poll(within: .seconds(60), every: .milliseconds(2)) {
                 heard.count { $0 == hint } >= times ? true : nil
             }
             #expect(found == true, "\(hint) was not heard: \(heard)", sourceLocation: location)
@@ -115,7 +115,7 @@ import Testing
             try server.start()
             try await ear.wait(for: .anything, times: 2)
             // The teller has to connect again, too; hints may be lost until then.
-            _ = try await poll(within: .seconds(20), every: .milliseconds(50)) {
+            _ = try await poll(within: .seconds(60), every: .milliseconds(50)) {
                 await other.tell(.departure)
                 return ear.heard.contains(.departure) ? true : nil
             }

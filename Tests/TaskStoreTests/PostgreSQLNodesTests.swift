@@ -57,11 +57,12 @@ import Testing
     /// Leases are judged by the server's clock, and a takeover fences.
     @Test func aTaskIsTakenOverWhenTheLeaseRunsOut() async throws {
         try await withStores { first, second in
-            let one = try await first.register("one", for: .milliseconds(600))
+            let one = try await first.register("one", for: .seconds(60))
             let two = try await second.register("two", for: .seconds(60))
-            let lease = try #require(try await first.claim(["t"], by: one, for: .milliseconds(600)).first)
+            let lease = try #require(try await first.claim(["t"], by: one, for: .seconds(60)).first)
             #expect(try await second.claim(["t"], by: two, for: .seconds(60)).isEmpty)
-            let taken = try await poll(within: .seconds(10), every: .milliseconds(50)) {
+            #expect(try await first.renew(one, for: .milliseconds(600)) == .kept)
+            let taken = try await poll(within: .seconds(60), every: .milliseconds(50)) {
                 try await second.claim(["t"], by: two, for: .seconds(60)).first
             }
             #expect(taken?.fence.epoch == lease.fence.epoch + 1)

@@ -105,7 +105,7 @@ import Testing
             for _ in 0..<4 { #expect(worst.match([String(repeating: "a", count: 1 << 20), "", ""]) == nil) }
         }
         // Mostly of a debug build; backtracking would take years.
-        #expect(time < .seconds(5))
+        #expect(time < .seconds(30))
     }
 }
 

@@ -9,7 +9,7 @@ import Yams
 @testable import RoomService
 
 /// The document says what the service does, and the service does what the document says.
-@Suite(.timeLimit(.minutes(5))) struct OpenAPITests {
+@Suite(.timeLimit(.minutes(15))) struct OpenAPITests {
     // MARK: Routes
 
     private static func plain(_ method: String, _ path: some StringProtocol) -> String {
