@@ -14,9 +14,9 @@ set -euo pipefail
 packages=(
     # The start files and libraries of C and C++ that Swift's linker asks for.
     g++
-    # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite), OpenSSL's for RTMPS, and those of
-    # PostgreSQL's client.
-    libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev libssl-dev libpq-dev pkg-config make git
+    # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite), OpenSSL's for RTMPS, those of
+    # PostgreSQL's client, and zlib's for pages.
+    libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev libssl-dev libpq-dev zlib1g-dev pkg-config make git
     # Running: TLS and whom it believes, and PostgreSQL's client, which is loaded even where the store is a file.
     libssl3 ca-certificates libpq5
     # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.

@@ -14,6 +14,7 @@ struct ModuleEdgesTests {
         "CGStreamer": [],
         "CLibPQ": [],
         "COpenSSL": [],
+        "CZlib": [],
         "TextFormats": [],
         "ChildProcesses": [],
         "ForkServer": ["CForkServer", "ChildProcesses"],
@@ -60,7 +61,7 @@ struct ModuleEdgesTests {
             "ObjectStorage", "RoomChannel", "TaskStore", "TextFormats",
         ],
         "HTTPInterface": [
-            "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "ObjectStorage",
+            "CZlib", "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "ObjectStorage",
             "RoomChannel",
             "RoomService", "SocketIO", "TaskStore", "TextFormats",
         ],
@@ -83,7 +84,7 @@ struct ModuleEdgesTests {
     /// Modules of C inside another module's folder: the files that alone may import them, by the beginning of their names.
     static let doors = [
         "CEpoll": "RTMP/SocketPoller", "CFontconfig": "ProgramMixer/FontCoverage", "CLibPQ": "PostgreSQLStore/",
-        "COpenSSL": "RTMP/TLS",
+        "COpenSSL": "RTMP/TLS", "CZlib": "HTTPInterface/Requests/Gzip",
     ]
 
     /// Modules without C or network: what they may import beside the project's own.

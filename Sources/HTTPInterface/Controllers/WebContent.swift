@@ -7,8 +7,8 @@ final class WebContent: Sendable {
     private let plain: [UInt8]
     private let tag: String
     private let type: String
-    /// Made when it is first asked for.
-    private let compressed = Mutex<ByteBuffer?>(nil)
+    /// The compressed content, made when it is first asked for.
+    private let known = Mutex<ByteBuffer?>(nil)
 
     /// - Parameter type: Media type of the content.
     init(_ bytes: [UInt8], type: String) {
@@ -26,11 +26,11 @@ final class WebContent: Sendable {
     /// - Parameter headers: Further headers of the answer.
     func response(to request: Request, headers: HTTPFields) -> Response {
         let isText = Self.textTypes.contains { type.hasPrefix($0) } && plain.count >= Self.leastBytes
-        let isCompressed = isText && AcceptedEncodings.takesGzip(request.headers[.acceptEncoding])
+        let compressed = isText && AcceptedEncodings.takesGzip(request.headers[.acceptEncoding]) ? compressed() : nil
         var headers = headers
         if isText { headers[.vary] = headers[.vary].map { "\($0), Accept-Encoding" } ?? "Accept-Encoding" }
         // Another form of the content has another tag (RFC 9110 §8.8.3.3).
-        let tag = isCompressed ? "\(tag.dropLast())-gzip\"" : tag
+        let tag = compressed != nil ? "\(tag.dropLast())-gzip\"" : tag
         headers[.eTag] = tag
         headers[.cacheControl] = "no-cache"
         headers[.xContentTypeOptions] = "nosniff"
@@ -38,16 +38,17 @@ final class WebContent: Sendable {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = type
-        guard isCompressed else {
-            return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: plain)))
-        }
-        headers[.contentEncoding] = "gzip"
-        let body = compressed.withLock { known in
-            let body = known ?? ByteBuffer(bytes: Gzip.compressed(plain))
-            known = body
-            return body
-        }
+        if compressed != nil { headers[.contentEncoding] = "gzip" }
+        let body = compressed ?? ByteBuffer(bytes: plain)
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+
+    /// Returns the compressed content; `nil` if it cannot be made, so that it is sent as it is.
+    private func compressed() -> ByteBuffer? {
+        known.withLock { known in
+            if known == nil { known = Gzip.compressed(plain).map { ByteBuffer(bytes: $0) } }
+            return known
+        }
     }
 }
 
