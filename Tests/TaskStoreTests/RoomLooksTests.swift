@@ -17,6 +17,25 @@ import Testing
         }
     }
 
+    /// Leases of nodes that are at work are not even read, whatever the database knows about who has how many.
+    @Test(needsPostgreSQL, arguments: [true, false])
+    func roomsThatHaveTheirNodeAreNotRead(isAnalysed: Bool) async throws {
+        try await withSchema { server, schema in
+            let store = try PostgreSQLTaskStore(target(server, schema))
+            let one = try #require(PostgreSQLLeases.number(of: try await store.register("one", for: .seconds(60))))
+            try server.sql(
+                """
+                INSERT INTO \(schema).leases (task, owner, epoch)
+                    SELECT '//room' || n, \(one), 1 FROM generate_series(1, 20000) n
+                """, database: "mix")
+            if isAnalysed { try server.sql("ANALYZE \(schema).leases", database: "mix") }
+            let query = PostgreSQLRooms.orphanedQuery.replacing("$1", with: "8").replacing("$2", with: "0")
+            let plan = try server.sql("SET search_path = \(schema); EXPLAIN ANALYZE \(query)", database: "mix")
+            #expect(plan.contains("using leases_by_owner on leases") && !plan.contains("Scan on leases"), "\(plan)")
+            await store.close()
+        }
+    }
+
     /// Between two looks at everything, a room whose node is gone is found all the same, and one that never had a node is not.
     @Test(needsPostgreSQL) func whatLostItsNodeIsFoundAtOnce() async throws {
         try await withSchema { server, schema in
