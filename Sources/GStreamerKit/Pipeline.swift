@@ -36,12 +36,16 @@ public final class Pipeline: Sendable {
 
     /// Starts the pipeline. Returns when GStreamer has accepted the change, which for live sources and connecting
     /// elements is before data flows: watch `events` for what comes after.
-    public func play() async throws(GStreamerError) {
+    public func play() async throws(GStreamerError) { try await change(to: GST_STATE_PLAYING) }
+
+    /// Opens the pipeline and lets it decode its first frames, none of which is delivered before `play()`. Returns when
+    /// GStreamer has accepted the change, as `play()` does.
+    public func prepare() async throws(GStreamerError) { try await change(to: GST_STATE_PAUSED) }
+
+    private func change(to state: GstState) async throws(GStreamerError) {
         let failure: GStreamerError? = await onQueue { [name] core in
             guard let root = core.root else { return GStreamerError(.stateChange, "\(name): already torn down") }
-            guard gst_element_set_state(root.pointer, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE else {
-                return nil
-            }
+            guard gst_element_set_state(root.pointer, state) == GST_STATE_CHANGE_FAILURE else { return nil }
             let reason = core.sink.firstError.map { "\($0)" } ?? "no reason given"
             return GStreamerError(.stateChange, "\(name) does not start: \(reason)")
         }

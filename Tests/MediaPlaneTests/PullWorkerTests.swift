@@ -79,6 +79,11 @@ import TextFormats
         try await Self.expectMedia(pull, pictures: 70, from: start, "file")
         let took = ContinuousClock.now - start
         #expect(took > .milliseconds(2000), "70 pictures of 30 a second in \(took)")
+        let times = pull.frames.filter { $0.track == .video }.map(\.dts)
+        let step = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
+        print("a file of 1 s begins again: longest step \(step)")
+        // To open the file only at its end would take 0.4 s and more.
+        #expect(step < .milliseconds(250))
         #expect(pull.transcoded.isEmpty)
         await pull.close()
 

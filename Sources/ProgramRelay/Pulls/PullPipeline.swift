@@ -90,6 +90,11 @@ final class PullPipeline: Sendable {
         do throws(GStreamerError) { try await pipeline.play() } catch { throw PullEnd(error, redaction) }
     }
 
+    /// Opens what it plays, so that `start(_:)` delivers frames at once.
+    func prepare(_ redaction: URLRedaction) async throws(PullEnd) {
+        do throws(GStreamerError) { try await pipeline.prepare() } catch { throw PullEnd(error, redaction) }
+    }
+
     func end() async {
         pace?.stop()
         await pipeline.tearDown(within: .seconds(1))

@@ -17,6 +17,10 @@ public struct PullProgram: Sendable {
 
     /// Time between two looks at whether the stream goes on.
     static let watchInterval = Duration.milliseconds(100)
+    /// The same for a file that begins again: viewers see how late its end is noticed.
+    private static let roundInterval = Duration.milliseconds(10)
+    /// Shortest time between two beginnings of a file, in ns, so that one of a single picture does not take all of a core.
+    private static let shortestRound: Int64 = 500_000_000
     /// Longest wait for the first media of a server that listens or is connected to, in seconds.
     static let patience = 15
 
@@ -80,12 +84,27 @@ public struct PullProgram: Sendable {
         return end
     }
 
-    /// Plays a file again and again.
+    /// Plays a file again and again. While a round plays, the next one is opened already.
     private func playAgain(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullEnd {
+        var playing = try make(head, address)
+        try await playing.start(redaction)
         while true {
-            let end = try await play(head, address)
-            guard end == .ended, !Task.isCancelled else { return end }
+            let start = MonotonicClock.now()
+            let next = try make(head, address)
+            try await next.prepare(redaction)
+            let end = await watch(
+                playing.pipeline, idleTimeout: settings.idleTimeout, every: Self.roundInterval, feed: { nil })
+            guard end == .ended, !Task.isCancelled else {
+                await next.end()
+                await playing.end()
+                return end
+            }
+            let rest = start + Self.shortestRound - MonotonicClock.now()
+            if rest > 0 { try? await Task.sleep(for: .nanoseconds(rest)) }
             muxer.beginRound(after: MediaTime(nanoseconds: MonotonicClock.now() - began))
+            try await next.start(redaction)
+            await playing.end()
+            playing = next
         }
     }
 
@@ -103,8 +122,11 @@ public struct PullProgram: Sendable {
 
     /// - Parameters:
     ///   - idleTimeout: Time without media after which the pull ends, in whole seconds; 0 = never.
+    ///   - interval: Time between two looks.
     ///   - feed: Gives the pipeline what there is for it; `nil` if it goes on.
-    private func watch(_ pipeline: Pipeline, idleTimeout: Int, feed: () -> PullEnd?) async -> PullEnd {
+    private func watch(
+        _ pipeline: Pipeline, idleTimeout: Int, every interval: Duration = watchInterval, feed: () -> PullEnd?
+    ) async -> PullEnd {
         let start = MonotonicClock.now()
         while !Task.isCancelled {
             if let failure = pipeline.firstError { return PullEnd(failure, redaction) }
@@ -116,7 +138,7 @@ public struct PullProgram: Sendable {
             if last != nil, idleTimeout > 0, silence >= idleTimeout {
                 return PullEnd(.timedOut, "timed out: no media for \(idleTimeout) s")
             }
-            try? await Task.sleep(for: Self.watchInterval)
+            try? await Task.sleep(for: interval)
         }
         return .ended
     }
