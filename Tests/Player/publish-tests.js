@@ -1,5 +1,6 @@
-// Tests of how the publish page keeps its connection, with a browser's connections, requests and time in their places. A browser runs
+// Tests of how pages keep their connections over WebRTC, with a browser's connections, requests and time in their places. A browser runs
 // them (StudioTests), and so does `node --experimental-default-type=module Tests/Player/publish-tests.js`.
+import { WHEPSession } from "../../pages/assets/player-whep.js";
 import { mayPass } from "../../pages/assets/publish-devices.js";
 import { WHIPSession } from "../../pages/assets/publish-whip.js";
 import { check, equal } from "./checks.js";
@@ -23,6 +24,9 @@ class World {
     this.globals = {
       setTimeout: (body, delay = 0) => { const id = {}; world.timers.set(id, { body, at: world.now + delay }); return id; },
       clearTimeout: id => world.timers.delete(id),
+      setInterval: () => {},
+      clearInterval: () => {},
+      MediaStream: class {},
       RTCPeerConnection: class {
         iceGatheringState = "complete";
         connectionState = "new";
@@ -155,6 +159,20 @@ const tests = {
     await world.pass(60);
     equal(world.asked, ["POST", "DELETE 1"], "nothing follows");
     await world.end;
+  },
+  async "a viewer whose connection is silent is told soon"(world) {
+    let told = "";
+    const session = new WHEPSession({}, "http://a.example/whep/r", { onConnect() {}, onReady() { told = "plays"; } });
+    const end = session.run(new AbortController().signal).catch(error => { told = error.message; });
+    await world.pass(1);
+    for (const state of ["connected", "disconnected"]) world.peers[0].become(state);
+    await world.pass(2);
+    for (const state of ["connected", "disconnected"]) world.peers[0].become(state);
+    await world.pass(2.9);
+    equal([world.asked, told], [["POST"], "plays"], "it may come back");
+    await world.pass(0.2);
+    await end;
+    equal([world.asked, told], [["POST", "DELETE 1"], "The connection is lost"], "made anew by the player");
   },
   async "devices that are busy or slow are waited for, and no others"() {
     const names = ["NotReadableError", "AbortError", "NotAllowedError", "NotFoundError", "OverconstrainedError"];

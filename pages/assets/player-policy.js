@@ -27,6 +27,12 @@ export function steer({ ranges, now, rate }) {
 /** Seconds before a further attempt. @param {number} attempt 0, 1, … @param {number} random 0…1: viewers come back one by one. */
 export const backOff = (attempt, random) => Math.min(8, 0.5 * 2 ** attempt) * (0.75 + random / 2);
 
+/**
+ * Time for which nothing may come over a WebRTC connection, in ms, after which it is made anew: the server, which waits for packets for
+ * about as long, has ended the session. Browsers call it failed only some 15 s later.
+ */
+export const ABSENCE = 3000;
+
 /** An answer of the server that is no program. */
 export class Refusal extends Error {
   /** @param {{title?: string, detail?: string, type?: string}} problem RFC 9457 */

@@ -1,5 +1,5 @@
 // Plays over WebRTC (WHEP): less than half a second behind.
-import { Refusal } from "./player-policy.js";
+import { ABSENCE, Refusal } from "./player-policy.js";
 
 export class WHEPSession {
   /** Delay in seconds that this side adds, with half of the way there and back. */
@@ -15,10 +15,13 @@ export class WHEPSession {
   async run(signal) {
     const connection = new RTCPeerConnection(), media = new MediaStream();
     const timer = setInterval(() => this.#measure(connection), 1000);
-    let session = null;
+    let session = null, absence;
     const lost = new Promise((_, reject) => {
+      const end = () => reject(new Error("The connection is lost"));
       connection.onconnectionstatechange = () => {
-        if (["failed", "closed"].includes(connection.connectionState)) reject(new Error("The connection is lost"));
+        clearTimeout(absence);
+        if (connection.connectionState === "disconnected") absence = setTimeout(end, ABSENCE);
+        if (["failed", "closed"].includes(connection.connectionState)) end();
       };
       signal.addEventListener("abort", () => reject(signal.reason));
     });
@@ -45,6 +48,7 @@ export class WHEPSession {
       await lost;
     } finally {
       clearInterval(timer);
+      clearTimeout(absence);
       connection.close();
       if (session) fetch(session, { method: "DELETE", headers: this.events.headers?.() ?? {}, keepalive: true }).catch(() => {});
     }

@@ -1,13 +1,8 @@
 // Publishes over WebRTC (WHIP, RFC 9725), and keeps publishing until it is stopped.
-import { Refusal, backOff } from "./player-policy.js";
+import { ABSENCE, Refusal, backOff } from "./player-policy.js";
 
 /** Time that an answer of the server, and then a connection, may take, in ms. */
 const PATIENCE = 10000;
-/**
- * Time for which nothing may come back, in ms, after which the connection is made anew: the server, which waits for packets for about as
- * long, has ended the session. Browsers call it failed only some 15 s later.
- */
-const ABSENCE = 3000;
 /** Time for which candidates are waited for before the offer goes out, in ms: those of this machine take a few. */
 const GATHERING = 300;
 
