@@ -53,7 +53,7 @@ package struct ChannelController: Sendable {
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await readable(request) {
             let caller = try access.caller(to: .write, request, context)
-            try takeRate(caller, context)
+            try limits.takeRequest(of: caller, context)
             let room = RoomID(app: caller.app, name: try context.identifier("room"))
             try request.checkLength(upTo: ChannelReader.longestMessage)
             context.wantsBody(of: request)
@@ -109,7 +109,7 @@ package struct ChannelController: Sendable {
 
     private func reader(_ request: Request, _ context: OrchestratorContext) throws -> RoomID {
         let caller = try access.caller(to: .read, request, context)
-        try takeRate(caller, context)
+        try limits.takeRequest(of: caller, context)
         return RoomID(app: caller.app, name: try context.identifier("room"))
     }
 
@@ -135,13 +135,6 @@ package struct ChannelController: Sendable {
 
     private func readable(_ request: Request, _ handler: () async throws -> Response) async throws -> Response {
         try await origins.readable(request, exposing: "Retry-After, WWW-Authenticate", handler)
-    }
-
-    private func takeRate(_ caller: Caller, _ context: OrchestratorContext) throws(HTTPProblem) {
-        let key = caller.token.map { RateLimiter.Key.token($0) } ?? .address(context.peer)
-        if let seconds = limits.requests.take(by: key) {
-            throw .tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
-        }
     }
 
     // MARK: Moderators

@@ -80,7 +80,7 @@ package struct WHEPController: Sendable {
     private func begin(_ request: Request, _ context: OrchestratorContext, _ target: Target) async throws -> Response {
         try await requests.readable(request) {
             let (target, caller) = try target(request, context)
-            try requests.takeRate(caller, context)
+            try requests.limits.takeRequest(of: caller, context)
             let offer = try await requests.offer(of: request, context)
             guard let viewers else { throw OrchestratorError.whepIsOff }
             try requests.takeStart(caller, context)
@@ -113,7 +113,7 @@ package struct WHEPController: Sendable {
         _ request: Request, _ context: OrchestratorContext
     ) throws -> (WebRTCViewers, AppID?, String) {
         let caller = try access.holder(request, context, isOpen: true)
-        try requests.takeRate(caller, context)
+        try requests.limits.takeRequest(of: caller, context)
         guard let viewers else { throw OrchestratorError.whepIsOff }
         return (viewers, caller.token == nil ? nil : caller.app, try context.parameters.require("session"))
     }

@@ -58,7 +58,7 @@ package struct WHIPController: Sendable {
         let hasApp = context.parameters.get("user") != nil
         let named = hasApp ? try context.identifier("app") : nil
         let caller = try access.caller(request, context, app: named)
-        try requests.takeRate(caller, context)
+        try requests.limits.takeRequest(of: caller, context)
         let names = StreamNames(
             room: RoomID(app: caller.app, name: try context.newIdentifier(hasApp ? "room" : "app")),
             user: UserID(try context.newIdentifier(hasApp ? "user" : "room")), stream: stream)
@@ -99,7 +99,7 @@ package struct WHIPController: Sendable {
         _ request: Request, _ context: OrchestratorContext
     ) throws -> (WebRTCSupervisor, AppID?, String) {
         let caller = try access.holder(request, context)
-        try requests.takeRate(caller, context)
+        try requests.limits.takeRequest(of: caller, context)
         guard let supervisor else { throw OrchestratorError.webrtcIsOff }
         return (supervisor, caller.token == nil ? nil : caller.app, try context.parameters.require("session"))
     }

@@ -23,21 +23,13 @@ struct WebRTCRequests: Sendable {
         self.origins = origins
     }
 
-    /// Counts a session that the caller begins.
-    func takeStart(_ caller: Caller, _ context: OrchestratorContext) throws(HTTPProblem) {
+    /// Counts a session that the caller begins. Says no type of error, as `RateLimits.takeRequest(of:_:)`.
+    func takeStart(_ caller: Caller, _ context: OrchestratorContext) throws {
         guard let seconds = starts.take(by: caller.token.map { .token($0) } ?? .address(context.peer)) else { return }
         throw HTTPProblem(
             .tooManyRequests, "rate-limited", "Too many sessions begin",
             detail: "retry in \(seconds) s; a client begins at most 5 in a second",
             headers: [.retryAfter: "\(seconds)"])
-    }
-
-    /// Counts a request of the caller.
-    func takeRate(_ caller: Caller, _ context: OrchestratorContext) throws(HTTPProblem) {
-        let key = caller.token.map { RateLimiter.Key.token($0) } ?? .address(context.peer)
-        if let seconds = limits.requests.take(by: key) {
-            throw .tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
-        }
     }
 
     /// Returns the offer in the body.

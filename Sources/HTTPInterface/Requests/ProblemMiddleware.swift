@@ -132,12 +132,18 @@ extension Request {
 
 extension RequestContext {
     /// Returns a part of the path, percent-decoded and checked, as the name of an existing thing in any spelling.
+    ///
+    /// Not inlined: Swift 6.3's optimiser crashes on several of them in one asynchronous function.
+    @inline(never)
     func identifier(_ name: String, longest: Int = EventParser.longestIdentifier) throws -> String {
         let text = try parameters.require(name)
         return try EventParser.knownIdentifier(text.removingPercentEncoding ?? text, field: name, longest: longest)
     }
 
     /// Returns a part of the path, percent-decoded and checked, as the name of a thing that the request may create.
+    ///
+    /// Not inlined, as `identifier(_:longest:)`.
+    @inline(never)
     func newIdentifier(_ name: String) throws -> String {
         let text = try parameters.require(name)
         return try EventParser.identifier(text.removingPercentEncoding ?? text, field: name)
