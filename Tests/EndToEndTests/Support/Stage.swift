@@ -259,14 +259,14 @@ final class Stage: Sendable {
 
     /// What the viewer saw, judged.
     func judge(
-        _ recorder: ProbeRecorder, expectedSwitches: Int? = nil, limits: ProbeLimits = ProbeLimits()
+        _ recorder: ProbeRecorder, expectedSwitches: Int? = nil, limits: ProbeLimits = .ofTests
     ) async throws -> ProbeReport {
         recorder.stop()
         return try await judge(await recorder.recording(), expectedSwitches: expectedSwitches, limits: limits)
     }
 
     func judge(
-        _ recording: FLVRecording, expectedSwitches: Int? = nil, limits: ProbeLimits = ProbeLimits()
+        _ recording: FLVRecording, expectedSwitches: Int? = nil, limits: ProbeLimits = .ofTests
     ) async throws -> ProbeReport {
         let (publishers, scenes) = state.withLock { ($0.known, Array($0.scenes)) }
         let report = try await Probe.judge(
