@@ -5,12 +5,12 @@ import Testing
 
 @Suite struct MixerWatchdogTests {
     /// Returns the milliseconds of silence after which a mixer with this share of a core counts as hung, looked at
-    /// every 50 ms for 10 s; `nil` if it never does.
+    /// every 50 ms for 60 s; `nil` if it never does.
     private func silence(
         _ watchdog: MixerWatchdog, from start: Int, share: Double?, interval: MediaTime = .milliseconds(50)
     ) -> Int? {
         var watchdog = watchdog
-        for elapsed in stride(from: 0, through: 10_000, by: 50) {
+        for elapsed in stride(from: 0, through: 60_000, by: 50) {
             let now = MediaTime.milliseconds(start + elapsed)
             guard watchdog.isSuspect(at: now) else { continue }
             let used = share.map { 7 + $0 * Double(elapsed) / 1000 }
@@ -45,6 +45,24 @@ import Testing
         watchdog.begin(at: .milliseconds(100))
         watchdog.begin(at: .milliseconds(9_000))
         #expect(silence(watchdog, from: 100, share: 0) == 5000)
+    }
+
+    /// A machine that is too busy for one mixer is not helped by another one. One that does not run is replaced all the same.
+    @Test(arguments: [(0, 5000), (1, 10_000), (2, 20_000), (3, 40_000), (99, 40_000)])
+    func mixersThatFollowFailuresHaveMoreTime(failures: Int, _ expected: Int) {
+        for share in [0.05, 0.5, 1.5] {
+            var watchdog = MixerWatchdog(failures: failures)
+            watchdog.begin(at: .zero)
+            #expect(silence(watchdog, from: 0, share: share) == expected, "\(share)")
+            watchdog.delivered(at: .seconds(90))
+            let usual = failures == 0 && share > 1 ? 1000 : expected * 3 / 5
+            #expect(silence(watchdog, from: 90_000, share: share) == usual, "\(share)")
+        }
+        var stopped = MixerWatchdog(failures: failures)
+        stopped.begin(at: .zero)
+        #expect(silence(stopped, from: 0, share: 0) == 5000)
+        stopped.delivered(at: .seconds(90))
+        #expect(silence(stopped, from: 90_000, share: 0) == 1000)
     }
 
     /// What was used before the silence does not count.

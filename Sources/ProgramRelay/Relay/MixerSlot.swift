@@ -36,7 +36,9 @@ struct MixerSlot {
     var interval: MediaTime? { setup.map { .units(Int64(frameDivisor), rate: $0.canvas.fps) } }
     var keyframeDistance: MediaTime? { setup.map { .units(Int64($0.keyframeDistance), rate: $0.canvas.fps) } }
 
-    mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?) {
+    /// - Parameter failures: Mixers that have failed in a row before this one.
+    mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?, failures: Int = 0) {
+        watchdog = MixerWatchdog(failures: failures)
         self.setup = setup
         self.encoding = encoding
         process.send(.start(setup))

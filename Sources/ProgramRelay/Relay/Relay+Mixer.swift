@@ -142,7 +142,8 @@ extension Relay {
         spareMixer = nil
         logger.debug("mixer \(next.generation) is told to run at \(now)")
         mixer = next
-        mixer?.start(setup(scene: scene, plan: plan, now: now), encoding: plan.encoding)
+        mixer?.start(
+            setup(scene: scene, plan: plan, now: now), encoding: plan.encoding, failures: recovery.failures)
         splicer.setInterval(.units(1, rate: scene.canvas.fps), of: next.feed)
     }
 
