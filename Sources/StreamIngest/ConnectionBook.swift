@@ -7,7 +7,8 @@ struct ConnectionBook: Sendable {
         var all = 2048
         /// Connections of addresses that are not loopback: the rest is for relays.
         var remote = 1536
-        /// Connections of one address. Loopback addresses are not counted, because relays and proxies have them.
+        /// Connections of one address. Loopback addresses are not counted, because relays and proxies have them, nor are
+        /// relays of other nodes (`recognise`).
         var perAddress = 64
         /// Connections of other machines that neither publish nor play yet. The oldest of them makes way for a new one.
         var undecided = 256
@@ -53,14 +54,28 @@ struct ConnectionBook: Sendable {
         if isCounted(address) { undecided -= 1 }
     }
 
+    /// Notes that a connection is that of a relay, which no longer counts among those of its address: all relays of
+    /// another node of a cluster have the same one. `leave` has to be told.
+    mutating func recognise(_ address: InternetAddress) {
+        guard isCounted(address) else { return }
+        undecided -= 1
+        leaveRemote(address)
+    }
+
     /// Whether connections of the address have limits of their own.
     func isCounted(_ address: InternetAddress) -> Bool { !limits.exemptsLoopback || !address.isLoopback }
 
-    /// - Parameter wasDecided: Whether `decide` was called for the connection.
-    mutating func leave(_ address: InternetAddress, wasDecided: Bool) {
+    /// - Parameters:
+    ///   - wasDecided: Whether `decide` was called for the connection.
+    ///   - isRelay: Whether `recognise` was.
+    mutating func leave(_ address: InternetAddress, wasDecided: Bool, isRelay: Bool = false) {
         all -= 1
-        guard isCounted(address) else { return }
+        guard !isRelay, isCounted(address) else { return }
         if !wasDecided { undecided -= 1 }
+        leaveRemote(address)
+    }
+
+    private mutating func leaveRemote(_ address: InternetAddress) {
         remote -= 1
         perAddress[address, default: 1] -= 1
         if perAddress[address] == 0 { perAddress[address] = nil }

@@ -14,6 +14,8 @@ final class IngestServer: @unchecked Sendable {
         let client: IngestClient
         /// Whether it was let in to publish or to play.
         var isDecided = false
+        /// Whether it is a relay's.
+        var isRelay = false
         /// The stream that it publishes or plays.
         var stream: String?
         var isPublisher = false
@@ -171,7 +173,7 @@ final class IngestServer: @unchecked Sendable {
             noteStranger("a connection was ended: \(reason)")
         case .closed(let reason):
             let entry = clients.removeValue(forKey: client.id)
-            connections.leave(client.address, wasDecided: entry?.isDecided ?? false)
+            connections.leave(client.address, wasDecided: entry?.isDecided ?? false, isRelay: entry?.isRelay ?? false)
             leaveStream(entry, isClean: false, reason: reason)
             if entry?.isDecided != true {
                 refused += 1
@@ -258,6 +260,11 @@ final class IngestServer: @unchecked Sendable {
                 if !entry.isDecided { connections.decide(entry.client.address) }
                 clients[id]?.isDecided = true
                 entry.client.accept()
+            case .recognise(let id):
+                guard let entry = clients[id], !entry.isDecided else { break }
+                connections.recognise(entry.client.address)
+                clients[id]?.isDecided = true
+                clients[id]?.isRelay = true
             case .refuse(let id, let status):
                 if let entry = clients[id] {
                     if let name = entry.stream, !entry.isPublisher { streams[name]?.remove(entry.client) }

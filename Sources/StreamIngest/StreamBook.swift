@@ -18,6 +18,8 @@ struct StreamBook: Sendable {
     enum Action: Hashable, Sendable {
         case tell(IngestReport)
         case accept(connection: Int)
+        /// The connection has shown that it is a relay's. `accept` follows.
+        case recognise(connection: Int)
         case refuse(connection: Int, RTMPStatus)
         /// The stream's tags are those of this connection from now on.
         case begin(stream: String, connection: Int)
@@ -177,7 +179,10 @@ struct StreamBook: Sendable {
         }
         // A relay may be told of a stream before its publisher goes on.
         if streams[stream] == nil { patient[connection] = (stream, now.saturatingSum(limits.absence)) }
-        return [.accept(connection: connection), .play(stream: stream, connection: connection)]
+        return [
+            .recognise(connection: connection), .accept(connection: connection),
+            .play(stream: stream, connection: connection),
+        ]
     }
 
     /// Compares to the last byte, so that the time that it takes reveals nothing.

@@ -198,7 +198,9 @@ import Testing
                 continue
             }
         }
-        let actions: [StreamBook.Action] = [.accept(connection: 4), .play(stream: Self.key, connection: 4)]
+        let actions: [StreamBook.Action] = [
+            .recognise(connection: 4), .accept(connection: 4), .play(stream: Self.key, connection: 4),
+        ]
         #expect(book.requested(Self.relay(), by: 4, address: "::1", now: 0) == actions)
         #expect(book.tick(now: 15 * Self.second) == [.refuse(connection: 4, .notFound("nobody publishes this stream"))])
         // The publisher comes: the relay waits no longer.
@@ -246,6 +248,23 @@ import Testing
         for number in 0..<4 { book.leave(own, wasDecided: number == 0) }
         #expect(book.count == 0 && book.addresses == 0)
         #expect((0..<4).map { enter(others[$0]) } == [.taken, .taken, .taken, .taken], "everything is given back")
+    }
+
+    /// The relays of another node share its address, and take no place of its publishers.
+    @Test func relaysOfOtherNodesAreNotCounted() throws {
+        var book = ConnectionBook(limits: .init(all: 10, remote: 3, perAddress: 2, undecided: 2))
+        let node = try #require(InternetAddress([10, 0, 0, 1]))
+        for number in 0..<8 {
+            #expect(book.enter(node) == .taken, "relay \(number)")
+            book.recognise(node)
+        }
+        #expect(book.addresses == 0)
+        #expect([book.enter(node), book.enter(node), book.enter(node)] == [.taken, .taken, .full], "ten in all")
+        for _ in 0..<8 { book.leave(node, wasDecided: true, isRelay: true) }
+        for _ in 0..<2 { book.leave(node, wasDecided: false) }
+        #expect(book.count == 0 && book.addresses == 0)
+        let outcomes = [book.enter(node), book.enter(node), book.enter(node)]
+        #expect(outcomes == [.taken, .taken, .full], "two of one address")
     }
 
     // MARK: - Tags
