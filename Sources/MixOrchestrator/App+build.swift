@@ -45,7 +45,7 @@ func buildOrchestrator(
         layouts: layouts, metrics: metrics, logger: logger,
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas,
-        sourceReach: configuration.sources.reach.adding(configuration.ingest?.rules.place),
+        sourceReach: configuration.sources.reach.adding(configuration.ingest?.rules.places ?? []),
         outputReach: configuration.outputs.reach,
         places: OutputPlaces([HLSPlace(directory: configuration.hlsDirectory), configuration.recordings]),
         load: MachineLoad(settings: configuration.load, costs: costFile.read(logger: logger)),
@@ -110,12 +110,15 @@ func buildOrchestrator(
     router.add(middleware: RequestMiddleware(metrics: metrics))
     router.add(middleware: ProblemMiddleware(methods: methods, forms: [HMSController.problemForm]))
     if let cluster, let exchange {
-        router.add(middleware: MoveMiddleware(node: cluster))
+        router.add(middleware: NodeOrderMiddleware(node: cluster))
         router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange))
     }
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
-    let pages = try pages(configuration, registry, logger)
+    let courier = StreamCourier(
+        registry: registry,
+        cluster: cluster.flatMap { node in exchange.map { StreamCourier.Cluster(node: node, exchange: $0) } })
+    let pages = try pages(configuration, registry, courier, logger)
     let overlays = try overlays(configuration, registry, logger)
     EventController(
         pages: pages,
@@ -255,7 +258,7 @@ func buildOrchestrator(
     ).addRoutes(to: router)
     methods.fill(from: router)
 
-    let ingest = try ingest(configuration, registry, limits, logger)
+    let ingest = try ingest(configuration, registry, courier, limits, logger)
     let unknown = RouteAccess.unknownRoutes(of: router)
     assert(unknown.isEmpty, "RouteAccess.table has no entry for \(unknown)")
 

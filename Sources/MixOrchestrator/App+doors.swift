@@ -66,7 +66,8 @@ func viewers(
 
 /// Returns the supervisor of the RTMP ingest; without one in the configuration, what ends that of an earlier run.
 func ingest(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ limits: RateLimits, _ logger: Logger
+    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ courier: StreamCourier,
+    _ limits: RateLimits, _ logger: Logger
 ) throws -> IngestSupervisor? {
     let starter = starter(of: .ingest, configuration)
     guard let settings = configuration.ingest else {
@@ -74,7 +75,8 @@ func ingest(
             let off = try IngestSupervisor.Configuration.off(
                 data: configuration.data, starter: starter, callbacks: configuration.callbacks)
         else { return nil }
-        return try IngestSupervisor(off, gate: ClosedIngestGate(), registry: registry, logger: logger)
+        return try IngestSupervisor(
+            off, gate: ClosedIngestGate(), registry: registry, courier: courier, logger: logger)
     }
     return try IngestSupervisor(
         IngestSupervisor.Configuration(
@@ -83,7 +85,7 @@ func ingest(
         gate: PublisherAccess(
             signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
             allowsPlay: settings.allowsPlay, playback: configuration.playback.access, limits: limits),
-        registry: registry, logger: logger)
+        registry: registry, courier: courier, logger: logger)
 }
 
 /// Joins the cluster; returns `nil` if the service is alone.

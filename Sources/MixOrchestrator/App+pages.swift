@@ -3,17 +3,17 @@ import RoomService
 
 /// Returns the supervisor of web pages, which refuses them unless they are in the configuration, and ends those of an earlier run.
 func pages(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ logger: Logger
+    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ courier: StreamCourier, _ logger: Logger
 ) throws -> PageSupervisor {
     guard let ingest = configuration.ingest,
         configuration.pages != nil || PageSupervisor.hasLeftovers(in: configuration.data)
-    else { return PageSupervisor(nil, registry: registry, logger: logger) }
+    else { return PageSupervisor(nil, registry: registry, courier: courier, logger: logger) }
     return PageSupervisor(
         try PageSupervisor.Configuration(
             rules: configuration.pages, ingest: ingest.rules, data: configuration.data,
             starter: starter(of: .page, configuration), isKept: configuration.keepsRelays,
             allowed: configuration.sources),
-        registry: registry, logger: logger)
+        registry: registry, courier: courier, logger: logger)
 }
 
 /// Returns what opens the web pages that lie over programs; `nil` if pages are not in the configuration.

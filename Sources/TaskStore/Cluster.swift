@@ -17,10 +17,15 @@ public struct NodeProfile: Hashable, Codable, Sendable {
     public var rooms: Int
     /// Most rooms that it takes; `nil` = no limit.
     public var capacity: Int?
+    /// Host and port at which the other nodes reach its RTMP ingest, such as `10.0.0.1:1935`; `nil` = they do not, or the
+    /// node is of an earlier release.
+    public var ingest: String?
 
     public init(
-        name: String, url: String, key: String, isDraining: Bool = false, rooms: Int = 0, capacity: Int? = nil
+        name: String, url: String, key: String, isDraining: Bool = false, rooms: Int = 0, capacity: Int? = nil,
+        ingest: String? = nil
     ) {
+        self.ingest = ingest
         self.name = name
         self.url = url
         self.key = key

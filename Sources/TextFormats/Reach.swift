@@ -13,11 +13,15 @@ public struct Reach: Hashable, Codable, Sendable {
         public var address: String
         /// Port; `nil` means any.
         public var port: Int?
+        /// Host that URLs have to name, in any case; whatever address it stands for is then allowed. `nil` means that
+        /// `address` decides.
+        public var name: String?
 
-        public init(scheme: String? = nil, address: String, port: Int? = nil) {
+        public init(scheme: String? = nil, address: String, port: Int? = nil, name: String? = nil) {
             self.scheme = scheme
             self.address = address
             self.port = port
+            self.name = name
         }
     }
 
@@ -28,10 +32,8 @@ public struct Reach: Hashable, Codable, Sendable {
     /// 127.0.0.0/8 and ::1, in addition to public addresses.
     public static let loopback = Reach(places: [Place(address: "127.*"), Place(address: "::1")])
 
-    /// Returns the reach with one more place.
-    public func adding(_ place: Place?) -> Reach {
-        place.map { Reach(places: places + [$0]) } ?? self
-    }
+    /// Returns the reach with more places.
+    public func adding(_ more: [Place]) -> Reach { more.isEmpty ? self : Reach(places: places + more) }
 
     /// The destination of a connection.
     public struct Target: Hashable, Sendable {
@@ -54,6 +56,7 @@ public struct Reach: Hashable, Codable, Sendable {
                 guard place.scheme ?? target.scheme == target.scheme, place.port ?? target.port == target.port else {
                     return false
                 }
+                if let name = place.name { return target.host.lowercased().hasSameUTF8(as: name.lowercased()) }
                 if place.address == "localhost" { return target.host.lowercased() == "localhost" && address.isLoopback }
                 return Wildcard.matches(place.address, "\(address)")
             }

@@ -67,4 +67,41 @@ struct ClusterTests {
             #expect(abs(drift) < 1000, "timestamps keep step with the clock")
         }
     }
+
+    /// A publisher at the ingest of a node that never has the room is on air where the room is, and where it moves to, over one
+    /// connection.
+    @Test(.timeLimit(.minutes(3))) func publishersReachAnyNode() async throws {
+        try await ClusterStage.run(lease: 10, hasIngests: true) { stage in
+            let (a, b) = (stage.a, stage.b)
+            let c = try await stage.start("c")
+            try await a.client.putRoom(
+                "demo", host: "alice", output: stage.media.cdn("demo"), layout: "side-by-side", canvas: .portrait)
+            // It takes no rooms from now on, and serves its publishers all the same.
+            #expect(try await b.client.request("POST", "/v1/node/drain").status == 200)
+            let publisher = try stage.publish("demo__alice", at: b)
+            try await stage.waitForOnAir("bypass", at: a)
+            #expect(!a.relays.isEmpty && b.relays.isEmpty)
+            let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
+            try await waitUntil("a viewer sees the publisher", within: 10) { viewer.progress.tags > 60 }
+
+            let answer = try await a.client.request("POST", "/v1/node/drain", within: .seconds(60))
+            #expect(answer.text.contains(#""moved":1"#), "\(answer.text)")
+            try await stage.waitForOnAir("bypass", at: c)
+            #expect(!c.relays.isEmpty && a.relays.isEmpty && b.relays.isEmpty)
+            let before = viewer.progress.tags
+            try await waitUntil("the viewer sees more", within: 10) { viewer.progress.tags > before + 60 }
+            viewer.stop()
+            let seen = await viewer.recording()
+            #expect(seen.publisherLosses == 1, "one reconnect for the move")
+            #expect(publisher.isRunning)
+            #expect(b.ingestLog.ranges(of: "a publisher has begun").count == 1, "\(b.ingestLog)")
+
+            await publisher.stop(within: 5)
+            try await waitUntil("alice has left", within: 10) { try await c.client.users("demo").isEmpty }
+            for node in [a, b, c] {
+                let logs = node.service.messages(last: .max) + node.relayLog + node.ingestLog
+                #expect(!logs.contains("relay="), "a log of \(node.name) shows a code")
+            }
+        }
+    }
 }

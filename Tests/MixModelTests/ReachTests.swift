@@ -38,6 +38,21 @@ import Testing
         #expect(try !allows("127.0.0.1") && !allows("10.9.0.1", "rtmp", "localhost"))
     }
 
+    /// A place with a name is open to URLs that have the name, whatever it stands for, and to no address.
+    @Test func placesMayBeNamed() throws {
+        let reach = Reach(places: [Reach.Place(scheme: "rtmp", address: "", port: 1935, name: "node-b.pods")])
+        func allows(_ host: String, _ scheme: String = "rtmp", _ port: Int = 1935) throws -> Bool {
+            reach.allows(try Self.address("10.0.3.4"), of: Reach.Target(scheme: scheme, host: host, port: port))
+        }
+        #expect(try allows("node-b.pods") && allows("Node-B.pods"))
+        #expect(try !allows("10.0.3.4") && !allows("node-c.pods") && !allows("node-b.pods.example"))
+        #expect(try !allows("node-b.pods", "http") && !allows("node-b.pods", "rtmp", 80))
+        // A relay of an earlier release knows no names.
+        #expect(!Wildcard.matches("", "10.0.3.4"))
+        let text = #"{"places":[{"address":"10.0.*"}]}"#
+        #expect(try JSONDecoder().decode(Reach.self, from: Data(text.utf8)).places.first?.name == nil)
+    }
+
     @Test func aRefusalSaysWhereAndWhatToDo() throws {
         let target = Reach.Target(scheme: "rtmp", host: "media.example", port: 1935)
         let words = Reach.refusal(target, at: try Self.address("fd00::7"), setting: "sources.allow")

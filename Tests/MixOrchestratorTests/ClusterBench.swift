@@ -17,7 +17,12 @@ import Testing
 final class ClusterMember: Sendable {
     let name: String
     let url: String
+    /// Its data directory.
+    let data: String
     let relays = ScriptedRelays()
+    /// The node's ingest, if the settings have one, and where other nodes would reach it.
+    let ingest: ScriptedIngest?
+    let ingestPlace: IngestPlace?
     let log = LogRecorder()
     let store: any TaskStore
     private let reserved: ReservedPort
@@ -28,10 +33,11 @@ final class ClusterMember: Sendable {
 
     init(
         _ name: String, in directory: String, store: any TaskStore, lease: Duration, settings: [String: [String]] = [:],
-        capacity: Int? = nil
+        capacity: Int? = nil, sharesIngest: Bool = true
     ) async throws {
         self.name = name
         let place = directory + "/" + name
+        data = place
         try FileManager.default.createDirectory(atPath: place + "/relays", withIntermediateDirectories: true)
         reserved = try ReservedPort()
         let port = reserved.number
@@ -40,6 +46,14 @@ final class ClusterMember: Sendable {
         var configuration = try testConfiguration(
             place, ["http.listen": ["127.0.0.1:\(port)"]].merging(settings) { $1 })
         configuration.node = ClusterSettings(name: name, url: url, lease: lease, capacity: capacity)
+        if configuration.ingest != nil {
+            ingest = try await ScriptedIngest(data: place)
+            ingestPlace = sharesIngest ? IngestPlace(host: "127.0.0.1", port: port) : nil
+            configuration.ingest?.rules.advertised = ingestPlace
+            configuration.node?.ingest = ingestPlace
+        } else {
+            (ingest, ingestPlace) = (nil, nil)
+        }
         configuration.store.identity = "test \(place)"
         let shutdown = ShutdownNotice(logger: log.logger)
         let application = try await buildOrchestrator(
@@ -56,6 +70,7 @@ final class ClusterMember: Sendable {
         await group.triggerGracefulShutdown()
         try await service.value
         relays.tearDown()
+        ingest?.close()
     }
 
     func call(
@@ -104,6 +119,7 @@ final class ClusterMember: Sendable {
 /// Runs nodes of one cluster in this process: on one store in memory, or each with its own connection to one database.
 func withCluster(
     onPostgreSQL: Bool = false, lease: Duration = .seconds(6), settings: [String: [String]] = [:],
+    sharesIngests: Bool = true,
     _ body: (_ start: (_ name: String, _ capacity: Int?) async throws -> ClusterMember) async throws -> Void
 ) async throws {
     try await withDirectory { directory in
@@ -119,7 +135,8 @@ func withCluster(
                 stores.append(store)
             }
             let member = try await ClusterMember(
-                name, in: directory, store: store, lease: lease, settings: settings, capacity: capacity)
+                name, in: directory, store: store, lease: lease, settings: settings, capacity: capacity,
+                sharesIngest: sharesIngests)
             members.append(member)
             return member
         }

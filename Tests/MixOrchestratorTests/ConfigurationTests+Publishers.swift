@@ -40,6 +40,30 @@ extension ConfigurationTests {
         "ingest: { rtmp: { listen: \"127.0.0.1:1935\" }, \(more) }"
     }
 
+    /// Where other nodes reach the ingest: as the configuration says, or as follows from where it listens.
+    @Test func anIngestInAClusterHasAPlace() throws {
+        let node = "\nstore: { url: \"postgresql://mix@db/mix\" }\nnode: { url: \"http://node-a.pods:8080\" }"
+        func ingest(_ rtmp: String) throws -> IngestConfiguration {
+            let read = try configuration("ingest: { rtmp: { \(rtmp) }, key: 0123456789abcdef }" + node)
+            #expect(read.node?.ingest == read.ingest?.rules.advertised)
+            return try #require(read.ingest)
+        }
+        #expect(try ingest("listen: \"0.0.0.0:1935\"").rules.advertised?.text == "node-a.pods:1935")
+        let own = try ingest("listen: \"127.0.0.1:1935\"")
+        #expect(own.rules.advertised == nil && own.warnings.contains { $0.contains("ingest.rtmp.advertise") })
+        let named = try ingest("listen: \"127.0.0.1:1935\", advertise: \"10.0.0.1:31935\"")
+        #expect(named.rules.advertised?.text == "10.0.0.1:31935" && named.warnings.isEmpty)
+        #expect(try configuration(Self.ingest("grace: 3")).ingest?.rules.advertised == nil)
+        for (wrong, words) in [
+            ("ingest: { rtmp: { listen: \"127.0.0.1:1935\", advertise: \"10.0.0.1\" } }" + node, "host:port"),
+            ("ingest: { rtmp: { listen: \"127.0.0.1:1935\", advertise: \"0.0.0.0:1\" } }" + node, "host:port"),
+            ("ingest: { rtmp: { listen: \"127.0.0.1:1935\", advertise: \"10.0.0.1:1\" } }", "node.url"),
+            ("ingest: { rtmp: { advertise: \"10.0.0.1:1\" } }" + node, "ingest.rtmp.listen"),
+        ] {
+            #expect { try configuration(wrong) } throws: { "\($0)".contains(words) && "\($0)".contains("advertise") }
+        }
+    }
+
     @Test func publishersMayUseTLS() throws {
         let ingest = try configuration(
             Self.ingest(
@@ -77,6 +101,6 @@ extension ConfigurationTests {
                 "ingest: { rtmp: { listen: \"0.0.0.0:1935\" }, key: 0123456789abcdef, grace: 2.5, takeover: refuse, play: on }"
             ).ingest)
         #expect(full.rules.grace == 2.5 && full.rules.takeover == .refuse && full.allowsPlay && !full.signatures.isOpen)
-        #expect(full.rules.place.address == "127.0.0.1")
+        #expect(full.rules.places.map(\.address) == ["127.0.0.1"])
     }
 }

@@ -6,7 +6,7 @@ import Testing
 /// How rooms are shared out among nodes, for every store.
 @Suite struct ClusterConformance {
     private func profile(_ name: String) -> NodeProfile {
-        NodeProfile(name: name, url: "http://\(name)", key: "k-\(name)", rooms: 3, capacity: 9)
+        NodeProfile(name: name, url: "http://\(name)", key: "k-\(name)", rooms: 3, capacity: 9, ingest: "\(name):1935")
     }
 
     /// Stores a room with a publisher for an output of its own.

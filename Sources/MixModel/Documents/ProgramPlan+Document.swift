@@ -97,6 +97,7 @@ extension Reach.Place: DocumentWritable {
             place.field("scheme", ifPresent: scheme)
             place.field("address", address)
             place.field("port", ifPresent: port)
+            place.field("name", ifPresent: name)
         }
     }
 }

@@ -49,7 +49,7 @@ enum ConfigurationKeys {
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
         "hooks.unmatched": .scalar, "hooks.failClosed": .scalar,
-        "ingest.rtmp.listen": .scalar, "ingest.rtmps.listen": .scalar,
+        "ingest.rtmp.listen": .scalar, "ingest.rtmp.advertise": .scalar, "ingest.rtmps.listen": .scalar,
         "ingest.rtmps.certificate": .scalar, "ingest.rtmps.key": .scalar, "ingest.takeover": .scalar,
         "ingest.grace": .scalar, "ingest.play": .scalar,
         "ingest.key": .scalar, "ingest.keyFile": .scalar, "ingest.secondaryKey": .scalar,

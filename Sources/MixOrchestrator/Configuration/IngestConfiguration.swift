@@ -24,10 +24,11 @@ struct IngestConfiguration: Sendable {
 
     /// - Parameters:
     ///   - callbacks: Addresses that may be called.
+    ///   - node: The cluster's settings, if the service is in one.
     ///   - file: The configuration file, whose permissions are checked when it holds a key.
     /// - Returns: `nil` if the server is off.
     init?(
-        _ values: ConfigurationValues, apps: AppSettings, callbacks: AllowList, file: String?
+        _ values: ConfigurationValues, apps: AppSettings, callbacks: AllowList, node: ClusterSettings?, file: String?
     ) throws(StartupError) {
         var keys: [String] = []
         var holder = PlaybackSettings()
@@ -37,7 +38,12 @@ struct IngestConfiguration: Sendable {
         let hook = try Self.hook(values, callbacks, &holder, file: file)
         self.hook = hook
         warnings = holder.warnings
+        let place = try Self.advertised(values, node)
         guard let text = values.text("ingest.rtmp.listen") else {
+            guard place == nil else {
+                throw Self.wrong(
+                    "ingest.rtmp.advertise", "a place without ingest.rtmp.listen", "both, or none of them")
+            }
             guard values.text("ingest.rtmps.listen") == nil else {
                 throw Self.wrong(
                     "ingest.rtmps.listen", "RTMPS without ingest.rtmp.listen",
@@ -52,6 +58,16 @@ struct IngestConfiguration: Sendable {
         let address = try ListenAddress(text, key: "ingest.rtmp.listen", hasTokens: true)
         try Self.check(address, text, "ingest.rtmp.listen", isClosed: !keys.isEmpty || !apps.tokens.isEmpty)
         rules = IngestRules(host: address.host, port: address.port)
+        if let node {
+            rules.advertised = IngestPlace.advertised(
+                asked: place, listening: IngestPlace(host: address.host, port: address.port), nodeHost: node.host)
+            if rules.advertised == nil {
+                warnings.append(
+                    "ingest.rtmp.listen: only this machine reaches \(address): streams that are published here serve rooms of "
+                        + "this node alone, and rooms that move lose them. Listen on an address that the other nodes reach, "
+                        + "or name it with ingest.rtmp.advertise")
+            }
+        }
         let pattern = values.list("ingest.patterns").first ?? NamePatterns.standardPattern
         invitation = "rtmp://\(address)/live with the stream key \(pattern)"
         rules.rtmps = try Self.rtmps(values, address, isClosed: !keys.isEmpty || !apps.tokens.isEmpty)
@@ -76,6 +92,21 @@ struct IngestConfiguration: Sendable {
         } catch {
             throw StartupError("\(error)")
         }
+    }
+
+    /// Reads `ingest.rtmp.advertise`.
+    private static func advertised(
+        _ values: ConfigurationValues, _ node: ClusterSettings?
+    ) throws(StartupError) -> IngestPlace? {
+        let key = "ingest.rtmp.advertise"
+        guard let text = values.text(key) else { return nil }
+        guard let place = IngestPlace(text) else {
+            throw wrong(key, "\"\(text)\"", "host:port at which the other nodes reach the ingest, as in 10.0.0.1:1935")
+        }
+        guard node != nil else {
+            throw wrong(key, "a place without node.url", "both: a service that is alone needs no such place")
+        }
+        return place
     }
 
     private static func check(

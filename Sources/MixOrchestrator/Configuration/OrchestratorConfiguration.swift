@@ -119,7 +119,8 @@ struct OrchestratorConfiguration: Sendable {
         hooks = try HookRules(values, apps: apps.ids, file: file)
         outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
-        ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, file: file)
+        ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, node: node, file: file)
+        node?.ingest = ingest?.rules.advertised
         wcs = try WCSSettings(values, callbacks: callbacks, file: file)
         webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
         thumbnails = try Previews.Settings(values)

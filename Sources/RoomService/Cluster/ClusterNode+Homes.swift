@@ -7,6 +7,8 @@ extension ClusterNode: RoomHomes {
 
     package var rooms: Set<RoomID> { machine.withLock { Set($0.holdings.keys) } }
 
+    package var ingestPlaces: [IngestPlace] { ingests.withLock { $0 } }
+
     package func enter(_ room: RoomID) async throws(OrchestratorError) {
         await awaitMove(of: room)
         let asked = BootClock.now()

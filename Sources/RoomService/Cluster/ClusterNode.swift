@@ -21,6 +21,8 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     let machine: Mutex<OwnershipMachine>
     /// The nodes as last read.
     let roster = Mutex<[NodeEntry]>([])
+    /// Where the ingests of the other nodes are, as last read.
+    let ingests = Mutex<[IngestPlace]>([])
     let directory = HolderCache()
     /// Time until which a node that was expelled leaves rooms without a node to others, in ns of CLOCK_BOOTTIME.
     let rest = Mutex<Int64>(0)
@@ -129,7 +131,7 @@ package final class ClusterNode: ForwardingTaskStore, Service {
         let (isDraining, rooms) = machine.withLock { ($0.isDraining, $0.holdings.count) }
         return NodeProfile(
             name: settings.name, url: settings.url, key: key, isDraining: isDraining, rooms: rooms,
-            capacity: settings.capacity)
+            capacity: settings.capacity, ingest: settings.ingest?.text)
     }
 
     func announce() async throws(StoreError) {
@@ -139,6 +141,9 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     func readRoster() async throws(StoreError) {
         let found = try await base.roster()
         roster.withLock { $0 = found }
+        let own = id
+        let places = IngestPlace.of(found.filter { $0.node.id != own }.compactMap(\.profile?.ingest))
+        ingests.withLock { $0 = places }
     }
 
     // MARK: Writing

@@ -1,3 +1,5 @@
+import Foundation
+
 /// How a service takes part in a cluster.
 package struct ClusterSettings: Hashable, Sendable {
     /// Name of the node, unique in the cluster.
@@ -10,6 +12,8 @@ package struct ClusterSettings: Hashable, Sendable {
     package var capacity: Int?
     /// Time for which a service that is asked to stop moves its rooms before it does.
     package var drain: Duration
+    /// Where the other nodes reach this one's RTMP ingest; `nil` = they do not.
+    package var ingest: IngestPlace?
 
     package init(
         name: String, url: String, lease: Duration = .seconds(30), capacity: Int? = nil, drain: Duration = .zero
@@ -19,6 +23,12 @@ package struct ClusterSettings: Hashable, Sendable {
         self.url = url
         self.lease = lease
         self.capacity = capacity
+    }
+
+    /// Host of `url`, without brackets.
+    package var host: String {
+        let host = URLComponents(string: url)?.host ?? ""
+        return host.trimmingCharacters(in: ["[", "]"])
     }
 
     /// Time between two renewals.

@@ -21,6 +21,8 @@ package struct IngestRules: Sendable {
     package var takeover = Takeover.replace
     /// Where RTMPS is listened for, if anywhere.
     package var rtmps: IngestTLS?
+    /// Where the other nodes of a cluster reach the server; `nil` = they do not.
+    package var advertised: IngestPlace?
 
     package init(host: String, port: Int) {
         self.host = host
@@ -30,7 +32,10 @@ package struct IngestRules: Sendable {
     /// Range of `grace` in seconds.
     package static let graces = 0.0...300.0
 
-    /// Host by which relays of this machine reach the server.
+    /// Where processes of this machine reach the server.
+    var ownPlace: IngestPlace { IngestPlace(host: pullHost, port: port) }
+
+    /// Host by which processes of this machine reach the server.
     package var pullHost: String {
         switch host {
         case "0.0.0.0", "localhost": "127.0.0.1"
@@ -40,17 +45,20 @@ package struct IngestRules: Sendable {
     }
 
     /// Host and port of the streams' URLs.
-    var pullPlace: String { "\(pullHost.contains(":") ? "[\(pullHost)]" : pullHost):\(port)" }
+    var pullPlace: String { (advertised ?? ownPlace).text }
 
     /// Beginning of the URLs at which people play programs; `nil` if all addresses are listened on, of which only they know
     /// one.
     package var playPlace: String? {
         guard !["0.0.0.0", "::"].contains(host) else { return nil }
-        return "rtmp://\(port == 1935 ? String(pullPlace.dropLast(5)) : pullPlace)"
+        return "rtmp://\(port == 1935 ? String(ownPlace.text.dropLast(5)) : ownPlace.text)"
     }
 
-    /// The place that relays may connect to beside those of `sources.allow`.
-    package var place: Reach.Place { Reach.Place(scheme: "rtmp", address: pullHost, port: port) }
+    /// The places that relays may connect to beside those of `sources.allow`.
+    package var places: [Reach.Place] { ([ownPlace] + (advertised.map { [$0] } ?? [])).map(\.reach) }
+
+    /// Hosts by which a client of this machine may name the server.
+    var hosts: [String] { [host] + (advertised.map { [$0.host] } ?? []) }
 }
 
 extension IngestRequest {
@@ -83,7 +91,17 @@ struct IngestStreamKey: Hashable, Sendable {
 
     /// The URL of the stream at the ingest. Holds a code that is worth nothing for other streams.
     func url(of rules: IngestRules, secret: String) -> String {
-        "rtmp://\(rules.pullPlace)/relay/\(text)?relay=\(Self.code(of: text, secret))"
+        "rtmp://\(rules.pullPlace)\(relayPath(secret: secret))"
+    }
+
+    /// The part of the URL behind the place. No other ingest has the same one.
+    func relayPath(secret: String) -> String { "\(relayPath)?relay=\(Self.code(of: text, secret))" }
+
+    private var relayPath: String { "/relay/\(text)" }
+
+    /// Whether it is a URL of this stream at one of these ingests.
+    func isStream(_ url: String, at places: [IngestPlace]) -> Bool {
+        places.contains { url.startsInUTF8(with: "rtmp://\($0.text)\(relayPath)?relay=") }
     }
 
     // MARK: - Workers that publish
@@ -95,7 +113,7 @@ struct IngestStreamKey: Hashable, Sendable {
     /// The URL to which a worker of the service publishes the stream. Its code lets nobody play, and that of `url` lets nobody
     /// publish.
     func publishingURL(of rules: IngestRules, secret: String) -> String {
-        "rtmp://\(rules.pullPlace)/\(Self.publishing)\(text)?\(Self.proof)\(Self.code(of: Self.publishing + text, secret))"
+        "rtmp://\(rules.ownPlace.text)/\(Self.publishing)\(text)?\(Self.proof)\(Self.code(of: Self.publishing + text, secret))"
     }
 
     /// What a request of such a worker is worth.

@@ -63,6 +63,7 @@ package final class IngestSupervisor: Service {
     private let secret: String
     private let gate: any IngestGate
     private let registry: RoomRegistry
+    private let courier: StreamCourier
     private let logger: Logger
     /// Whether the service is being shut down, so that no ingest is started any more.
     private let isStopping = Mutex(false)
@@ -78,8 +79,10 @@ package final class IngestSupervisor: Service {
 
     /// - Throws: `StartupError` if the secret cannot be stored.
     package init(
-        _ configuration: Configuration, gate: any IngestGate, registry: RoomRegistry, logger: Logger
+        _ configuration: Configuration, gate: any IngestGate, registry: RoomRegistry, courier: StreamCourier,
+        logger: Logger
     ) throws(StartupError) {
+        self.courier = courier
         self.configuration = configuration
         self.gate = gate
         self.registry = registry
@@ -192,7 +195,8 @@ package final class IngestSupervisor: Service {
     private func handleInputs() async {
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
         let worker = IngestWorker(
-            configuration: configuration, secret: secret, gate: gate, registry: registry, logger: logger,
+            configuration: configuration, secret: secret, gate: gate, registry: registry, courier: courier,
+            logger: logger,
             desk: IngestDesk(
                 run: run, journal: configuration.files.journal(at: configuration.rules.pullPlace),
                 now: MonotonicClock.now()),

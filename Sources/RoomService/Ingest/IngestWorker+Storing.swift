@@ -10,14 +10,12 @@ extension IngestWorker {
         // The beginning of a publisher is always passed on.
         guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
         do throws(OrchestratorError) {
-            let outcome = try await registry.owner(event.room).receive(event, at: now)
-            registry.services.metrics.count(.events, outcome.rawValue)
+            try await courier.store(event, path: key.relayPath(secret: secret))
             desk.settle(key, session: session, url: url, as: .stored, now: now)
             writeJournal()
             return nil
         } catch {
-            let isFault = [.unavailable, .failed].contains(error.kind)
-            desk.settle(key, session: session, url: url, as: isFault ? .failed : .refused, now: now)
+            desk.settle(key, session: session, url: url, as: error.isFault ? .failed : .refused, now: now)
             return error
         }
     }
@@ -32,14 +30,12 @@ extension IngestWorker {
     func end(_ key: IngestStreamKey, _ session: String, _ now: Int64) async {
         guard let event = desk.ends(key, session: session, now: now) else { return }
         do throws(OrchestratorError) {
-            let outcome = try await registry.owner(event.room).receive(event, at: now)
-            registry.services.metrics.count(.events, outcome.rawValue)
+            try await courier.store(event, path: key.relayPath(secret: secret))
             desk.settleEnd(key, session: session, as: .stored)
             circles.end(key)
             writeJournal()
         } catch {
-            let isFault = [.unavailable, .failed].contains(error.kind)
-            desk.settleEnd(key, session: session, as: isFault ? .failed : .refused)
+            desk.settleEnd(key, session: session, as: error.isFault ? .failed : .refused)
             logger.warning("the end of a stream is not stored: \(error.title)", metadata: ["stream": "\(key.text)"])
         }
     }

@@ -17,12 +17,16 @@ actor IngestWorker {
         case lane(RoomID)
         case ask(IngestRequest, AppID, StreamNames?, misfit: String)
         case watch(IngestRequest, RoomID, TaskID?)
+        /// Words for the timelines of a room of another node.
+        case tell([PublisherNotes.Waiting])
     }
 
     let configuration: IngestSupervisor.Configuration
     let secret: String
     let gate: any IngestGate
     let registry: RoomRegistry
+    /// Brings events to their rooms, which may be at other nodes.
+    let courier: StreamCourier
     let logger: Logger
     var desk: IngestDesk
     private let hook: PublishHookCaller?
@@ -40,11 +44,14 @@ actor IngestWorker {
     private var quietUntil: Int64 = 0
     private var refusals = PublisherNotes()
     private var losses = PublisherNotes()
+    /// What rooms of other nodes are told with the next tick.
+    private var untold: [PublisherNotes.Waiting] = []
 
     init(
         configuration: IngestSupervisor.Configuration, secret: String, gate: any IngestGate, registry: RoomRegistry,
-        logger: Logger, desk: IngestDesk, circles: ProgramCircles
+        courier: StreamCourier, logger: Logger, desk: IngestDesk, circles: ProgramCircles
     ) {
+        self.courier = courier
         self.configuration = configuration
         self.secret = secret
         self.gate = gate
@@ -134,10 +141,12 @@ actor IngestWorker {
         return []
     }
 
-    /// Returns the ends of the streams whose publishers did not come back after the ingest was lost.
+    /// Returns the ends of the streams whose publishers did not come back after the ingest was lost, and what rooms of other
+    /// nodes have to be told.
     func tick() -> [Job] {
-        desk.overdue(grace: rules.grace, now: MonotonicClock.now()).filter { lanes.isIdle($0.key.names.room) }
-            .flatMap { add(.end($0.key, session: $0.session)) }
+        defer { untold = [] }
+        return desk.overdue(grace: rules.grace, now: MonotonicClock.now()).filter { lanes.isIdle($0.key.names.room) }
+            .flatMap { add(.end($0.key, session: $0.session)) } + (untold.isEmpty ? [] : [.tell(untold)])
     }
 
     /// Does what takes time.
@@ -146,6 +155,7 @@ actor IngestWorker {
         case .lane(let room): await work(in: room)
         case .ask(let request, let app, let names, let misfit): await ask(request, app, names, misfit)
         case .watch(let request, let room, let task): await watch(request, room, task)
+        case .tell(let notes): for note in notes { await courier.note(note.words, in: note.room) }
         }
     }
 
@@ -265,10 +275,11 @@ actor IngestWorker {
     /// Tells a room of one of its publishers, if it has a program and has not been told lately.
     private func note(_ what: String, _ names: StreamNames, _ words: String, limit notes: inout PublisherNotes) {
         let message = "\(what): \(names.user.rawValue)/\(names.stream.rawValue): \(words.shortened(toBytes: 400))"
-        guard registry.hasInMemory(names.room), notes.tells(message, in: names.room, now: MonotonicClock.now()) else {
-            return
-        }
-        registry.note(TimelineEntry(kind: .event, message: message, cause: "the RTMP server"), in: names.room)
+        guard registry.hasInMemory(names.room) || courier.hasOthers && untold.count < PublisherNotes.mostWaiting,
+            notes.tells(message, in: names.room, now: MonotonicClock.now()),
+            !registry.noteOfStream(message, in: names.room)
+        else { return }
+        untold.append(PublisherNotes.Waiting(words: message, room: names.room))
     }
 
     // MARK: - Streams

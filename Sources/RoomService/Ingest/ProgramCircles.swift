@@ -56,7 +56,7 @@ extension DestinationClaims {
         of request: IngestRequest, at rules: IngestRules, lookUp: @Sendable (String) async -> [InternetAddress]
     ) async -> TaskID? {
         // What is sent to an address of this machine comes from the same one.
-        let hosts = ["localhost", "127.0.0.1", "::1", rules.host, request.address]
+        let hosts = ["localhost", "127.0.0.1", "::1", request.address] + rules.hosts
         let ports = [rules.port] + (rules.rtmps.map { [$0.port] } ?? [])
         let places = ports.map { ":\($0)/\(request.application)/\(request.name)" }
         for host in hosts {

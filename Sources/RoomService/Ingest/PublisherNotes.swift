@@ -10,6 +10,15 @@ struct PublisherNotes: Sendable {
     /// Most rooms that are remembered. Others get no entry while all of these are recent.
     static let most = 256
 
+    /// Most entries that wait for other nodes. Others are left out.
+    static let mostWaiting = 64
+
+    /// An entry for a room that is not here.
+    struct Waiting: Hashable, Sendable {
+        var words: String
+        var room: RoomID
+    }
+
     private var last: [RoomID: (words: String, at: Int64)] = [:]
 
     /// Returns whether these words are told in a room now.

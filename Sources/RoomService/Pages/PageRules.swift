@@ -81,6 +81,6 @@ package struct PageRules: Sendable {
         let listed = allowed.entries.isEmpty ? Reach(places: []) : allowed.reach
         guard allowed.entries.isEmpty, page.isLoopback else { return listed }
         let port = page.port ?? (page.scheme == .https ? 443 : 80)
-        return listed.adding(Reach.Place(scheme: page.scheme.rawValue, address: page.host, port: port))
+        return listed.adding([Reach.Place(scheme: page.scheme.rawValue, address: page.host, port: port)])
     }
 }

@@ -52,6 +52,7 @@ package final class PageSupervisor: Service {
 
     let configuration: Configuration?
     let registry: RoomRegistry
+    private let courier: StreamCourier
     let logger: Logger
     let state = Mutex(State())
     private let starts: AsyncStream<PageSession>
@@ -63,7 +64,8 @@ package final class PageSupervisor: Service {
     private static let patience = Duration.seconds(1)
 
     /// - Parameter configuration: `nil` = pages are refused, and none can have been left by an earlier run.
-    package init(_ configuration: Configuration?, registry: RoomRegistry, logger: Logger) {
+    package init(_ configuration: Configuration?, registry: RoomRegistry, courier: StreamCourier, logger: Logger) {
+        self.courier = courier
         self.configuration = configuration
         self.registry = registry
         self.logger = logger
@@ -83,6 +85,7 @@ package final class PageSupervisor: Service {
             adopt()
             await withTaskGroup { group in
                 group.addTask { await self.watchRooms() }
+                if let homes = registry.services.homes { group.addTask { await self.watchRooms(elsewhere: homes) } }
                 if let warm { group.addTask { await warm.run() } }
                 await runSessions()
                 group.cancelAll()
@@ -173,12 +176,12 @@ package final class PageSupervisor: Service {
             return true
         }
         measure()
-        guard wasCurrent, let reason else { return }
+        guard wasCurrent, let reason, let configuration else { return }
         let event = RoomEvent(
             room: names.room, app: names.room.app.rawValue, source: "/pages", id: session.id,
             kind: .streamUnpublished(user: names.user, stream: names.stream, reason: reason))
         do throws(OrchestratorError) {
-            _ = try await registry.owner(names.room).take(event, at: MonotonicClock.now())
+            try await courier.store(event, path: IngestStreamKey(names).relayPath(secret: configuration.secret))
         } catch {
             logger.error("the end of a page cannot be stored: \(error.detail)")
         }
@@ -204,6 +207,14 @@ package final class PageSupervisor: Service {
         }
     }
 
+    /// Looks at rooms that have moved to other nodes while their pages go on here: changes are not told there.
+    private func watchRooms(elsewhere homes: any RoomHomes) async {
+        while (try? await Task.sleep(for: Self.patience)) != nil {
+            let rooms = state.withLock { Set($0.sessions.keys.map(\.room)) }
+            for room in rooms where !homes.has(room) { registry.services.pageNews.changed(room) }
+        }
+    }
+
     /// Closes the pages of a room that it has no longer.
     ///
     /// - Returns: False if that is not known now.
@@ -213,7 +224,7 @@ package final class PageSupervisor: Service {
         guard let before else { return true }
         let document: Room?
         do throws(OrchestratorError) {
-            document = try await registry.snapshot(room)?.room.document
+            document = try await registry.document(of: room)
         } catch {
             return false
         }

@@ -14,4 +14,6 @@ package protocol RoomHomes: AnyObject, Sendable {
     func has(_ room: RoomID) -> Bool
     /// The rooms that are this node's at this moment.
     var rooms: Set<RoomID> { get }
+    /// Where the RTMP ingests of the other nodes are reached, from which streams of any room may be pulled.
+    var ingestPlaces: [IngestPlace] { get }
 }

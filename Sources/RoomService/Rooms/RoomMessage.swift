@@ -1,7 +1,7 @@
 import MixModel
 
 /// The effect of an event, as the answer counts it.
-package enum EventOutcome: String, Hashable, Sendable {
+package enum EventOutcome: String, Hashable, Codable, Sendable {
     case accepted, duplicate, stale
 }
 

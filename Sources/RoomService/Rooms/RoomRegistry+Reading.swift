@@ -14,6 +14,12 @@ extension RoomRegistry {
         }
     }
 
+    /// Returns the document of a room; of one that another node has, the document as stored. `nil` if the room is unknown.
+    func document(of id: RoomID) async throws(OrchestratorError) -> Room? {
+        if let owner = ownerInMemory(id) { return await owner.snapshot.room.document }
+        do { return try await services.store.room(id)?.document } catch { throw OrchestratorError(error) }
+    }
+
     /// Returns what is known of the room to which this task belongs.
     package func snapshot(of task: TaskID) async throws(OrchestratorError) -> RoomState? {
         guard let room = try await findRoom(of: task) else { return nil }

@@ -98,11 +98,17 @@ package final class RoomServices: Sendable {
 }
 
 extension RoomServices: PlanningFacts {
+    /// What relays may pull from: what the operator allows, and the ingests of all nodes.
+    private var reachOfSources: Reach? {
+        guard let homes else { return sourceReach }
+        return sourceReach?.adding(homes.ingestPlaces.map(\.reach))
+    }
+
     package func context(for room: Room) -> PlanningContext {
         var context = PlanningContext(
             template: layouts.template(layoutName(of: room), values: room.settings.params ?? [:]),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
-            sourceReach: sourceReach, outputReach: outputReach,
+            sourceReach: reachOfSources, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places,
             media: room.settings.idle.map { media.paths(of: $0.media) } ?? [:],
             wallClock: Date().timeIntervalSince1970)

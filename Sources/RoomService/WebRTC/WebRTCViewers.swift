@@ -209,9 +209,11 @@ package final class WebRTCViewers: Service {
                 throw .publishesNothing(names)
             }
             let key = IngestStreamKey(names)
-            guard let ingest = configuration.ingest,
-                url.hasSameUTF8(as: key.url(of: ingest.rules, secret: ingest.secret))
-            else { throw .comesFromElsewhere(names) }
+            let isOwn = configuration.ingest.map { url.hasSameUTF8(as: key.url(of: $0.rules, secret: $0.secret)) }
+            // What another node's ingest has is played from there.
+            guard isOwn == true || key.isStream(url, at: registry.services.homes?.ingestPlaces ?? []) else {
+                throw .comesFromElsewhere(names)
+            }
             return (.publisher(key), .publisher(url: url))
         }
     }

@@ -12,6 +12,8 @@ final class ClusterStage: Sendable {
         let data: String
         let client: ServiceClient
         let service: ManagedProcess
+        /// Port of its RTMP ingest; `nil` = it has none.
+        let ingest: Int?
 
         /// The service and all of its workers.
         var processes: [Int32] {
@@ -42,6 +44,9 @@ final class ClusterStage: Sendable {
             }.joined()
         }
 
+        /// What its ingest has written.
+        var ingestLog: String { (try? String(contentsOfFile: data + "/ingest/ingest.log", encoding: .utf8)) ?? "" }
+
         /// What the loss of its machine does: everything ends at once.
         func destroy() { for process in processes { kill(process, SIGKILL) } }
         func freeze(_ isFrozen: Bool) { for process in processes { kill(process, isFrozen ? SIGSTOP : SIGCONT) } }
@@ -54,15 +59,19 @@ final class ClusterStage: Sendable {
     /// URL of the stream that every room shows.
     var source: String { media.live("alice") }
     private let environment: [String: String]
+    private let hasIngests: Bool
     private let publisher: ManagedProcess
+    private let later = Mutex<(nodes: [Node], publishers: [ManagedProcess])>(([], []))
     private let recorders = Mutex<[ProbeRecorder]>([])
 
-    static func run(lease: Int, _ body: (ClusterStage) async throws -> Void) async throws {
+    static func run(
+        lease: Int, hasIngests: Bool = false, _ body: (ClusterStage) async throws -> Void
+    ) async throws {
         let directory = try Workspace.makeDirectory()
         let media = try await MediaServer.start(in: directory)
         let stage: ClusterStage
         do {
-            stage = try await ClusterStage(directory, media, lease: lease)
+            stage = try await ClusterStage(directory, media, lease: lease, hasIngests: hasIngests)
         } catch {
             await media.stop()
             throw error
@@ -70,7 +79,9 @@ final class ClusterStage: Sendable {
         do {
             try await body(stage)
         } catch {
-            for node in [stage.a, stage.b] { print("--- \(node.name)\n\(node.service.messages())\n\(node.relayLog)") }
+            for node in stage.nodes {
+                print("--- \(node.name)\n\(node.service.messages())\n\(node.relayLog)\n\(node.ingestLog)")
+            }
             await stage.stop()
             throw error
         }
@@ -82,22 +93,46 @@ final class ClusterStage: Sendable {
     func restart(_ node: Node) async throws -> Node {
         node.service.kill9()
         try await waitUntil("node \(node.name) has ended", within: 60) { !node.service.isRunning }
-        return try await Self.start(node.name, in: directory, environment)
+        return try await Self.start(node.name, in: directory, environment, hasIngest: hasIngests)
     }
 
-    private init(_ directory: URL, _ media: MediaServer, lease: Int) async throws {
+    /// Starts one more node.
+    func start(_ name: String) async throws -> Node {
+        let node = try await Self.start(name, in: directory, environment, hasIngest: hasIngests)
+        later.withLock { $0.nodes.append(node) }
+        return node
+    }
+
+    private var nodes: [Node] { [a, b] + later.withLock { $0.nodes } }
+
+    /// A publisher at a node's own ingest.
+    func publish(_ name: String, at node: Node) throws -> ManagedProcess {
+        guard let port = node.ingest else { throw EndToEndError("node \(node.name) has no ingest") }
+        let process = try ManagedProcess(
+            "publisher-\(name)", "ffmpeg",
+            SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(name)"),
+            in: directory)
+        later.withLock { $0.publishers.append(process) }
+        return process
+    }
+
+    private init(_ directory: URL, _ media: MediaServer, lease: Int, hasIngests: Bool) async throws {
+        self.hasIngests = hasIngests
         self.directory = directory
         self.media = media
         try FileManager.default.copyItem(
             at: Workspace.root.appendingPathComponent("layouts"), to: directory.appendingPathComponent("layouts"))
         let server = try PostgreSQLServer.shared.get()
-        environment = [
+        var environment = [
             "MIXORCHESTRATOR_STORE_URL": server.url(schema: try server.makeSchema()),
             "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
             "MIXORCHESTRATOR_NODE_LEASE_SECONDS": "\(lease)", "MIXORCHESTRATOR_NODE_DRAIN_SECONDS": "150",
         ]
-        a = try await Self.start("a", in: directory, environment)
-        b = try await Self.start("b", in: directory, environment)
+        // Nothing else: relays pull from the ingests of the nodes all the same.
+        if hasIngests { environment["MIXORCHESTRATOR_SOURCES_ALLOW"] = "rtmp://media.example" }
+        self.environment = environment
+        a = try await Self.start("a", in: directory, environment, hasIngest: hasIngests)
+        b = try await Self.start("b", in: directory, environment, hasIngest: hasIngests)
         let source = SyntheticPublisher(id: 1, gopSeconds: 1)
         publisher = try ManagedProcess(
             "publisher", "ffmpeg", source.arguments(url: media.live("alice")), in: directory)
@@ -107,12 +142,19 @@ final class ClusterStage: Sendable {
         }
     }
 
-    private static func start(_ name: String, in directory: URL, _ environment: [String: String]) async throws -> Node {
+    private static func start(
+        _ name: String, in directory: URL, _ environment: [String: String], hasIngest: Bool
+    ) async throws -> Node {
         // The port is chosen here and taken by the service a moment later: another process may be faster.
         for _ in 0..<5 {
             let port = HookingMediaServer.anyPort()
             let data = directory.appendingPathComponent("data-\(name)").path
-            let own = ["MIXORCHESTRATOR_NODE_ID": name, "MIXORCHESTRATOR_NODE_URL": "http://127.0.0.1:\(port)"]
+            var own = ["MIXORCHESTRATOR_NODE_ID": name, "MIXORCHESTRATOR_NODE_URL": "http://127.0.0.1:\(port)"]
+            let ingest = hasIngest ? HookingMediaServer.anyPort() : nil
+            if let ingest {
+                own["MIXORCHESTRATOR_INGEST_RTMP_LISTEN"] = "127.0.0.1:\(ingest)"
+                own["MIXORCHESTRATOR_INGEST_RTMP_ADVERTISE"] = "127.0.0.1:\(ingest)"
+            }
             let service = try ManagedProcess(
                 "node-\(name)", Workspace.executable("mixorchestrator"),
                 [
@@ -124,7 +166,9 @@ final class ClusterStage: Sendable {
                 if !service.isRunning { return true }
                 return (try? await client.request("GET", "/readyz").status) == 200
             }
-            if service.isRunning { return Node(name: name, data: data, client: client, service: service) }
+            if service.isRunning {
+                return Node(name: name, data: data, client: client, service: service, ingest: ingest)
+            }
             guard service.messages().contains("is in use") else { throw EndToEndError(service.messages()) }
         }
         throw EndToEndError("node \(name) does not start on five ports")
@@ -158,7 +202,8 @@ final class ClusterStage: Sendable {
 
     private func stop() async {
         for recorder in recorders.withLock({ $0 }) { recorder.stop() }
-        for node in [a, b] {
+        for publisher in later.withLock({ $0.publishers }) { await publisher.stop(within: 3) }
+        for node in nodes {
             node.freeze(false)
             node.destroy()
         }

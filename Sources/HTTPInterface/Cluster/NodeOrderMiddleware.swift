@@ -1,0 +1,35 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import RoomService
+
+/// Takes the orders of other nodes: those during moves of rooms, and what their ingests tell of streams. Nobody else knows the
+/// node's key; without one, the paths are not there.
+package struct NodeOrderMiddleware: RouterMiddleware {
+    let node: ClusterNode
+
+    /// Longest order, in bytes: one during a move names the tasks of a room.
+    private static let longestOrder = 1 << 20
+
+    package init(node: ClusterNode) { self.node = node }
+
+    package func handle(
+        _ request: Request, context: OrchestratorContext,
+        next: (Request, OrchestratorContext) async throws -> Response
+    ) async throws -> Response {
+        guard request.method == .post, NodeExchange.orderPaths.contains(request.uri.path),
+            let key = request.headers[NodeHeader.key]
+        else { return try await next(request, context) }
+        // A node that has begun another life since the sender has read its key.
+        guard key == node.key else { return Response(status: .forbidden) }
+        let body = Data(try await request.body.collect(upTo: Self.longestOrder).readableBytesView)
+        if request.uri.path == NodeExchange.movesPath {
+            guard let order = try? JSONDecoder().decode(MoveOrder.self, from: body) else { return Self.unreadable }
+            return jsonResponse(await node.answer(order))
+        }
+        guard let order = try? JSONDecoder().decode(StreamOrder.self, from: body) else { return Self.unreadable }
+        return jsonResponse(await node.answer(order))
+    }
+
+    private static var unreadable: Response { Response(status: .badRequest) }
+}

@@ -1,0 +1,95 @@
+import MixModel
+import TaskStore
+
+/// Brings what happens to this node's streams to the node that has their room. Without a cluster all rooms are here.
+package struct StreamCourier: Sendable {
+    /// This node, and its way to the others.
+    package struct Cluster: Sendable {
+        let node: ClusterNode
+        let exchange: NodeExchange
+
+        package init(node: ClusterNode, exchange: NodeExchange) {
+            self.node = node
+            self.exchange = exchange
+        }
+    }
+
+    private let registry: RoomRegistry
+    private let cluster: Cluster?
+
+    package init(registry: RoomRegistry, cluster: Cluster?) {
+        self.registry = registry
+        self.cluster = cluster
+    }
+
+    /// Whether rooms may be at other nodes.
+    var hasOthers: Bool { cluster != nil }
+
+    /// Returns when an event is stored, wherever its room is. Waits while the room moves.
+    ///
+    /// - Parameter path: As for `StreamOrder.store`.
+    /// - Throws: `OrchestratorError` if it is not stored within `StreamPatience.limit` and the time of one attempt.
+    @discardableResult
+    func store(_ event: RoomEvent, path: String) async throws(OrchestratorError) -> EventOutcome {
+        guard let cluster else { return try await registry.store(event, ofStreamAt: path) }
+        // What the other nodes do not reach can only end there.
+        let isShared = cluster.node.settings.ingest != nil || !event.isPublication
+        let begin = ContinuousClock.now
+        while true {
+            do throws(OrchestratorError) {
+                return try await attempt(event, path, cluster, isShared: isShared)
+            } catch {
+                guard isShared, !cluster.node.shutdown.hasBegun,
+                    StreamPatience.triesAgain(after: error, spent: ContinuousClock.now - begin),
+                    (try? await Task.sleep(for: StreamPatience.pause)) != nil
+                else { throw error }
+                cluster.node.forgetHolders()
+            }
+        }
+    }
+
+    private func attempt(
+        _ event: RoomEvent, _ path: String, _ cluster: Cluster, isShared: Bool
+    ) async throws(OrchestratorError) -> EventOutcome {
+        let forwarding = NodeForwarding(isForwarded: false)
+        let result = await NodeForwarding.$current.withValue(forwarding) {
+            await Self.result { () async throws(OrchestratorError) in
+                try await registry.store(event, ofStreamAt: path)
+            }
+        }
+        guard isShared, case .failure = result, let other = forwarding.target else { return try result.get() }
+        let answer = try await cluster.exchange.post(
+            StreamOrder.store(event, path: path), to: NodeExchange.streamsPath, of: other,
+            within: StreamPatience.answer)
+        guard let told = answer.read(StreamAnswer.self) else {
+            throw OrchestratorError(
+                .unavailable, "node-refused", "The node that has the room takes no streams of others",
+                detail: "the node \(other.name) answered \(answer.status): all nodes have to be of the same release")
+        }
+        return try told.effect()
+    }
+
+    /// Adds an entry to the timelines of a room, wherever it is. May be lost.
+    func note(_ words: String, in room: RoomID) async {
+        if registry.noteOfStream(words, in: room) { return }
+        guard let cluster, !cluster.node.has(room),
+            let other = try? await cluster.node.otherHolder(of: room, isFreshWanted: false)
+        else { return }
+        _ = try? await cluster.exchange.post(
+            StreamOrder.note(room, words), to: NodeExchange.streamsPath, of: other, within: StreamPatience.answer)
+    }
+
+    private static func result<Success>(
+        _ body: () async throws(OrchestratorError) -> Success
+    ) async -> Result<Success, OrchestratorError> {
+        do throws(OrchestratorError) {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension RoomEvent {
+    var isPublication: Bool { if case .streamPublished = kind { true } else { false } }
+}

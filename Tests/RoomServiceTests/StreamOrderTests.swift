@@ -1,0 +1,42 @@
+import Foundation
+import MixModel
+import Testing
+
+@testable import RoomService
+
+@Suite struct StreamOrderTests {
+    @Test func ordersAndAnswersAreReadAsWritten() throws {
+        let event = RoomEvent(
+            room: "shop/demo", app: "shop", source: "/ingest/rtmp#x", id: "1", sequence: 7,
+            kind: .streamPublished(Publication(user: "alice", url: "rtmp://10.0.0.1:1935/relay/x?relay=5")))
+        for order in [StreamOrder.store(event, path: "/relay/x?relay=5"), .note("shop/demo", "publisher lost: ö")] {
+            #expect(try JSONDecoder().decode(StreamOrder.self, from: JSONEncoder().encode(order)) == order)
+        }
+        let faults = [
+            OrchestratorError(.exhausted, "quota", "Quota exceeded", detail: "d"),
+            OrchestratorError(.unavailable, "store-unavailable", "t", detail: "d"),
+        ]
+        for fault in faults {
+            let answer = try JSONDecoder().decode(
+                StreamAnswer.self, from: JSONEncoder().encode(StreamAnswer(fault)))
+            #expect { try answer.effect() } throws: { error in
+                guard let told = error as? OrchestratorError else { return false }
+                return told.code == fault.code && told.title == fault.title && told.isFault == fault.isFault
+            }
+        }
+        let done = try JSONDecoder().decode(
+            StreamAnswer.self, from: JSONEncoder().encode(StreamAnswer(outcome: .duplicate)))
+        #expect(try done.effect() == .duplicate)
+    }
+
+    /// A room that moves is waited for, but not for ever, and no answer is waited for that stays the same.
+    @Test(arguments: [
+        ("room-moving", 0.0, true), ("room-elsewhere", 5.8, true), ("node-unreachable", 2, true), ("stopping", 2, true),
+        ("room-moving", 5.95, false), ("room-moving", 60, false), ("store-unavailable", 0, false),
+        ("quota-exceeded", 0, false), ("node-refused", 0, false),
+    ])
+    func onlyWhatPassesIsTriedAgain(_ code: String, _ spent: Double, _ isTried: Bool) {
+        let error = OrchestratorError(.unavailable, code, "t", detail: "d")
+        #expect(StreamPatience.triesAgain(after: error, spent: .seconds(spent)) == isTried)
+    }
+}
