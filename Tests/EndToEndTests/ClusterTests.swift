@@ -82,22 +82,23 @@ struct ClusterTests {
             try await stage.waitForOnAir("bypass", at: a)
             #expect(!a.relays.isEmpty && b.relays.isEmpty)
             let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
-            try await waitUntil("a viewer sees the publisher", within: 10) { viewer.progress.tags > 60 }
+            try await waitUntil("a viewer sees the publisher", within: 60) { viewer.progress.tags > 60 }
 
             let answer = try await a.client.request("POST", "/v1/node/drain", within: .seconds(60))
             #expect(answer.text.contains(#""moved":1"#), "\(answer.text)")
             try await stage.waitForOnAir("bypass", at: c)
-            #expect(!c.relays.isEmpty && a.relays.isEmpty && b.relays.isEmpty)
+            #expect(!c.relays.isEmpty && b.relays.isEmpty)
+            try await waitUntil("the first node's relay has ended", within: 60) { a.relays.isEmpty }
             let before = viewer.progress.tags
-            try await waitUntil("the viewer sees more", within: 10) { viewer.progress.tags > before + 60 }
+            try await waitUntil("the viewer sees more", within: 60) { viewer.progress.tags > before + 60 }
             viewer.stop()
             let seen = await viewer.recording()
             #expect(seen.publisherLosses == 1, "one reconnect for the move")
             #expect(publisher.isRunning)
             #expect(b.ingestLog.ranges(of: "a publisher has begun").count == 1, "\(b.ingestLog)")
 
-            await publisher.stop(within: 5)
-            try await waitUntil("alice has left", within: 10) { try await c.client.users("demo").isEmpty }
+            await publisher.stop(within: 15)
+            try await waitUntil("alice has left", within: 60) { try await c.client.users("demo").isEmpty }
             for node in [a, b, c] {
                 let logs = node.service.messages(last: .max) + node.relayLog + node.ingestLog
                 #expect(!logs.contains("relay="), "a log of \(node.name) shows a code")
