@@ -54,14 +54,6 @@ final class PullMuxer: Sendable {
         }
     }
 
-    /// Prepares for the next pipeline, whose times begin with 0 and which comes `elapsed` after the first one began.
-    func beginRound(after elapsed: MediaTime) {
-        state.withLock { state in
-            state.offset = max(state.latest + .milliseconds(20), .seconds(10) + elapsed)
-            (state.active, state.ended, state.times) = ([], [], DecodingTimes())
-        }
-    }
-
     /// - Parameter shift: Added to the sample's times, so that they are those of the other track; `nil` = they are. What
     ///   comes earlier than was played is then left out.
     func take(_ sample: borrowing Sample, from sink: PullTail.Sink, shift: MediaTime? = nil) {

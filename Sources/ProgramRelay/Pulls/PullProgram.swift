@@ -13,7 +13,6 @@ public struct PullProgram: Sendable {
     let redaction: URLRedaction
     private let openFile: OpenFile
     let muxer: PullMuxer
-    private let began = MonotonicClock.now()
 
     /// Time between two looks at whether the stream goes on.
     static let watchInterval = Duration.milliseconds(100)
@@ -101,7 +100,7 @@ public struct PullProgram: Sendable {
             }
             let rest = start + Self.shortestRound - MonotonicClock.now()
             if rest > 0 { try? await Task.sleep(for: .nanoseconds(rest)) }
-            muxer.beginRound(after: MediaTime(nanoseconds: MonotonicClock.now() - began))
+            muxer.beginRound()
             try await next.start(redaction)
             await playing.end()
             playing = next
