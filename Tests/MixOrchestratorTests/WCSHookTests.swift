@@ -83,7 +83,7 @@ import Testing
         // Hanging is told from other faults, however slow the machine is.
         for (timeout, replies, result) in [
             ("0.3", [WebhookReceiver.Reply.hangs], #"result="timeout"} 1"#),
-            ("30", [.status(500), .status(404), .redirect("http://127.0.0.1/")], #"result="refused"} 2"#),
+            ("15", [.status(500), .status(404), .redirect("http://127.0.0.1/")], #"result="refused"} 2"#),
         ] {
             try await run(timeout: timeout) { stage, receiver in
                 for reply in replies {
