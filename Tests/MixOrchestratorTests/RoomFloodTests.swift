@@ -66,8 +66,7 @@ import Testing
     @Test func aRoomInMemoryTakesLittle() async throws {
         try await withDirectory { directory in
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
-            // So few that all are announced long before the first one has rested for a minute.
-            let count = RoomRegistry.mostAtLeisure / 2
+            let count = RoomRegistry.mostAtLeisure
             let used = try await withRegistry(store, in: directory) { registry in
                 func announce(_ numbers: Range<Int>) async throws {
                     // A few at a time, as the rest are folded: memory that is free again is not given back to the system.
