@@ -118,3 +118,16 @@ package struct OrchestratorError: Error, Hashable, Sendable {
     package static let stopping = OrchestratorError(
         .unavailable, "stopping", "The service is shutting down", detail: "retry in a few seconds")
 }
+
+extension Result where Failure == OrchestratorError {
+    /// Performs `body` in the caller's isolation, and returns what it returns or throws.
+    static func of(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws(OrchestratorError) -> Success
+    ) async -> Self {
+        do throws(OrchestratorError) {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+}

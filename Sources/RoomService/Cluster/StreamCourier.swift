@@ -53,7 +53,7 @@ package struct StreamCourier: Sendable {
     ) async throws(OrchestratorError) -> EventOutcome {
         let forwarding = NodeForwarding(isForwarded: false)
         let result = await NodeForwarding.$current.withValue(forwarding) {
-            await Self.result { () async throws(OrchestratorError) in
+            await Result.of { () async throws(OrchestratorError) in
                 try await registry.store(event, ofStreamAt: path)
             }
         }
@@ -77,16 +77,6 @@ package struct StreamCourier: Sendable {
         else { return }
         _ = try? await cluster.exchange.post(
             StreamOrder.note(room, words), to: NodeExchange.streamsPath, of: other, within: StreamPatience.answer)
-    }
-
-    private static func result<Success>(
-        _ body: () async throws(OrchestratorError) -> Success
-    ) async -> Result<Success, OrchestratorError> {
-        do throws(OrchestratorError) {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
     }
 }
 

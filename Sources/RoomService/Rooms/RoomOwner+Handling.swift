@@ -11,16 +11,16 @@ extension RoomOwner {
         case .event(let event, let receivedAt, let reply):
             reply.answer(await handle(event, receivedAt))
         case .make(let task, let receivedAt, let reply):
-            reply.answer(await result { () throws(OrchestratorError) in try await make(task, receivedAt) })
+            reply.answer(await .of { () throws(OrchestratorError) in try await make(task, receivedAt) })
         case .settings(let settings, let receivedAt, let reply):
-            reply.answer(await result { () throws(OrchestratorError) in try await change(settings, receivedAt) })
+            reply.answer(await .of { () throws(OrchestratorError) in try await change(settings, receivedAt) })
         case .delete(let receivedAt, let reply):
             reply.answer(await delete(receivedAt))
         case .forget(let receivedAt, let reply):
             reply.answer(state.isForgettable ? await delete(receivedAt).map { true } : .success(false))
         case .control(let user, let change, let receivedAt, let reply):
             reply.answer(
-                await result { () throws(OrchestratorError) in try await control(user, change, receivedAt) })
+                await .of { () throws(OrchestratorError) in try await control(user, change, receivedAt) })
         case .stopTask(let task, let receivedAt, let reply):
             reply.answer(await stop(task, receivedAt))
         case .layoutChanged:
@@ -145,15 +145,5 @@ extension RoomOwner {
         let number = services.numbers.nextCause()
         guard let draft = try state.controlling(user, change, at: receivedAt, number: number, services) else { return }
         _ = try await store(draft).get()
-    }
-
-    private func result<Success>(
-        _ body: () async throws(OrchestratorError) -> Success
-    ) async -> Result<Success, OrchestratorError> {
-        do throws(OrchestratorError) {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
     }
 }
