@@ -7,11 +7,11 @@ import Testing
 
 /// Publishers of the service's own RTMP server: no app server, no events, and no media server but the destination.
 @Suite(.serialized) struct IngestTests {
-    private static func environment(_ port: Int) -> [String: String] {
+    static func environment(_ port: Int) -> [String: String] {
         ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "15"]
     }
 
-    private static func publish(_ user: String, _ id: Int, _ port: Int, _ stage: Stage) throws -> ManagedProcess {
+    static func publish(_ user: String, _ id: Int, _ port: Int, _ stage: Stage) throws -> ManagedProcess {
         try ManagedProcess(
             "publisher-\(user)-\(UInt16.random(in: 0...9999))", "ffmpeg",
             SyntheticPublisher(id: id, gopSeconds: 1).arguments(
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// The process of the ingest; it outlives the service.
-    private static func ingest(_ stage: Stage) -> Int32? {
+    static func ingest(_ stage: Stage) -> Int32? {
         let data = stage.directory.appendingPathComponent("data/ingest").path
         return ProcessTable.entries().first { entry in
             entry.arguments.contains("ingest") && entry.arguments.contains { $0.hasPrefix(data) }
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// Gives the room a destination, and returns when publishers can come.
-    private static func prepare(_ stage: Stage) async throws {
+    static func prepare(_ stage: Stage) async throws {
         let settings =
             #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
         #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
@@ -274,78 +274,6 @@ import Testing
             }
             await third.stop()
             player.stop()
-        }
-    }
-
-    /// The example of the documentation, which knows participants by secret stream keys.
-    @Test(.timeLimit(.minutes(5))) func theOperatorsServerDecides() async throws {
-        let (port, hookPort) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
-        var environment = Self.environment(port)
-        environment["MIXORCHESTRATOR_INGEST_ON_PUBLISH_URL"] = "http://127.0.0.1:\(hookPort)/publish"
-        try await Stage.run(environment: environment) { stage in
-            let script = stage.directory.appendingPathComponent("hook.py")
-            try HookingMediaServer.snippet("python", of: "docs/ingest.md").replacing("9000", with: "\(hookPort)")
-                .write(to: script, atomically: true, encoding: .utf8)
-            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
-            func publish(_ key: String) throws -> ManagedProcess {
-                try ManagedProcess(
-                    "publisher-\(UInt16.random(in: 0...9999))", "ffmpeg",
-                    SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(key)"),
-                    in: stage.directory)
-            }
-            // Nobody is let in while it does not answer.
-            let early = try publish("k3y-of-alice")
-            try await waitUntil("silence refuses", within: 60) { !early.isRunning }
-            #expect(early.messages().contains("cannot be asked at the moment"), "\(early.messages())")
-            let hook = try ManagedProcess("hook", "python3", [script.path], in: stage.directory)
-            try await waitUntil("the hook listens", within: 60) {
-                (try? await ServiceClient(port: hookPort).request("GET", "/").status) != nil
-            }
-            let alice = try publish("k3y-of-alice")
-            let client = stage.client
-            try await waitUntil("alice is in the lobby", within: 60) {
-                try await client.request("GET", "/v1/rooms/lobby").text.contains(#""user":"alice""#)
-            }
-            let stranger = try publish("k3y-of-nobody")
-            try await waitUntil("the stranger is refused", within: 60) { !stranger.isRunning }
-            #expect(stranger.messages().contains("this stream key is not known"), "\(stranger.messages())")
-            #expect(alice.isRunning && !stage.service.messages(last: .max).contains("k3y-of"))
-            await alice.stop()
-            await hook.stop()
-        }
-    }
-
-    @Test(.timeLimit(.minutes(5))) func onlyWhoMayPublishes() async throws {
-        let port = HookingMediaServer.anyPort()
-        var environment = Self.environment(port)
-        environment["MIXORCHESTRATOR_INGEST_KEY"] = "ingest-key-0123456789"
-        try await Stage.run(environment: environment) { stage in
-            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
-            let refused = try Self.publish("alice", 1, port, stage)
-            try await waitUntil("alice is refused", within: 60) { !refused.isRunning }
-            #expect(refused.exitStatus != 0)
-            #expect(try await stage.client.users(stage.room).isEmpty)
-            let url = "rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice"
-            let signer = try ManagedProcess(
-                "sign-url", Workspace.executable("mixorchestrator"), ["sign-url", url], in: stage.directory,
-                environment: ["MIXORCHESTRATOR_INGEST_KEY": "ingest-key-0123456789"])
-            try await waitUntil("signed", within: 60) { !signer.isRunning }
-            let signed = signer.messages().split(separator: "\n").first { $0.hasPrefix("rtmp://") }
-            let alice = try ManagedProcess(
-                "publisher-signed", "ffmpeg",
-                SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: String(try #require(signed))),
-                in: stage.directory)
-            try await waitUntil("alice is there", within: 60) { try await stage.client.users(stage.room) == ["alice"] }
-            // The room has a program now, whose timeline tells what becomes of its publishers.
-            let second = try Self.publish("bob", 2, port, stage)
-            try await waitUntil("bob is refused", within: 60) { !second.isRunning }
-            alice.kill9()
-            try await waitUntil("the timeline has both", within: 60) {
-                let text = try await stage.client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
-                return text.contains("publisher refused: bob/camera: the stream key has no auth_key")
-                    && text.contains("publisher lost: alice/camera")
-            }
-            #expect(!stage.service.messages(last: .max).contains("auth_key="))
         }
     }
 }

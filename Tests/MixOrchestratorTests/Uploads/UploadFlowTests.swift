@@ -9,10 +9,10 @@ import Testing
 
 /// Finished files on their way to a storage of another make, with all that can go wrong there.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct UploadFlowTests {
-    private static let name = "20260101T000000Z-a"
-    private static let list = "/v1/rooms/demo/recordings"
+    static let name = "20260101T000000Z-a"
+    static let list = "/v1/rooms/demo/recordings"
 
-    private static func settings(_ storage: S3Storage, _ changes: [String: [String]] = [:]) -> [String: [String]] {
+    static func settings(_ storage: S3Storage, _ changes: [String: [String]] = [:]) -> [String: [String]] {
         [
             "upload.endpoint": [storage.endpoint], "upload.bucket": ["mix"],
             "upload.accessKey": [S3Storage.accessKey], "upload.secretKey": [S3Storage.secretKey],
@@ -20,25 +20,25 @@ import Testing
         ].merging(changes) { $1 }
     }
 
-    private static let backup: [String: [String]] = [
+    static let backup: [String: [String]] = [
         "upload.backup.bucket": ["spare"], "upload.backup.prefix": ["copies of/{room}-{file}"],
         "upload.backup.accessKey": [S3Storage.accessKey], "upload.backup.secretKey": [S3Storage.secretKey],
     ]
 
     /// Makes a recording that was closed long ago.
-    private static func record(_ directory: String, bytes: Int = 1000, name: String = name) throws -> [UInt8] {
+    static func record(_ directory: String, bytes: Int = 1000, name: String = name) throws -> [UInt8] {
         let content = [UInt8]((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) })
         try KeptFiles.makeRecording(directory, name, content: Data(content))
         try age("\(directory)/recordings/demo/\(name).mp4")
         return content
     }
 
-    private static func age(_ path: String) throws {
+    static func age(_ path: String) throws {
         try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: path)
     }
 
     /// Returns the list once it has this value at a path.
-    @discardableResult private static func wait(
+    @discardableResult static func wait(
         _ bench: Bench, _ path: String, _ value: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Answer {
         try await eventually("\(path) is not \(value)", sourceLocation: sourceLocation) {
@@ -277,52 +277,8 @@ import Testing
         }
     }
 
-    /// The bandwidth of both storages together, measured over every span of the uploads.
-    @Test func theBandwidthIsKept() async throws {
-        try await withDirectory { directory in
-            let storage = try S3Storage(directory)
-            try await storage.start()
-            for (number, bytes) in [700_000, 900_000].enumerated() {
-                _ = try Self.record(directory, bytes: bytes, name: "2026010\(number + 1)T000000Z-a")
-            }
-            let rate = 1_000_000.0
-            let settings = Self.settings(
-                storage,
-                Self.backup.merging([
-                    "upload.backup.endpoint": [storage.endpoint], "upload.bytesPerSecond": ["\(Int(rate))"],
-                ]) { $1 })
-            try await withOrchestrator(directory: directory, settings: settings) { bench in
-                // Bytes that were sent at some moment between two.
-                var samples: [(from: ContinuousClock.Instant, to: ContinuousClock.Instant, bytes: Double)] = []
-                try await eventually("not all is sent") {
-                    try await Task.sleep(for: .milliseconds(100))
-                    let start = ContinuousClock.now
-                    let text = try await bench.call(.get, "/metrics").text
-                    let end = ContinuousClock.now
-                    let sent = text.matches(of: /upload_sent_bytes_total\{target="\w+"\} (\d+)/)
-                    samples.append((start, end, sent.reduce(0) { $0 + (Double($1.1) ?? 0) }))
-                    return samples.last.map { $0.bytes >= 3_200_000 } == true ? true : nil
-                }
-                // What a quarter of a second may bring at once, and the moment between counting and reading.
-                let burst = rate / 4 + 2 * 65_536
-                var fastest = 0.0
-                for (index, first) in samples.enumerated() {
-                    for last in samples[(index + 1)...] {
-                        let seconds = (last.to - first.from) / .seconds(1)
-                        #expect(last.bytes - first.bytes <= rate * seconds + burst, "\(first) to \(last)")
-                        if seconds >= 1 { fastest = max(fastest, (last.bytes - first.bytes) / seconds) }
-                    }
-                }
-                let seconds = samples.last.map { $0.to - (samples.first { $0.bytes > 0 } ?? $0).from } ?? .zero
-                print(
-                    "3,200,000 bytes in \(seconds) s, \(fastest) bytes/s in the fastest second and more; limit \(rate)")
-                for target in 0...1 { try await Self.wait(bench, "recordings.0.storage.\(target).state", "stored") }
-            }
-        }
-    }
-
     /// Runs the program itself, with the secret in its environment.
-    private static func serve(
+    static func serve(
         _ directory: String, _ storage: S3Storage, port: Int, bytesPerSecond: Int
     ) throws -> LaunchedProcess {
         let file = "\(directory)/service.yaml"

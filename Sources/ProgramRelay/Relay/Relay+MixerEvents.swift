@@ -1,0 +1,98 @@
+import EncodedMedia
+import LayoutEngine
+import MediaFormats
+import MixModel
+import ProgramSplicer
+
+/// What mixers report, and their ends.
+extension Relay {
+    func mixerEvent(_ event: MixerProcess.Event, generation: Int) {
+        if case .started(let processID) = event { logger.info("mixer \(generation) started, pid \(processID)") }
+        let slots = [mixer, outgoingMixer, spareMixer, twin.slot].compactMap(\.self)
+        guard let slot = slots.first(where: { $0.generation == generation })
+        else {
+            if case .exited(let status) = event { logger.info("mixer \(generation) has ended, \(status)") }
+            return
+        }
+        if case .report(let report) = event { slot.process.backlog.remove(report.footprint) }
+        switch event {
+        case .started: break
+        case .report(.configuration(let configuration)):
+            logger.debug("mixer \(generation): first \(configuration.track) at \(now)")
+            splicer.configure(slot.feed, configuration)
+        case .report(.frame(let frame)):
+            if mixer?.generation == generation { mixer?.note(frame, now: now) }
+            if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
+            twinNotes(frame, of: slot, now: now)
+            let wasSilent = isMixerSilent(now: now)
+            recovery.delivered(at: now)
+            // Before the frame, with which the mixer may take over.
+            if wasSilent { reconsider() }
+            if !repeatSlate(from: frame, of: slot, now: now) {
+                perform(splicer.frame(frame, of: slot.feed, now: now))
+            }
+            if generation == twin.slot?.generation {
+                // It says nothing about the mix on air.
+                watchMixer(now: now)
+                break
+            }
+            mixerError = nil
+            if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
+                recovery.recovered()
+                toldMixerErrors = []
+            }
+            if !basis.holds(with: feeds) { reconsider() }
+        // A twin says what the mixer on air says.
+        case .report(.sourceFailed) where generation == twin.slot?.generation,
+            .report(.note) where generation == twin.slot?.generation:
+            break
+        case .report(.sourceFailed(let source, let reason)):
+            note(code: "source-not-decodable", "\(source) cannot be decoded: \(reason)")
+        case .report(.volumes(let volumes)):
+            if mixer?.generation == generation { mixer?.volumes = volumes }
+        case .report(.delays(let delays)): splicer.setDelays(delays, in: slot.feed)
+        case .report(.idle(let status, let item)):
+            if mixer?.generation == generation { idleReported(status, item: item) }
+        case .report(.note(let code, let message)):
+            note(code: code, message)
+        case .report(.failed(let reason)):
+            // The mixer now ends. Its end is reported once, with this reason.
+            if mixer?.generation == generation { mixer?.failure = reason }
+            if spareMixer?.generation == generation { spareMixer?.failure = reason }
+            if twin.slot?.generation == generation { twin.slot?.failure = reason }
+        case .unreadable(let reason):
+            // Its end is reported, with this reason.
+            if mixer?.generation == generation { mixer?.failure = reason }
+            if spareMixer?.generation == generation { spareMixer?.failure = reason }
+            if twin.slot?.generation == generation { twin.slot?.failure = reason }
+            slot.process.kill()
+        case .exited(let end):
+            perform(splicer.remove(slot.feed, now: now))
+            let reason = slot.failure ?? end.failure
+            if outgoingMixer?.generation == generation {
+                outgoingMixer = nil
+            } else if twin.slot?.generation == generation {
+                twinEnded(slot, reason, now: now)
+            } else if mixer?.generation == generation, twin.slot != nil {
+                twinTakesOver(from: slot, reason, now: now)
+            } else {
+                if mixer?.generation == generation { playingMixerEnded() } else { spareMixer = nil }
+                mixerFailed(reason, now: now)
+            }
+            reconsider()
+        }
+    }
+
+    /// Notes a failure and schedules a replacement. A reason is reported only once until a mixer is healthy: a missing
+    /// encoder must not fill the log and the timeline.
+    func mixerFailed(_ reason: String, now: MediaTime) {
+        recovery.failed(at: now)
+        mixerError = "mixer: \(reason)"
+        if toldMixerErrors.count < 8, toldMixerErrors.insert(reason).inserted {
+            note(
+                code: "mixer-failed",
+                "\(reason). Viewers get one participant's own stream until a mixer works; the relay keeps retrying")
+        }
+        reportStatus()
+    }
+}
