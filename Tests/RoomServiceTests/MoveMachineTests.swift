@@ -91,7 +91,7 @@ import Testing
     @Test func noMoveHasTwoSenders() async throws {
         var random = SeededGenerator(announcedFor: "moves")
         var moved = 0
-        for run in 0..<40 {
+        for run in 0..<TestLength.of(short: 40, long: 2000) {
             let simulation = MoveSimulation(seed: random.next())
             try await simulation.play("run \(run), seed \(random.seed)")
             moved += simulation.moved

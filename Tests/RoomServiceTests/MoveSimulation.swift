@@ -31,6 +31,8 @@ final class MoveSimulation {
 
     struct Event {
         var at: Int64
+        /// Tells which one was scheduled first.
+        var number: Int
         var node: Int
         var life: Int
         var isOfRelay = false
@@ -45,6 +47,7 @@ final class MoveSimulation {
     var random: SeededGenerator
     var nodes: [Service] = []
     var events: [Event] = []
+    var scheduled = 0
     var relays = 0
     var isCalm = false
     var name = ""
@@ -85,7 +88,10 @@ final class MoveSimulation {
     // MARK: Time
 
     func run(until end: Int64) async throws {
-        while let index = events.indices.min(by: { events[$0].at < events[$1].at }), events[index].at <= end {
+        func isEarlier(_ one: Int, _ other: Int) -> Bool {
+            (events[one].at, events[one].number) < (events[other].at, events[other].number)
+        }
+        while let index = events.indices.min(by: isEarlier), events[index].at <= end {
             let event = events.remove(at: index)
             now = max(now, event.at)
             let service = nodes[event.node]
@@ -105,13 +111,19 @@ final class MoveSimulation {
         now = end
     }
 
-    /// - Parameter life: As the service's own if `nil`; −1 for what happens in any case.
+    /// - Parameters:
+    ///   - life: As the service's own if `nil`; −1 for what happens in any case.
+    ///   - isOfRelay: Whether it is a message to the node's relay: none overtakes another, also while the relay stands still.
     func schedule(
         _ node: Int, _ delay: Int64, _ life: Int? = nil, isOfRelay: Bool = false,
         _ run: @escaping () async throws -> Void
     ) {
+        let earlier = isOfRelay ? events.filter { $0.isOfRelay && $0.node == node }.map(\.at).max() : nil
+        scheduled += 1
         events.append(
-            Event(at: now + delay, node: node, life: life ?? nodes[node].life, isOfRelay: isOfRelay, run: run))
+            Event(
+                at: max(now + delay, earlier ?? .min), number: scheduled, node: node, life: life ?? nodes[node].life,
+                isOfRelay: isOfRelay, run: run))
     }
 
     func delay(_ most: Int64 = 400) -> Int64 { Int64.random(in: 0...most, using: &random) * Self.ms }
