@@ -1,5 +1,6 @@
 import EncodedMedia
 import MediaFormats
+import TextFormats
 
 /// The part of a pipeline that decodes pictures of one configuration.
 package struct VideoDecoding {
@@ -22,11 +23,6 @@ package struct VideoDecoding {
             case .h265: ("avdec_h265", "video/x-h265,stream-format=hev1")
             }
         element = "\(decoder) max-threads=1 std-compliance=normal"
-        caps = "\(format),alignment=au,codec_data=(buffer)\(configuration.bytes.hexadecimal)"
+        caps = "\(format),alignment=au,codec_data=(buffer)\(Hexadecimal.text(configuration.bytes))"
     }
-}
-
-extension [UInt8] {
-    /// The bytes as hexadecimal text, two lower-case digits each.
-    package var hexadecimal: String { map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() }
 }

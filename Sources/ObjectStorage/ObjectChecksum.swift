@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TextFormats
 
 /// The checksums of an object or of a part of one.
 package struct ObjectChecksum: Hashable, Codable, Sendable {

@@ -1,3 +1,5 @@
+import TextFormats
+
 /// A parameter of a statement.
 enum SQLValue: Sendable {
     case null
@@ -53,7 +55,7 @@ struct EncodedParameters: Sendable {
         case .blobs(let blobs):
             appendArray(blobs) { blob, storage in
                 storage += #""\\x"#.utf8
-                for byte in blob { storage += [Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]] }
+                Hexadecimal.append(blob, to: &storage)
                 storage.append(UInt8(ascii: "\""))
             }
         }
@@ -61,8 +63,6 @@ struct EncodedParameters: Sendable {
         // Texts end with a NUL for libpq.
         storage.append(0)
     }
-
-    private static let digits = Array("0123456789abcdef".utf8)
 
     private static func check(_ text: String) throws(PGFailure) {
         guard !text.utf8.contains(0) else {

@@ -3,6 +3,7 @@ import GStreamerKit
 import MediaFormats
 import MixModel
 import Synchronization
+import TextFormats
 
 /// Turns a keyframe into a small picture, and measures some frames of sound.
 public struct PreviewMaker: Sendable {
@@ -64,7 +65,7 @@ public struct PreviewMaker: Sendable {
         let decoded = Mutex<[[Float]]>([])
         let caps =
             "audio/mpeg,mpegversion=4,framed=true,stream-format=raw,rate=\(format.sampleRate),"
-            + "channels=\(format.channels),codec_data=(buffer)\(configuration.bytes.hexadecimal)"
+            + "channels=\(format.channels),codec_data=(buffer)\(Hexadecimal.text(configuration.bytes))"
         let chain = try? DirectPipeline(
             ["avdec_aac", "audioconvert", "audio/x-raw,format=F32LE,layout=interleaved"], caps: .text(caps),
             name: "level"

@@ -3,6 +3,7 @@ import EncodedMedia
 import GStreamerKit
 import MediaFormats
 import Synchronization
+import TextFormats
 
 /// Receivers of the output of a source's decoders, in program time. Called on the threads that decode.
 struct DecoderOutput: Sendable {
@@ -57,7 +58,7 @@ final class TrackDecoder: Sendable {
         case .video:
             guard let decoding = VideoDecoding(configuration) else {
                 throw GStreamerError(
-                    .syntax, "the video configuration cannot be read: \(configuration.bytes.hexadecimal)")
+                    .syntax, "the video configuration cannot be read: \(Hexadecimal.text(configuration.bytes))")
             }
             let colour = decoding.parameters.colour
             chain = try DirectPipeline([decoding.element], caps: .text(decoding.caps), name: name) { sample in
@@ -67,7 +68,7 @@ final class TrackDecoder: Sendable {
         case .audio:
             guard let audio = AudioSpecificConfig(configuration.bytes), audio.channels > 0 else {
                 throw GStreamerError(
-                    .syntax, "the audio configuration is not AAC: \(configuration.bytes.hexadecimal)")
+                    .syntax, "the audio configuration is not AAC: \(Hexadecimal.text(configuration.bytes))")
             }
             let elements = [
                 "avdec_aac", "audioconvert", "audioresample",
@@ -75,7 +76,7 @@ final class TrackDecoder: Sendable {
             ]
             let caps =
                 "audio/mpeg,mpegversion=4,framed=true,stream-format=raw,rate=\(audio.sampleRate),"
-                + "channels=\(audio.channels),codec_data=(buffer)\(configuration.bytes.hexadecimal)"
+                + "channels=\(audio.channels),codec_data=(buffer)\(Hexadecimal.text(configuration.bytes))"
             chain = try DirectPipeline(elements, caps: .text(caps), name: name) { sample in
                 guard let time = sample.pts.map(Self.programTime) else { return }
                 output.sound(time, sample.withBytes { bytes in Array(bytes.bindMemory(to: Float.self)) })

@@ -5,6 +5,7 @@ import Foundation
 import Logging
 import MixModel
 import ServiceLifecycle
+import TextFormats
 
 /// Keeps local copies of the idle media that URLs name, in `media/` of the data directory.
 ///
@@ -149,8 +150,7 @@ package actor MediaDownloads: Service {
     // MARK: Disk
 
     private static func digest(_ text: String) -> String {
-        SHA256.hash(data: Data(text.utf8)).prefix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-            .joined()
+        Hexadecimal.text(SHA256.hash(data: Data(text.utf8)).prefix(16))
     }
 
     /// Reads the index, and removes files that it does not name.

@@ -3,6 +3,7 @@ import EncodedMedia
 import GStreamerKit
 import MediaFormats
 import Synchronization
+import TextFormats
 
 /// The sound of a stream as Opus: 48 kHz, two channels, packets of 20 ms without a gap (RFC 7587).
 ///
@@ -109,7 +110,7 @@ package final class OpusTranscoder: Sendable {
         state.format = AudioSpecificConfig(configuration.bytes)
         state.failure = nil
         guard let format = state.format, format.channels > 0 else {
-            state.failure = "the audio configuration is not AAC: \(configuration.bytes.hexadecimal)"
+            state.failure = "the audio configuration is not AAC: \(Hexadecimal.text(configuration.bytes))"
             return
         }
         state.clock = AudioSampleClock(sampleRate: format.sampleRate, samplesPerFrame: format.samplesPerFrame)
@@ -150,7 +151,7 @@ package final class OpusTranscoder: Sendable {
     ) throws(GStreamerError) -> DirectPipeline {
         let caps =
             "audio/mpeg,mpegversion=4,framed=true,stream-format=raw,rate=\(format.sampleRate),"
-            + "channels=\(format.channels),codec_data=(buffer)\(configuration.bytes.hexadecimal)"
+            + "channels=\(format.channels),codec_data=(buffer)\(Hexadecimal.text(configuration.bytes))"
         let chain = try DirectPipeline(
             ["avdec_aac", "audioconvert", "audioresample", samples], caps: .text(caps), name: "opus-decoder"
         ) { sample in

@@ -30,7 +30,7 @@ struct ModuleEdgesTests {
         "ObjectStorage": ["TextFormats"],
         "TaskStore": ["EncodedMedia", "LayoutEngine", "MixModel", "TextFormats"],
         "PostgreSQLStore": ["CLibPQ", "EncodedMedia", "LayoutEngine", "MixModel", "TaskStore", "TextFormats"],
-        "GStreamerKit": ["CGStreamer", "EncodedMedia", "MediaFormats"],
+        "GStreamerKit": ["CGStreamer", "EncodedMedia", "MediaFormats", "TextFormats"],
         "RTMP": ["CEpoll", "COpenSSL", "EncodedMedia", "MediaFormats", "TextFormats"],
         "ProgramMixer": [
             "CFontconfig", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer",

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTPTypes
 import RoomService
+import TextFormats
 
 /// Access to programs: open to all, or only with a URL that is signed with one of the keys.
 ///
@@ -82,17 +83,13 @@ package struct PlaybackAccess: Sendable {
     package static func authKey(path: String, time: Int, random: String = "0", uid: String = "0", key: String) -> String
     {
         let digest = digest(path: path, unix: "\(time)", random: random, uid: uid, key: key)
-        return "\(time)-\(random)-\(uid)-" + hex(digest)
+        return "\(time)-\(random)-\(uid)-" + Hexadecimal.text(digest)
     }
 
     private static func digest(
         path: String, unix: some StringProtocol, random: some StringProtocol, uid: some StringProtocol, key: String
     ) -> [UInt8] {
         Array(Insecure.MD5.hash(data: Array("\(path)-\(unix)-\(random)-\(uid)-\(key)".utf8)))
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
     }
 
     /// The parts of a parameter's value.

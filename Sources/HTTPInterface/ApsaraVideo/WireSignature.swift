@@ -65,7 +65,7 @@ enum WireSignature {
 
         /// Returns the SHA-256 of the body in hexadecimal, the expected value of `x-acs-content-sha256`.
         static func digest(of body: [UInt8]) -> String {
-            body.isEmpty ? emptyDigest : hex(SHA256.hash(data: body))
+            body.isEmpty ? emptyDigest : Hexadecimal.text(SHA256.hash(data: body))
         }
         private static let emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -88,31 +88,15 @@ enum WireSignature {
         }
 
         static func stringToSign(_ canonicalRequest: [UInt8]) -> String {
-            "\(algorithm)\n\(hex(SHA256.hash(data: canonicalRequest)))"
+            "\(algorithm)\n\(Hexadecimal.text(SHA256.hash(data: canonicalRequest)))"
         }
 
         /// - Parameter shown: The signature as received, in hexadecimal digits.
         static func isRight(_ shown: String, _ stringToSign: String, key: SymmetricKey) -> Bool {
-            guard let code = bytes(hex: shown) else { return false }
+            guard let code = Hexadecimal.bytes(shown) else { return false }
             return HMAC<SHA256>.isValidAuthenticationCode(
                 code, authenticating: Array(stringToSign.utf8), using: key)
         }
-    }
-
-    static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func bytes(hex text: String) -> [UInt8]? {
-        let digits = text.utf8.compactMap(PercentEncoding.value)
-        guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
     /// Returns the decoded bytes, or `nil` if the text is not their canonical encoding. Foundation's decoder alone

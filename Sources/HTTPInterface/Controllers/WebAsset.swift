@@ -1,6 +1,7 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
+import TextFormats
 
 /// A file that pages load: a script, a style sheet or a picture.
 package struct WebAsset: Sendable {
@@ -23,9 +24,7 @@ package struct WebAsset: Sendable {
 
     /// Returns an entity tag that changes with the content (RFC 9110 §8.8.3).
     static func tag(of bytes: [UInt8]) -> String {
-        "\""
-            + SHA256.hash(data: bytes).prefix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-            .joined() + "\""
+        "\"" + Hexadecimal.text(SHA256.hash(data: bytes).prefix(16)) + "\""
     }
 
     /// Returns the answer to a request. A browser asks each time whether its copy is the current one, because scripts of

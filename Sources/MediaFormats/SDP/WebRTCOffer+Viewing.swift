@@ -1,4 +1,5 @@
 import EncodedMedia
+import TextFormats
 
 extension WebRTCOffer {
     /// What a viewer is sent: one picture, one sound, or both.
@@ -39,8 +40,6 @@ extension WebRTCOffer.H264Profile {
         // AVCProfileIndication, profile_compatibility and AVCLevelIndication (ISO/IEC 14496-15 §5.3.3.1) are what
         // `profile-level-id` has.
         self.init(
-            profileLevelID: configuration.bytes[1...3].map { byte in
-                (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }.joined())
+            profileLevelID: Hexadecimal.text(configuration.bytes[1...3]))
     }
 }

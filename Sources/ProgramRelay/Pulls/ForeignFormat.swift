@@ -1,5 +1,6 @@
 import GStreamerKit
 import MediaFormats
+import TextFormats
 
 /// The format of a track that is transcoded, as GStreamer's decoders take it.
 struct ForeignFormat: Hashable, Sendable {
@@ -20,7 +21,7 @@ struct ForeignFormat: Hashable, Sendable {
     var caps: String {
         let format = "rate=\(sound?.sampleRate ?? 0),channels=\(sound?.channels ?? 1)"
         return switch codec {
-        case .h265: "video/x-h265,stream-format=hvc1,alignment=au,codec_data=(buffer)\(configuration.hexadecimal)"
+        case .h265: "video/x-h265,stream-format=hvc1,alignment=au,codec_data=(buffer)\(Hexadecimal.text(configuration))"
         case .av1: "video/x-av1,stream-format=obu-stream,alignment=tu"
         case .vp9: "video/x-vp9"
         case .mp3: "audio/mpeg,mpegversion=1,layer=3"
@@ -28,7 +29,7 @@ struct ForeignFormat: Hashable, Sendable {
         case .muLaw: "audio/x-mulaw,\(format)"
         case .nellymoser: "audio/x-nellymoser,\(format)"
         case .speex:
-            "audio/x-speex,\(format),streamheader=(buffer)<\(Self.speexHeader.hexadecimal),\(Self.speexComment.hexadecimal)>"
+            "audio/x-speex,\(format),streamheader=(buffer)<\(Hexadecimal.text(Self.speexHeader)),\(Hexadecimal.text(Self.speexComment))>"
         }
     }
 

@@ -5,6 +5,7 @@ import Foundation
 import Logging
 import MediaFormats
 import MixModel
+import TextFormats
 
 /// Checked local copies of the images that layouts and programs name.
 ///
@@ -214,8 +215,7 @@ package actor ImageStore {
     ) async throws(FileRefusal) -> ImageInventory.Copy {
         let directory = directory
         let name = await offPool {
-            SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-                + ".\(kind.rawValue)"
+            Hexadecimal.text(SHA256.hash(data: bytes)) + ".\(kind.rawValue)"
         }
         if sizes[name] == nil {
             let used = inventory.filesInUse.reduce(0) { $0 + (sizes[$1]?.bytes ?? 0) }

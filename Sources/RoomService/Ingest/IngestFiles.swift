@@ -33,10 +33,7 @@ package struct IngestFiles: Sendable {
             return String(decoding: bytes, as: UTF8.self)
         }
         var random = SystemRandomNumberGenerator()
-        let secret = (0..<32).map { _ in
-            let byte = UInt8.random(in: 0...255, using: &random)
-            return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        let secret = Hexadecimal.text((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
         let isWritten = FileManager.default.createFile(
             atPath: path, contents: Data(secret.utf8), attributes: [.posixPermissions: 0o600])
         guard isWritten else { throw StartupError("cannot write \(path)") }

@@ -140,8 +140,8 @@ struct IngestStreamKey: Hashable, Sendable {
     }
 
     private static func code(of text: String, _ secret: String) -> String {
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8)))
-        return code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        Hexadecimal.text(
+            HMAC<SHA256>.authenticationCode(
+                for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8))))
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import LayoutEngine
+import TextFormats
 
 /// A web page that lies over a program, in the size in which it is shown. Programs that show the same page share its pictures.
 package struct OverlayPage: Hashable, Sendable {
@@ -22,8 +23,6 @@ package struct OverlayPage: Hashable, Sendable {
     ///
     /// - Parameter directory: One that mixers can read.
     package static func picture(of address: PageAddress, in directory: String) -> String {
-        let digest = SHA256.hash(data: Array(address.text.utf8))
-        return "\(directory)/page-"
-            + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        "\(directory)/page-" + Hexadecimal.text(SHA256.hash(data: Array(address.text.utf8)))
     }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import TextFormats
 
 /// Tags that viewers get in one write.
 struct FLVBatch: Sendable {
@@ -54,12 +55,10 @@ struct HTTPChunk: Sendable {
         guard count > 0 else { return nil }
         var size = UInt32(truncatingIfNeeded: count)
         for index in (0..<8).reversed() {
-            buffer.setInteger(Self.digits[Int(size & 0xF)], at: buffer.readerIndex + index)
+            buffer.setInteger(Hexadecimal.digit(UInt8(truncatingIfNeeded: size)), at: buffer.readerIndex + index)
             size >>= 4
         }
         buffer.writeStaticString("\r\n")
         return buffer
     }
-
-    private static let digits = Array("0123456789abcdef".utf8)
 }

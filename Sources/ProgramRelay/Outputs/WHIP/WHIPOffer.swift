@@ -1,6 +1,7 @@
 import EncodedMedia
 import GStreamerKit
 import MediaFormats
+import TextFormats
 
 /// The offer as it is sent: what `webrtcbin` makes, with what other implementations need. Pure.
 enum WHIPOffer {
@@ -52,7 +53,7 @@ enum WHIPOffer {
     /// constraints as browsers write them: servers compare them byte by byte.
     private static func profile(of configuration: CodecConfiguration?) -> String? {
         guard let bytes = configuration?.bytes, bytes.count >= 4 else { return nil }
-        let own = Array(bytes[1...3]).hexadecimal
+        let own = Hexadecimal.text(bytes[1...3])
         let usual =
             switch WebRTCOffer.H264Profile(profileLevelID: own) {
             case .constrainedBaseline: "42e0"
