@@ -75,7 +75,8 @@ if wantsMedia {
             name: "CGStreamer",
             pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0 gstreamer-sdp-1.0",
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
-        .target(name: "GStreamerKit", dependencies: ["CGStreamer", "MediaFormats", "TextFormats"], swiftSettings: strict),
+        .target(
+            name: "GStreamerKit", dependencies: ["CGStreamer", "MediaFormats", "TextFormats"], swiftSettings: strict),
         .systemLibrary(name: "CFontconfig", pkgConfig: "fontconfig", providers: [.apt(["libfontconfig-dev"])]),
         .target(
             name: "ProgramMixer", dependencies: ["CFontconfig", "GStreamerKit", "ProgramSplicer"], swiftSettings: strict
