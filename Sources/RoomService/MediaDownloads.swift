@@ -129,7 +129,7 @@ package actor MediaDownloads: Service {
         guard inventory.failed(url, reason, now: MonotonicClock.now()) else { return }
         let message = "idle media \(IdleSettings.name(of: url)) \(reason)"
         logger.warning("\(message)")
-        await registry.note(TimelineEntry(kind: .event, message: message, cause: "idle media"), ofImage: url)
+        await registry.noteFailure(TimelineEntry(kind: .event, message: message, cause: "idle media"), ofImage: url)
     }
 
     /// Writes the index, and removes files that are no longer wanted. One that has been replaced stays until the next

@@ -68,6 +68,8 @@ import Testing
                     let made = try await bench.call(.put, "/v1/rooms/demo", Self.settings(media))
                     #expect(made.status == 201, "\(made.text)")
                     #expect(!made.text.contains("secret"))
+                    // Long before anybody publishes.
+                    try await eventually { bench.log.text.contains("the server answered 404") ? true : nil }
                     try await bench.publish("alice")
                     try await bench.plan { $0.mode == .bypass("alice/camera") }
                     try await bench.unpublish("alice")

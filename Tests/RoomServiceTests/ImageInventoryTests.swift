@@ -45,6 +45,19 @@ import Testing
         #expect(inventory.files == ["a": "1"], "the last good copy stays")
     }
 
+    @Test func theEndOfAFailureAndNewWishesAreToldToo() {
+        var inventory = ImageInventory()
+        _ = inventory.want(["a"])
+        _ = inventory.succeeded("a", Self.copy("1"), now: 0)
+        #expect(inventory.failed("a", "does not exist", now: 0) == true)
+        #expect(inventory.succeeded("a", nil, now: 0) == true, "the copy can be shown again")
+        #expect(inventory.failed("a", "does not exist", now: 0) == true)
+        _ = inventory.want([])
+        _ = inventory.want(["a"])
+        #expect(inventory.failed("a", "does not exist", now: 0) == true, "another room wants it")
+        #expect(inventory.failed("a", "does not exist", now: 0) == false)
+    }
+
     private func isDue(_ inventory: ImageInventory, _ now: Int64) -> Bool {
         var copy = inventory
         return !copy.takeDue(now: now).isEmpty

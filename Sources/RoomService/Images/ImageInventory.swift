@@ -63,8 +63,12 @@ struct ImageInventory: Sendable {
     /// - Returns: The references in excess of `most`.
     mutating func want(_ references: Set<String>, ofPrograms others: Set<String> = []) -> [String] {
         let (sorted, beside) = (references.sorted(), others.subtracting(references).sorted())
+        let before = wanted
         wanted = Set(sorted.prefix(Self.most)).union(beside.prefix(Self.most))
-        for reference in wanted where items[reference] == nil { items[reference] = Item() }
+        for reference in wanted.subtracting(before) {
+            // Whoever wants it now has not been told.
+            items[reference, default: Item()].failure = nil
+        }
         // An image that is neither wanted nor copied needs no item.
         items = items.filter { $0.value.copy != nil || $0.value.isBeingChecked || wanted.contains($0.key) }
         return Array(sorted.dropFirst(Self.most)) + beside.dropFirst(Self.most)
@@ -106,16 +110,16 @@ struct ImageInventory: Sendable {
     /// Records a successful check.
     ///
     /// - Parameter copy: The new copy. `nil` = the existing copy is still valid.
-    /// - Returns: Whether the image that can be shown has changed.
+    /// - Returns: Whether the image that can be shown has changed, or the last check failed.
     mutating func succeeded(_ reference: String, _ copy: Copy?, now: Int64) -> Bool {
         guard var item = items[reference] else { return false }
-        let before = item.copy?.file
+        let (before, hadFailed) = (item.copy?.file, item.failure != nil)
         item.copy = copy ?? item.copy
         item.failure = nil
         item.failuresInARow = 0
         settle(&item, next: now + schedule.recheck)
         items[reference] = item
-        return item.copy?.file != before
+        return item.copy?.file != before || hadFailed
     }
 
     /// Records a failed check and schedules the next one.

@@ -94,7 +94,7 @@ extension LayoutDirectory {
                 news.reference, cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) is available"))
         case .failed(let reason):
             let entry = TimelineEntry(kind: .event, message: "image \(image) \(reason)", cause: "image \(image)")
-            await registry.note(entry, ofImage: news.reference)
+            await registry.noteFailure(entry, ofImage: news.reference)
         }
     }
 }

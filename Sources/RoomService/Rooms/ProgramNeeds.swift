@@ -14,6 +14,8 @@ final class ProgramNeeds: Sendable {
         var media: Set<String> = []
 
         var isEmpty: Bool { rooms.isEmpty && images.isEmpty && media.isEmpty }
+        /// Images and media.
+        var names: Set<String> { images.union(media) }
 
         /// - Parameter parameterImages: Images that values of the layout's parameters name.
         mutating func add(_ settings: RoomSettings?, parameterImages: Set<String> = []) {
@@ -31,6 +33,12 @@ final class ProgramNeeds: Sendable {
         var watchers: [RoomID: Set<RoomID>] = [:]
         /// Rooms to wake, each with the first cause.
         var waiting: [RoomID: Cause] = [:]
+        /// The last failures of images and media that are needed, for the timelines of tasks that begin later.
+        var failures: [String: TimelineEntry] = [:]
+
+        func rooms(showing name: String) -> Set<RoomID> {
+            Set(needs.filter { $0.value.names.contains(name) }.keys)
+        }
     }
     private let state = Mutex(State())
     /// Yields when rooms wait to be woken.
@@ -60,6 +68,10 @@ final class ProgramNeeds: Sendable {
                 if state.watchers[other]?.isEmpty ?? false { state.watchers[other] = nil }
             }
             for other in needs.rooms { state.watchers[other, default: []].insert(room) }
+            for name in before.names.subtracting(needs.names)
+            where state.failures[name] != nil && state.rooms(showing: name).isEmpty {
+                state.failures[name] = nil
+            }
             return (before.images != needs.images, before.media != needs.media)
         }
         if areImagesOther { imageNewsman.yield() }
@@ -74,11 +86,28 @@ final class ProgramNeeds: Sendable {
     }
 
     /// Wakes the rooms whose programs show an image, or play media, that have changed.
-    func imageChanged(_ image: String, cause: Cause) { wake(rooms(showing: image), cause) }
+    func imageChanged(_ image: String, cause: Cause) {
+        let rooms = state.withLock { state in
+            state.failures[image] = nil
+            return state.rooms(showing: image)
+        }
+        wake(rooms, cause)
+    }
 
-    func rooms(showing image: String) -> Set<RoomID> {
+    func rooms(showing image: String) -> Set<RoomID> { state.withLock { $0.rooms(showing: image) } }
+
+    /// Keeps the failure of an image, or of idle media, until it can be shown or is needed no more.
+    func failed(_ image: String, _ entry: TimelineEntry) {
         state.withLock { state in
-            Set(state.needs.filter { $0.value.images.contains(image) || $0.value.media.contains(image) }.keys)
+            if !state.rooms(showing: image).isEmpty { state.failures[image] = entry }
+        }
+    }
+
+    /// The failures of what a room's programs need, by image or medium.
+    func failures(of room: RoomID) -> [String: TimelineEntry] {
+        state.withLock { state in
+            guard !state.failures.isEmpty, let names = state.needs[room]?.names else { return [:] }
+            return state.failures.filter { names.contains($0.key) }
         }
     }
 

@@ -45,6 +45,7 @@ extension RoomOwner {
             break  // Done after every message, or by the loop.
         }
         releaseNeeds()
+        await noteFailures()
         noteShownValues()
     }
 
@@ -61,6 +62,8 @@ extension RoomOwner {
         guard state.isAnythingStored else { return performer.holdOutputs(of: state) }
         await prepare()
         await transact(state.restoring(cause("service started"), services))
+        // They were told before, or will be by the next check.
+        if holdsNeeds { activeTasks = state.activeTasks }
         noteShownValues()
     }
 

@@ -32,6 +32,19 @@ extension RoomOwner {
         state.others = state.others.filter { needs.rooms.contains($0.key) }
     }
 
+    /// Tells tasks that have begun which of their images and media cannot be shown.
+    func noteFailures() async {
+        guard holdsNeeds else { return activeTasks = [] }
+        let active = state.activeTasks
+        let begun = active.subtracting(activeTasks)
+        activeTasks = active
+        guard !begun.isEmpty else { return }
+        for (image, entry) in services.needs.failures(of: id).sorted(by: { $0.key < $1.key }) {
+            let cause = services.numbers.nextCause()
+            await transact(state.noting(entry, ofImage: image, in: begun, cause: cause, services))
+        }
+    }
+
     /// Takes up a change of another room, of an image or of idle media.
     func takeOthers() async {
         guard let cause = otherCause.withLock({ $0.take() }) else { return }

@@ -21,6 +21,8 @@ package actor RoomOwner {
     private var isRestored = false
     /// Whether `ProgramNeeds` has been told of needs.
     var holdsNeeds = false
+    /// The tasks that were active after the last message, while the room needs something.
+    var activeTasks: Set<TaskID> = []
 
     let services: RoomServices
     let logger: Logger

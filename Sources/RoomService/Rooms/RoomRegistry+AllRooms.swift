@@ -14,8 +14,10 @@ extension RoomRegistry {
         for owner in owners { owner.note(entry, ofLayout: name) }
     }
 
-    /// Adds an entry to the timelines of the tasks on air that show this image.
-    func note(_ entry: TimelineEntry, ofImage image: String) async {
+    /// Adds an entry to the timelines of the tasks on air that need this image, or these media, which cannot be shown; and of those that
+    /// begin while that is so.
+    func noteFailure(_ entry: TimelineEntry, ofImage image: String) async {
+        services.needs.failed(image, entry)
         let rooms = services.needs.rooms(showing: image)
         for owner in owners where rooms.contains(owner.id) { owner.note(entry, ofImage: image) }
     }

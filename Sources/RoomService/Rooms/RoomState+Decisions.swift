@@ -103,8 +103,11 @@ extension RoomState {
     }
 
     /// Adds an entry to the timelines of the active tasks that show an image, or play idle media of this URL.
+    ///
+    /// - Parameter chosen: Only to those of these tasks; `nil` = of all.
     func noting(
-        _ entry: TimelineEntry, ofImage image: String, cause: CauseID, _ facts: some PlanningFacts
+        _ entry: TimelineEntry, ofImage image: String, in chosen: Set<TaskID>? = nil, cause: CauseID,
+        _ facts: some PlanningFacts
     ) -> RoomDraft {
         var draft = draft(cause: cause)
         draft.changeTasks { task, room in
@@ -113,7 +116,7 @@ extension RoomState {
                 seen.settings.program?.images.contains(image) ?? false
                 || seen.settings.idle?.media.contains(image) ?? false
                 || facts.parameterImages(of: seen).contains(image)
-            return task.isActive && isUsed ? [.record(entry)] : []
+            return task.isActive && isUsed && chosen?.contains(task.id) ?? true ? [.record(entry)] : []
         }
         return draft
     }

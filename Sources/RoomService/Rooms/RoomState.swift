@@ -70,6 +70,8 @@ package struct RoomState: Sendable {
         return names
     }
 
+    var activeTasks: Set<TaskID> { Set(tasks.filter(\.machine.document.isActive).map(\.id)) }
+
     /// Outputs of the task that were given up.
     func failedOutputs(of task: TaskID) -> [OutputID] {
         (self.task(task)?.status?.outputs ?? []).destinations.filter { $0.state == .failed }.map(\.id)
