@@ -31,10 +31,7 @@ package struct LayoutParamsController: Sendable {
 
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        try request.checkPatchType()
-        let target = try await registry.settings(context)
-        let precondition = try SettingsPrecondition(request.headers)
-        try precondition.required(target.tag)
+        let (target, precondition) = try await registry.settings(toPatch: request, context)
         let body = try await request.bytes(upTo: LayoutParamsReader.mostBytes)
         // An object, so that no patch takes away all values at once by mistake.
         _ = try FieldReader(try JSONValue(parsing: body))

@@ -79,10 +79,7 @@ package struct RoomController: Sendable {
     /// Changes what is named, also in a room that has never been on air and therefore has no task.
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        try request.checkPatchType()
-        let target = try await registry.settings(context)
-        let precondition = try SettingsPrecondition(request.headers)
-        try precondition.required(target.tag)
+        let (target, precondition) = try await registry.settings(toPatch: request, context)
         let patch = try await SettingsPatch(
             try await request.bytes(), layout: target.layout, settings.allowing(context.caller), params)
         let room = target.owner.id

@@ -46,4 +46,17 @@ extension RoomRegistry {
             layout: services.layoutName(of: document), outputs: services.outputs(of: document).map(\.id),
             tag: SettingsTag(document.settingsVersion))
     }
+
+    /// Returns the settings that a patch changes, and the state in which it wants to find them.
+    ///
+    /// - Throws: `OrchestratorError` if the body is no patch, the precondition is missing or does not hold, and as `settings(_:)`.
+    func settings(
+        toPatch request: Request, _ context: OrchestratorContext
+    ) async throws -> (target: SettingsTarget, precondition: SettingsPrecondition) {
+        try request.checkPatchType()
+        let target = try await settings(context)
+        let precondition = try SettingsPrecondition(request.headers)
+        try precondition.required(target.tag)
+        return (target, precondition)
+    }
 }

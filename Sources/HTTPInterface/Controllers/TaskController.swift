@@ -116,24 +116,23 @@ package struct TaskController: Sendable {
 
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let id = try context.taskID()
-        try request.checkPatchType()
-        let (owner, view, tag) = try await registry.task(id)
-        let precondition = try SettingsPrecondition(request.headers)
-        try precondition.required(tag)
-        let isExplicit = view.kind == .explicit
+        let (target, precondition) = try await registry.settings(toPatch: request, context)
         let patch = try await SettingsPatch(
-            try await request.bytes(), layout: view.settings.layout, settings.allowing(context.caller), params)
+            try await request.bytes(), layout: target.layout, settings.allowing(context.caller), params)
         let change = SettingsChange(
-            task: isExplicit ? id : nil, precondition: precondition, summary: "task settings changed by API"
-        ) { [room = owner.id] current, _ throws(OrchestratorError) in
-            try patch.applied(to: current, in: room) { changed throws(InputError) in
-                if isExplicit { try Self.refuseHLS(changed) } else { try RoomSettingsReader.refuseSchedule(changed) }
+            task: target.task, precondition: precondition, summary: "task settings changed by API"
+        ) { current, _ throws(OrchestratorError) in
+            try patch.applied(to: current, in: target.owner.id) { changed throws(InputError) in
+                if target.isExplicit {
+                    try Self.refuseHLS(changed)
+                } else {
+                    try RoomSettingsReader.refuseSchedule(changed)
+                }
             }
         }
-        _ = try await owner.configure(change, at: receivedAt)
-        await owner.retryFailedOutputs(of: id)
-        return try await answer(id)
+        _ = try await target.owner.configure(change, at: receivedAt)
+        await target.owner.retryFailedOutputs(of: target.id)
+        return try await answer(target.id)
     }
 
     @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
