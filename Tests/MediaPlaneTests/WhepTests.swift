@@ -110,7 +110,9 @@ import Testing
         try Self.expectAll(of: stage.alice.sent, at: second.viewer)
         Self.expectSoundWithoutGap(at: second.viewer)
         #expect(try await outputEventually { stage.whep.figures?.connected == 1 })
-        #expect(stage.whep.figures?.packets ?? 0 > 200 && stage.whep.figures?.lost == 0)
+        // A socket that is not read in time loses packets, which are sent again.
+        let figures = try #require(stage.whep.figures)
+        #expect(figures.packets > 200 && figures.lost < figures.packets / 10, "\(figures)")
         await first.viewer.stop()
         await second.viewer.stop()
         await stage.stop()
