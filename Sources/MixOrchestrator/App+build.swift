@@ -159,7 +159,9 @@ func buildOrchestrator(
         .addRoutes(to: router)
     LayoutParamsController(registry: registry, reader: params).addRoutes(to: router)
     OutputController(registry: registry, settings: settings).addRoutes(to: router)
-    recordingController(configuration, registry, uploads).addRoutes(to: router)
+    let shelves = shelves(configuration, uploads)
+    RecordingController(registry: registry, shelf: shelves.recordings, archives: shelves.archives)
+        .addRoutes(to: router)
     TimelineController(registry: registry, history: history).addRoutes(to: router)
     LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
         .addRoutes(to: router)
@@ -209,7 +211,7 @@ func buildOrchestrator(
     let hundredms = try configuration.hundredms.map {
         try HMSDesk(
             $0, data: configuration.data, registry: registry, pages: pages, parser: hookParser,
-            outputs: settings, shelf: RecordingShelf(place: configuration.recordings), hls: hls,
+            outputs: settings, shelf: shelves.recordings, archives: shelves.archives, hls: hls,
             callbacks: configuration.callbacks, logger: logger)
     }
     HMSController(

@@ -32,15 +32,14 @@ func uploader(
     }
 }
 
-/// Returns the routes of recordings, with the files' uploads.
-func recordingController(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ uploads: Uploader?
-) -> RecordingController {
+/// Returns what knows recordings and archives, with their uploads.
+func shelves(
+    _ configuration: OrchestratorConfiguration, _ uploads: Uploader?
+) -> (recordings: RecordingShelf, archives: ArchiveShelf?) {
     let settings = configuration.uploads
-    return RecordingController(
-        registry: registry,
-        shelf: RecordingShelf(
-            place: configuration.recordings, uploads: settings?.takesRecordings == true ? uploads : nil),
-        archives: settings?.takesArchives == true
-            ? uploads.map { ArchiveShelf(files: HLSFiles(directory: configuration.hlsDirectory), uploads: $0) } : nil)
+    return (
+        RecordingShelf(place: configuration.recordings, uploads: settings?.takesRecordings == true ? uploads : nil),
+        settings?.takesArchives == true
+            ? uploads.map { ArchiveShelf(files: HLSFiles(directory: configuration.hlsDirectory), uploads: $0) } : nil
+    )
 }

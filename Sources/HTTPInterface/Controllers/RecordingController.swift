@@ -97,10 +97,12 @@ package struct RecordingController: Sendable {
     @Sendable private func download(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let room = try context.roomID()
         let name = try fileName(context)
-        guard let path = shelf.path(of: name, room: room), let size = try await shelf.size(of: path) else {
+        let picture = shelf.picture(of: name, room: room)
+        guard let path = picture ?? shelf.path(of: name, room: room), let size = try await shelf.size(of: path) else {
             throw try await absence(of: name, room)
         }
-        return try await FileDownload(path: path, name: name, size: Int(size)).response(request, context)
+        let type = picture == nil ? FileDownload.video : FileDownload.picture
+        return try await FileDownload(path: path, name: name, size: Int(size), type: type).response(request, context)
     }
 
     @Sendable private func remove(_ request: Request, _ context: OrchestratorContext) async throws -> Response {

@@ -51,9 +51,14 @@ package struct HMSController: Sendable {
             let kind = HMSSession.Kind(rawValue: family)
             guard kind != nil || family == Self.assets else { throw Self.unknownFamily }
             let sessions = await desk.book.list(call.app, try call.filter(kind))
-            guard kind == nil else { return HMSPage(sessions, limit, after: start).document }
+            guard kind == nil else {
+                let page = HMSPage.entries(of: sessions, limit, after: start, id: \.id)
+                return HMSPage(page, limit, pictured: await desk.pictured(page)).document
+            }
             let assets = sessions.flatMap { session in session.assets.map { (session: session, asset: $0) } }
-            return HMSPage(assets, limit, after: start, id: \.asset.id) { $0.session.assetView($0.asset) }.document
+            let page = HMSPage.entries(of: assets, limit, after: start, id: \.asset.id)
+            let pictured = await desk.pictured(page.map(\.session))
+            return HMSPage(page, limit, id: \.asset.id) { $0.session.assetView($0.asset, pictured) }.document
         }
     }
 
@@ -61,11 +66,11 @@ package struct HMSController: Sendable {
         await answer(request, context) { desk, call, family in
             if family == Self.assets {
                 let (session, asset) = try await Self.asset(call.id, desk, of: call.app)
-                return session.assetView(asset)
+                return session.assetView(asset, await desk.pictured([session]))
             }
             guard let kind = HMSSession.Kind(rawValue: family) else { throw Self.unknownFamily }
             guard let session = await desk.find(call.id, kind, of: call.app) else { throw Self.unknown(kind) }
-            return session.view
+            return session.view(pictured: await desk.pictured([session]))
         }
     }
 
@@ -75,18 +80,20 @@ package struct HMSController: Sendable {
         return await answer(request, context) { [playback] desk, call, family in
             guard family == Self.assets, action == "presigned-url" else { throw Self.unknownCall }
             let (session, asset) = try await Self.asset(call.id, desk, of: call.app)
+            let path = session.path(of: asset)
+            let stored = try await desk.storedLink(asset, of: session)
             let end = Int(wallClock()) + HMSFileURL.validity
-            var url =
-                "\(call.base)/v2/recording-assets/\(asset.id)/file?"
-                + HMSFileURL.query(of: asset.id, until: end, call.key.key)
-            if asset.kind == .onDemand {
-                let path = session.path(of: asset)
-                let key = playback.authKey(path: path, time: end)
-                url = call.base + path + (key.map { "?\(PlaybackAccess.parameter)=\($0)" } ?? "")
-            }
+            let url =
+                if let stored { stored.url } else if asset.kind == .onDemand {
+                    call.base + path
+                        + (playback.authKey(path: path, time: end).map { "?\(PlaybackAccess.parameter)=\($0)" } ?? "")
+                } else {
+                    "\(call.base)/v2/recording-assets/\(asset.id)/file?"
+                        + HMSFileURL.query(of: asset.id, until: end, call.key.key)
+                }
             return .object([
-                "id": .string(asset.id), "path": .string(session.path(of: asset)), "url": .string(url),
-                "expiry": .number(Double(HMSFileURL.validity)),
+                "id": .string(asset.id), "path": .string(path), "url": .string(url),
+                "expiry": .number(Double(stored?.seconds ?? HMSFileURL.validity)),
             ])
         }
     }
@@ -117,7 +124,7 @@ package struct HMSController: Sendable {
             default: throw Self.unknownCall
             }
             guard let session else { throw Self.unknown(kind) }
-            return session.view
+            return session.view()
         }
     }
 
@@ -129,15 +136,15 @@ package struct HMSController: Sendable {
             switch action {
             case "start":
                 let wish = try HMSStart(call.body, kind, desk.settings)
-                return try await desk.start(kind, wish, in: room, by: call.key.id, base: call.base).view
+                return try await desk.start(kind, wish, in: room, by: call.key.id, base: call.base).view()
             case "stop":
                 let stopped = try await desk.stopAll(kind, in: room)
-                return HMSPage(stopped, 100).document
+                return HMSPage(Array(stopped.prefix(100)), 100).document
             case "pause" where kind == .recording, "resume" where kind == .recording:
                 guard let session = try await desk.setPaused(action == "pause", recordingIn: room) else {
                     throw Self.unknown(kind)
                 }
-                return session.view
+                return session.view()
             default: throw Self.unknownCall
             }
         }

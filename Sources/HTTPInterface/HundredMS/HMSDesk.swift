@@ -18,6 +18,8 @@ package actor HMSDesk: Service {
     let parser: EventParser
     let outputs: RoomSettingsReader
     let shelf: RecordingShelf
+    /// Archives of HLS; `nil` if they are not uploaded.
+    let archives: ArchiveShelf?
     let hls: HLSFiles
     let lanes = HMSLanes()
     let logger: Logger
@@ -42,7 +44,8 @@ package actor HMSDesk: Service {
     /// - Throws: `StartupError` if the directory of sessions cannot be made.
     package init(
         _ settings: HMSSettings, data: String, registry: RoomRegistry, pages: PageSupervisor, parser: EventParser,
-        outputs: RoomSettingsReader, shelf: RecordingShelf, hls: HLSFiles, callbacks: AllowList, logger: Logger
+        outputs: RoomSettingsReader, shelf: RecordingShelf, archives: ArchiveShelf?, hls: HLSFiles,
+        callbacks: AllowList, logger: Logger
     ) throws(StartupError) {
         self.settings = settings
         self.registry = registry
@@ -50,6 +53,7 @@ package actor HMSDesk: Service {
         self.parser = parser
         self.outputs = outputs
         self.shelf = shelf
+        self.archives = archives
         self.hls = hls
         self.logger = logger
         webhooks = settings.webhook.map { HMSWebhooks($0, allowed: callbacks) }

@@ -5,22 +5,29 @@ import TextFormats
 struct HMSPage {
     let document: JSONValue
 
+    /// Returns the entries of a page.
+    ///
     /// - Parameters:
     ///   - entries: The whole list.
     ///   - start: Id of the last entry of the page before. With `nil`, or an entry that is gone, the list begins at its
     ///     beginning.
-    ///   - view: Called for the entries of the page.
-    init<Entry>(
-        _ entries: [Entry], _ limit: Int, after start: String?, id: (Entry) -> String, view: (Entry) -> JSONValue
-    ) {
+    static func entries<Entry>(
+        of entries: [Entry], _ limit: Int, after start: String?, id: (Entry) -> String
+    ) -> [Entry] {
         let index = start.flatMap { start in entries.firstIndex { id($0).hasSameUTF8(as: start) } }
-        let page = entries.dropFirst(index.map { $0 + 1 } ?? 0).prefix(limit)
+        return Array(entries.dropFirst(index.map { $0 + 1 } ?? 0).prefix(limit))
+    }
+
+    /// - Parameter entries: Those of the page.
+    init<Entry>(_ entries: [Entry], _ limit: Int, id: (Entry) -> String, view: (Entry) -> JSONValue) {
         document = .object([
-            "limit": .number(Double(limit)), "data": .array(page.map(view)), "last": .string(page.last.map(id) ?? ""),
+            "limit": .number(Double(limit)), "data": .array(entries.map(view)),
+            "last": .string(entries.last.map(id) ?? ""),
         ])
     }
 
-    init(_ sessions: [HMSSession], _ limit: Int, after start: String? = nil) {
-        self.init(sessions, limit, after: start, id: \.id, view: \.view)
+    /// - Parameter pictured: Files of which there are pictures.
+    init(_ sessions: [HMSSession], _ limit: Int, pictured: Set<String> = []) {
+        self.init(sessions, limit, id: \.id) { $0.view(pictured: pictured) }
     }
 }

@@ -4,15 +4,18 @@ import RoomService
 
 /// Sessions and their files in 100ms' terms. Pure.
 extension HMSSession {
-    /// The object that calls answer with.
-    var view: JSONValue {
+    /// Returns the object that calls answer with.
+    ///
+    /// - Parameter pictured: Files of which there are pictures.
+    func view(pictured: Set<String> = []) -> JSONValue {
         var fields: [String: JSONValue] = [
             "id": .string(id), "room_id": .string(room.name), "session_id": .string(session),
             "status": .string(status.rawValue), "meeting_url": .string(meetingURL ?? ""),
             "destination": .string(destination ?? ""), "created_at": HMSTime.value(createdAt),
             "updated_at": HMSTime.value(updatedAt), "started_at": HMSTime.value(startedAt),
             "stopped_at": HMSTime.value(stoppedAt), "started_by": .string(""), "stopped_by": .string(""),
-            "recording_assets": status == .starting ? .null : .array(assets.map { assetView($0, isPart: true) }),
+            "recording_assets": status == .starting
+                ? .null : .array(assets.map { assetView($0, pictured, isPart: true) }),
         ]
         if let failure {
             fields["error"] = .object([
@@ -41,13 +44,15 @@ extension HMSSession {
         return .object(fields)
     }
 
-    /// - Parameter isPart: Whether it is shown in its session, whose ids it does not repeat.
-    func assetView(_ asset: HMSAsset, isPart: Bool = false) -> JSONValue {
+    /// - Parameters:
+    ///   - pictured: Files of which there are pictures.
+    ///   - isPart: Whether it is shown in its session, whose ids it does not repeat.
+    func assetView(_ asset: HMSAsset, _ pictured: Set<String>, isPart: Bool = false) -> JSONValue {
         var fields: [String: JSONValue] = [
             "id": .string(asset.id), "type": .string(asset.kind.rawValue), "path": .string(path(of: asset)),
             "status": .string("completed"), "size": .number(Double(asset.size ?? 0)),
             "duration": .number(asset.duration.rounded()), "created_at": HMSTime.value(asset.createdAt),
-            "thumbnails": .array([]),
+            "thumbnails": .array(thumbnails(of: asset, pictured).map { .string($0) }),
         ]
         var metadata: [String: JSONValue] = ["num_layers": .number(1), "layer": .number(0)]
         if let size {
@@ -62,6 +67,12 @@ extension HMSSession {
             fields["session_id"] = .string(session)
         }
         return .object(fields)
+    }
+
+    /// Paths of pictures at this service. HLS is pictured as the files that were recorded with it.
+    private func thumbnails(of asset: HMSAsset, _ pictured: Set<String>) -> [String] {
+        (asset.kind == .composite ? [asset] : assets).filter { $0.kind == .composite && pictured.contains($0.file) }
+            .map { "\(path(of: $0).dropLast(4)).jpg" }
     }
 
     /// Path of a file at this service.

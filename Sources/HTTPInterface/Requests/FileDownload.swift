@@ -1,18 +1,23 @@
 import HTTPTypes
 import Hummingbird
 
-/// The answer with a recorded file, or with the part of it that the request names.
+/// The answer with a recorded file or its picture, or with the part of it that the request names.
 struct FileDownload: Sendable {
     var path: String
     /// Name under which it is saved.
     var name: String
     /// In bytes.
     var size: Int
+    /// Media type.
+    var type = FileDownload.video
+
+    static let video = "video/mp4"
+    static let picture = "image/jpeg"
 
     /// - Throws: `HTTPProblem` of status 416 if the range is outside the file.
     func response(_ request: Request, _ context: some RequestContext) async throws -> Response {
         var headers: HTTPFields = [
-            .contentType: "video/mp4", .acceptRanges: "bytes", .cacheControl: "private, no-cache",
+            .contentType: type, .acceptRanges: "bytes", .cacheControl: "private, no-cache",
             .contentDisposition: "attachment; filename=\"\(name)\"",
         ]
         let range: Range<Int>

@@ -60,6 +60,26 @@ package struct RecordingShelf: Sendable {
         }
     }
 
+    /// Returns one recording of a room; `nil` if it is neither here nor in a storage.
+    package func file(_ name: String, of room: RoomID) async throws -> Recorded? {
+        guard FileName.isRecording(name) else { return nil }
+        return try await pool.runIfActive { recorded(name, place.directory(of: room)) }
+    }
+
+    /// Returns those of some recordings of which there is a picture, here or in a storage.
+    package func pictured(_ names: [String], of room: RoomID) async throws -> Set<String> {
+        guard !names.isEmpty else { return [] }
+        let directory = place.directory(of: room)
+        return try await pool.runIfActive {
+            Set(
+                names.filter { name in
+                    let path = "\(directory)/\(name)"
+                    return FileName.isRecording(name)
+                        && (Self.size(Self.thumbnail(path)) != nil || Self.thumbnailNotes(path).exist)
+                })
+        }
+    }
+
     /// Whether a file was removed here because all targets have it.
     package func isElsewhere(_ path: String) async throws -> Bool {
         try await pool.runIfActive { isStoredElsewhere(path) }
@@ -74,6 +94,12 @@ package struct RecordingShelf: Sendable {
     package func path(of name: String, room: RoomID) -> String? {
         guard FileName.isRecording(name) else { return nil }
         return place.directory(of: room) + "/" + name
+    }
+
+    /// Returns the path of a recording's picture, `….jpg`; `nil` when none has this name.
+    package func picture(of name: String, room: RoomID) -> String? {
+        guard name.hasSuffix(".jpg") else { return nil }
+        return path(of: "\(name.dropLast(4)).mp4", room: room).map(Self.thumbnail)
     }
 
     /// Returns the size of a file in bytes; `nil` when the file is not there.

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func anExternalStream() {
-        let view = fields(session().view)
+        let view = fields(session().view())
         #expect(view["created_at"] == .string("2026-01-31T20:00:00.000Z"))
         #expect(view["status"] == .string("starting") && view["started_at"] == .null && view["stopped_at"] == .null)
         #expect(view["started_by"] == .string("") && view["recording_assets"] == .null)
@@ -62,10 +62,31 @@ import Testing
         #expect(failed.1["error_message"] == .string("refused"))
     }
 
+    @Test func picturesAreListedWithTheirFiles() throws {
+        var session = session()
+        session.status = .completed
+        session.assets = ["x.mp4", "y.mp4"].map {
+            HMSAsset(id: "id-\($0)", kind: .composite, file: $0, size: 9, duration: 60, createdAt: session.createdAt)
+        }
+        session.assets.append(
+            HMSAsset(id: "vod", kind: .onDemand, file: "x", duration: 60, createdAt: session.createdAt))
+        func thumbnails(_ pictured: Set<String>) -> [JSONValue?] {
+            guard case .array(let assets)? = fields(session.view(pictured: pictured))["recording_assets"] else {
+                return []
+            }
+            return assets.map { fields($0)["thumbnails"] }
+        }
+        let path = JSONValue.string("/v1/rooms/a%20room/recordings/y.jpg")
+        #expect(thumbnails([]) == [.array([]), .array([]), .array([])])
+        #expect(thumbnails(["y.mp4", "other.mp4"]) == [.array([]), .array([path]), .array([path])])
+    }
+
     @Test func pagesAreWalkedAsSDKsDo() throws {
         let entries = Array(0..<25)
         func page(_ entries: [Int], _ start: String?) -> [String: JSONValue] {
-            let page = HMSPage(entries, 10, after: start, id: { "e\($0)" }, view: { .number(Double($0)) })
+            let page = HMSPage(
+                HMSPage.entries(of: entries, 10, after: start, id: { "e\($0)" }), 10, id: { "e\($0)" },
+                view: { .number(Double($0)) })
             return fields(page.document)
         }
         var seen: [JSONValue] = []

@@ -79,7 +79,25 @@ import Testing
             #expect(try await bench.call(.get, place, headers: [.range: "bytes=1000-"]).status == 416)
             #expect(try await bench.call(.get, place.replacing("signature=", with: "signature=0")).status == 403)
             #expect(try await bench.call(.get, url.path).status == 403)
+
+            // Its picture, once there is one.
+            #expect(try assets.value("data.0.thumbnails.0") == nil)
+            let picture = try #require(try assets.value("data.0.path")).dropLast(4) + ".jpg"
+            #expect(try await bench.call(.get, picture + "?app=shop").status == 404)
+            let name = "20260131T200000Z-\(recording.id).jpg"
+            try Data([0xFF, 0xD8, 0xFF]).write(to: URL(filePath: "\(Self.directory(bench))/\(name)"))
+            for path in ["recording-assets", "recording-assets/\(asset)", "external-streams/\(id)", "external-streams"]
+            {
+                #expect(try await caller.get(path).text.contains(picture), "\(path)")
+            }
+            let jpeg = try await bench.call(.get, picture + "?app=shop")
+            #expect(jpeg.status == 200 && jpeg.headers[.contentType] == "image/jpeg")
+            #expect(jpeg.headers[.contentLength] == "3")
         }
+    }
+
+    private static func directory(_ bench: Bench) -> String {
+        "\(bench.directory)/recordings/\(FileName.safe(RoomID(app: "shop", name: "demo").rawValue))"
     }
 
     private static func makeRecording(_ bench: Bench, _ id: String) throws {

@@ -1,0 +1,61 @@
+import Foundation
+import MixModel
+import TestSupport
+import Testing
+
+@testable import HTTPInterface
+@testable import MixOrchestrator
+
+extension UploadFlowTests {
+    /// Assets of 100ms' interface whose files are in the storage only are fetched from there.
+    @Test func presignedURLsLeadToWhereTheFilesAre() async throws {
+        try await withDirectory { directory in
+            let storage = try S3Storage(directory)
+            try await storage.start()
+            let room = RoomID(app: "shop", name: "demo")
+            let content = Data((0..<5000).map { UInt8($0 & 0xFF) })
+            try KeptFiles.makeRecording(directory, of: room.rawValue, Self.name, content: content)
+            let recording = "\(directory)/recordings/\(FileName.safe(room.rawValue))/\(Self.name).mp4"
+            try KeptFiles.makeSession(directory, app: "shop", isEnded: true)
+            let hls = "\(directory)/hls/shop/demo/1700000000000"
+            var session = HMSSession(
+                id: HMSSession.newID(), kind: .liveStream, room: room, session: "x", accessKey: WireCaller.key,
+                base: "http://localhost", at: Date().timeIntervalSince1970)
+            (session.status, session.isComplete, session.holdsRoom) = (.completed, true, false)
+            let kinds = [("file", HMSAsset.Kind.composite, "\(Self.name).mp4"), ("hls", .onDemand, "1700000000000")]
+            session.assets = kinds.map {
+                HMSAsset(id: $0.0, kind: $0.1, file: $0.2, size: 5000, duration: 1, createdAt: session.createdAt)
+            }
+            try HMSFiles(data: directory).write(session)
+
+            // Here, and nowhere else.
+            try await withOrchestrator(directory: directory, settings: HMSCaller.settings) { bench in
+                for asset in ["file", "hls"] {
+                    let link = try await HMSCaller(bench: bench).get("recording-assets/\(asset)/presigned-url")
+                    #expect(try link.value("url")?.hasPrefix("http://localhost/") == true, "\(link.text)")
+                    #expect(try link.value("expiry") == "3600")
+                }
+            }
+            try Self.age(recording)
+            for file in ["segments.jsonl", "vod.m3u8"] { try Self.age("\(hls)/\(file)") }
+            let settings = Self.settings(storage, ["upload.local": ["remove"], "upload.linkSeconds": ["600"]])
+            try await withOrchestrator(
+                directory: directory, settings: HMSCaller.settings.merging(settings) { $1 }
+            ) { bench in
+                let caller = HMSCaller(bench: bench)
+                for asset in ["file", "hls"] {
+                    let link = try await eventually("\(asset) is not in the storage only") {
+                        let link = try await caller.get("recording-assets/\(asset)/presigned-url")
+                        return try link.value("url")?.hasPrefix(storage.endpoint) == true ? link : nil
+                    }
+                    #expect((590...600).contains(Int(try link.value("expiry") ?? "") ?? 0), "\(link.text)")
+                    let url = try #require(try link.value("url"))
+                    let fetched = try await storage.fetch(url)
+                    #expect(fetched.status == 200)
+                    if asset == "file" { #expect(fetched.body == Array(content)) }
+                    #expect(fetched.body.starts(with: asset == "hls" ? [0x50, 0x4B] : [0, 1]), "a zip")
+                }
+            }
+        }
+    }
+}
