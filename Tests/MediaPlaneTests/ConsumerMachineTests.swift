@@ -1,3 +1,4 @@
+import MediaFormats
 import Testing
 
 @testable import EncodedMedia
@@ -8,7 +9,7 @@ import Testing
         var machine = ConsumerMachine(now: .seconds(1))
         #expect(machine.advance(to: .seconds(1), taken: 0, isWaiting: false) == .launch)
         var now = MediaTime.seconds(2)
-        for delay in [0.5, 1, 2, 4, 8, 16, 30, 30] {
+        for delay in [0.5, 1, 2, 4, 5, 5, 5, 5] {
             machine.ended("exit code 1", isFinal: false, at: now)
             #expect(machine.state == .waiting(until: now + .seconds(delay)))
             #expect(machine.advance(to: now + .seconds(delay) - .milliseconds(1), taken: 0, isWaiting: true) == nil)
@@ -27,8 +28,42 @@ import Testing
             machine.ended("signal 11", isFinal: false, at: .zero)
             _ = machine.advance(to: .seconds(100), taken: 0, isWaiting: false)
         }
-        machine.ended("signal 11", isFinal: false, at: .seconds(131))
-        #expect(machine.state == .waiting(until: .seconds(131.5)))
+        machine.ended("signal 11", isFinal: false, at: .seconds(111))
+        #expect(machine.state == .waiting(until: .seconds(111.5)))
+    }
+
+    /// What waits for a process that is killed again and again is a group of pictures and the longest delay, which has room.
+    @Test(arguments: [0, 4_000])
+    func whatIsSentMeanwhileWaitsHoweverOftenItIsKilled(life: Int) {
+        var machine = ConsumerMachine(now: .zero)
+        var queue = OutputQueue(limits: .ofConsumers)
+        var begun: Int?
+        var seen: Set<UInt32> = []
+        var longestAbsence = 0
+        var goneAt = 0
+        let tags = ConsumerBench.tags(groups: 60)
+        for tag in tags {
+            queue.append(OutputTag(tag))
+            let now = Int(tag.timestamp)
+            switch machine.advance(to: .milliseconds(Int64(now)), taken: 0, isWaiting: false) {
+            case .launch:
+                begun = now
+                longestAbsence = max(longestAbsence, now - goneAt)
+            default: break
+            }
+            guard let start = begun else { continue }
+            for tag in queue.take(.max) where tag.isFrame { seen.insert(tag.timestamp) }
+            guard now - start >= life else { continue }
+            machine.ended("signal 9", isFinal: false, at: .milliseconds(Int64(now)))
+            queue.restart()
+            (begun, goneAt) = (nil, now)
+        }
+        #expect(queue.droppedFrames == 0)
+        #expect(longestAbsence >= 5_000 && longestAbsence <= 5_100)
+        for tag in queue.take(.max) where tag.isFrame { seen.insert(tag.timestamp) }
+        #expect(seen == Set(tags.map(\.timestamp)))
+        let policy = machine.policy
+        #expect(Double(OutputQueue.Limits.ofConsumers.milliseconds) >= 1000 * (policy.patience + policy.longestDelay))
     }
 
     @Test func oneThatSaysThatNothingHelpsIsLeftAlone() {

@@ -169,7 +169,7 @@ final class ConsumerBench: Sendable {
 
     func consumer(
         worker: URL? = nil, preamble: [FLVTag] = [], policy: ConsumerMachine.Policy = .init(),
-        limits: OutputQueue.Limits = .init(milliseconds: 20_000)
+        limits: OutputQueue.Limits = .ofConsumers
     ) -> Consumer {
         Consumer(
             worker: worker ?? self.worker, subcommand: "recorder", settings: Settings(), preamble: preamble,

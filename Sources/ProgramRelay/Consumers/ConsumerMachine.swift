@@ -21,10 +21,11 @@ struct ConsumerMachine: Sendable {
     struct Policy: Hashable, Sendable {
         /// Delay before the first restart. Each further failure doubles it, up to `longestDelay`.
         var firstDelay = 0.5
-        /// Longest delay before a restart.
-        var longestDelay = 30.0
+        /// Longest delay before a restart. What the program sends meanwhile waits for the next process, so that a recording misses
+        /// nothing of it, and HLS is late by as much at most.
+        var longestDelay = 5.0
         /// Running time after which a process counts as healthy. Its next failure counts as the first again.
-        var healthyAfter = 30.0
+        var healthyAfter = 10.0
         /// Longest time for which a process may take nothing of what waits before it counts as hung. Longer than a busy
         /// disk may stall.
         var patience = 15.0

@@ -9,6 +9,9 @@ struct OutputQueue: Sendable {
     struct Limits: Hashable, Sendable {
         var milliseconds: UInt32 = 8_000
         var bytes = 32 << 20
+
+        /// Those of a process here, which may hang for `ConsumerMachine.Policy.patience` and be away for `longestDelay`.
+        static let ofConsumers = Limits(milliseconds: 20_000)
     }
 
     /// Approximate memory that a tag takes besides its own bytes, in bytes.

@@ -65,7 +65,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     init(
         worker: URL, subcommand: String, settings: Settings, preamble: [FLVTag], label: String,
         policy: ConsumerMachine.Policy = ConsumerMachine.Policy(),
-        limits: OutputQueue.Limits = OutputQueue.Limits(milliseconds: 20_000),
+        limits: OutputQueue.Limits = .ofConsumers,
         onEvent: @escaping @Sendable (Event) -> Void
     ) {
         self.worker = worker
