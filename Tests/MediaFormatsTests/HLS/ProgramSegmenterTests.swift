@@ -38,6 +38,20 @@ import Testing
         }
     }
 
+    @Test("a clock that is set in the middle does not move the dates of segments", arguments: [-3_600_000, 3_600_000])
+    func clock(step: Int64) {
+        var segmenter = ProgramSegmenter(segmentSeconds: 2)
+        _ = segmenter.push(.configuration(HLSProgram.video(1)), wallClock: 1_000_000)
+        var segments: [ProgramSegment] = []
+        for number in Int64(0)..<400 {
+            let picture = HLSProgram.picture(at: .milliseconds(number * 50), isIDR: number % 40 == 0, size: 50)
+            let wallClock = 1_000_000 + number * 50 + (number >= 200 ? step : 0)
+            segments += segmenter.push(.frame(picture), wallClock: wallClock)
+        }
+        #expect(segments.count >= 8)
+        #expect(segments.map(\.wallClock) == segments.map { 1_000_000 + $0.start.roundedMilliseconds })
+    }
+
     @Test("groups of pictures that fit are never cut", arguments: [1, 2, 3, 4])
     func independence(group: Int) {
         let interval = MediaTime.milliseconds(50)
