@@ -40,7 +40,9 @@ final class PostgreSQLExpiry: Sendable {
     /// - Parameter cuts: Whether waiting messages beyond their limit become dead letters, too.
     /// - Returns: The number of rows removed.
     func step(_ connection: PGConnection, at time: Double, cuts: Bool = true) throws -> Int {
-        var removed = try removeEvents(connection, time)
+        var removed = try removeOld("events", age: retention.eventAge, most: retention.events, connection, time)
+        removed += try removeOld(
+            "channel_messages", age: retention.messageAge, most: retention.messages, connection, time)
         if cuts { removed += try cutMessages(connection, time) }
         removed += try removeMessages(connection, time)
         removed += try removeTask(connection, time)
@@ -48,19 +50,21 @@ final class PostgreSQLExpiry: Sendable {
         return removed
     }
 
-    private func removeEvents(_ connection: PGConnection, _ time: Double) throws -> Int {
+    private func removeOld(
+        _ table: String, age: Double, most: Int, _ connection: PGConnection, _ time: Double
+    ) throws -> Int {
         // Numbers grow with time and have few gaps: their difference counts rows well enough, at no cost.
         let found = try connection.execute(
-            "SELECT number, at, (SELECT max(number) FROM events) AS newest FROM events ORDER BY number LIMIT 1")
+            "SELECT number, at, (SELECT max(number) FROM \(table)) AS newest FROM \(table) ORDER BY number LIMIT 1")
         guard let oldest = found.rows.first else { return 0 }
-        let last = try oldest.integer("newest") - Int64(retention.events)
-        let isExpired = try oldest.real("at") < time - retention.eventAge || oldest.integer("number") <= last
+        let last = try oldest.integer("newest") - Int64(most)
+        let isExpired = try oldest.real("at") < time - age || oldest.integer("number") <= last
         guard isExpired else { return 0 }
         return try connection.execute(
             """
-            DELETE FROM events WHERE number IN (SELECT number FROM events ORDER BY number LIMIT $3)
+            DELETE FROM \(table) WHERE number IN (SELECT number FROM \(table) ORDER BY number LIMIT $3)
             AND (at < $1 OR number <= $2)
-            """, [.real(time - retention.eventAge), .integer(last), .integer(Int64(Retention.step))]
+            """, [.real(time - age), .integer(last), .integer(Int64(Retention.step))]
         ).affected
     }
 

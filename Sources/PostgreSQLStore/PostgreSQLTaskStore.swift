@@ -85,7 +85,7 @@ public final class PostgreSQLTaskStore: TaskStore {
             if let missing = tasks.first(where: { task in !leases.contains { $0.task == task } }) {
                 throw StoreError.fenced("task \(missing)")
             }
-            let result = try connection.execute(PreparedChange.statement, prepared.parameters)
+            let result = try connection.execute(prepared.statement, prepared.parameters)
             return (try PreparedChange.outcome(result), leases)
         }
     }

@@ -3,17 +3,34 @@ import TaskStore
 
 /// A change with encoded documents, so that the writer, which is shared by all callers, only has to send it.
 struct PreparedChange: Sendable {
-    static let statement =
-        "SELECT commit_change_1(" + (1...38).map { "$\($0)" }.joined(separator: ", ") + ") AS outcome"
+    private static let change = call("commit_change_1", 38)
+    private static let channel = call("commit_channel_1", 15)
 
+    /// The call that stores the change.
+    let statement: String
     /// The parameters of `statement`.
     let parameters: EncodedParameters
+
+    private static func call(_ function: String, _ count: Int) -> String {
+        "SELECT \(function)(" + (1...count).map { "$\($0)" }.joined(separator: ", ") + ") AS outcome"
+    }
 
     /// - Parameter now: Time in seconds since 1970; `nil` = that of the server.
     /// - Throws: `StoreError.engine` for what cannot be written as a document or a text.
     init(_ change: StoreChange, now: Double?) throws(StoreError) {
+        try self.init(Self.change) { try Self.values(change, now) }
+    }
+
+    /// - Parameter now: Time in seconds since 1970; `nil` = that of the server.
+    /// - Throws: `StoreError.engine` for what cannot be written as a text.
+    init(_ change: ChannelChange, now: Double?) throws(StoreError) {
+        try self.init(Self.channel) { Self.values(change, now) }
+    }
+
+    private init(_ statement: String, _ values: () throws -> [SQLValue]) throws(StoreError) {
+        self.statement = statement
         do {
-            parameters = try EncodedParameters(Self.values(change, now))
+            parameters = try EncodedParameters(values())
         } catch let failure as PGFailure {
             throw .engine(failure.message)
         } catch {
@@ -32,6 +49,14 @@ struct PreparedChange: Sendable {
         values += try subscription(change.subscription)
         values += messages(change.outbox)
         return values
+    }
+
+    private static func values(_ change: ChannelChange, _ now: Double?) -> [SQLValue] {
+        [.real(now)] + fences(change.require) + [
+            .text(change.room.rawValue), .integers(change.messages.map(\.id)),
+            .texts(change.messages.map(\.document)), .integers(change.removed), .text(change.document),
+            .integer(Int64(change.kept)),
+        ] + messages(change.outbox)
     }
 
     private static func fences(_ require: [StoreChange.Requirement]) -> [SQLValue] {

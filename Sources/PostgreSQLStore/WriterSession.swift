@@ -125,7 +125,7 @@ final class WriterSession {
         }
         for write in group {
             if let change = write.change {
-                batch.append((PreparedChange.statement, change.parameters))
+                batch.append((change.statement, change.parameters))
                 sent.append(write)
                 if batch.count >= Self.pipelineSize { try flush() }
             } else {

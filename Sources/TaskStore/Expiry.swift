@@ -28,23 +28,25 @@ final class Expiry: Sendable {
     ///
     /// - Returns: The number of rows removed.
     func step(_ db: Database, at time: Double) throws -> Int {
-        try removeEvents(db, time) + removeMessages(db, time) + removeTasks(db, time)
+        try removeOld("events", age: retention.eventAge, most: retention.events, db, time)
+            + removeOld("channel_messages", age: retention.messageAge, most: retention.messages, db, time)
+            + removeMessages(db, time) + removeTasks(db, time)
     }
 
-    private func removeEvents(_ db: Database, _ time: Double) throws -> Int {
+    private func removeOld(_ table: String, age: Double, most: Int, _ db: Database, _ time: Double) throws -> Int {
         // Numbers grow with time and have few gaps: their difference counts rows well enough, at no cost.
         let oldest = try Row.fetchOne(
             db.cachedStatement(
-                sql: "SELECT number, at, (SELECT max(number) FROM events) FROM events ORDER BY number LIMIT 1"))
+                sql: "SELECT number, at, (SELECT max(number) FROM \(table)) FROM \(table) ORDER BY number LIMIT 1"))
         guard let oldest else { return 0 }
-        let isExpired = oldest[1] < time - retention.eventAge || oldest[0] <= (oldest[2] as Int) - retention.events
+        let isExpired = oldest[1] < time - age || oldest[0] <= (oldest[2] as Int) - most
         guard isExpired else { return 0 }
         try db.cachedStatement(
             sql: """
-                DELETE FROM events WHERE number IN (SELECT number FROM events ORDER BY number LIMIT ?3)
-                AND (at < ?1 OR number <= (SELECT max(number) FROM events) - ?2)
+                DELETE FROM \(table) WHERE number IN (SELECT number FROM \(table) ORDER BY number LIMIT ?3)
+                AND (at < ?1 OR number <= (SELECT max(number) FROM \(table)) - ?2)
                 """
-        ).execute(arguments: [time - retention.eventAge, retention.events, Retention.step])
+        ).execute(arguments: [time - age, most, Retention.step])
         return db.changesCount
     }
 

@@ -32,6 +32,10 @@ extension ForwardingTaskStore {
     public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
         try await base.layoutEvents(of: layout, limit: limit)
     }
+    public func commit(_ change: ChannelChange) async throws(StoreError) { try await base.commit(change) }
+    public func channel(of room: RoomID, limit: Int) async throws(StoreError) -> StoredChannel {
+        try await base.channel(of: room, limit: limit)
+    }
     public func check() async throws(StoreError) { try await base.check() }
     @discardableResult public func removeExpired() async throws(StoreError) -> Int { try await base.removeExpired() }
     public func close() async { await base.close() }

@@ -14,6 +14,7 @@ extension MemoryTaskStore.State {
             events.append((event, time))
         }
         Self.write(change.room, id: \.id, to: &rooms)
+        if case .delete(let id, _) = change.room { channels.forget(RoomID(id)) }
         for task in change.tasks {
             Self.write(task.write, id: \.id, to: &tasks)
             if case .delete = task.write { removedTasks[task.id] = time }
@@ -65,6 +66,7 @@ extension MemoryTaskStore.State {
             removed += 1
         }
         removed += outbox.removeExpired(retention, at: time)
+        removed += channels.removeExpired(retention, at: time)
         for (task, _) in removedTasks.filter({ $0.value < time - retention.removedTaskAge }) {
             removedTasks[task] = nil
             removed += 1

@@ -17,6 +17,7 @@ public final class MemoryTaskStore: TaskStore {
         /// The versions of each layout, oldest first.
         var layoutVersions: [String: [NewLayoutVersion]] = [:]
         var layoutEvents: [String: [LayoutEvent]] = [:]
+        var channels = MemoryChannels()
         var leases = MemoryLeases()
         var subscriptions: [SubscriptionID: Versioned<Subscription>] = [:]
         var outbox: MemoryOutbox

@@ -27,6 +27,11 @@ public struct Retention: Hashable, Sendable {
     /// letters.
     public var waitingMessages = 5000
 
+    /// Age up to which messages of rooms' channels are kept, in seconds.
+    public var messageAge: Double = 30 * 86_400
+    /// The most messages of channels kept, of all rooms together.
+    public var messages = 1_000_000
+
     public init() {}
 
     /// The most rows of each kind removed in one step.

@@ -187,6 +187,22 @@ enum SQLiteSchema {
         migrator.registerMigration("9 what nodes tell") { db in
             try db.execute(sql: "ALTER TABLE nodes ADD COLUMN profile TEXT")
         }
+        migrator.registerMigration("10 channels of rooms") { db in
+            // A migration that replaces the table of rooms has to make the trigger anew.
+            try db.execute(
+                sql: """
+                    CREATE TABLE channel_messages (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, room TEXT NOT NULL, id INTEGER NOT NULL,
+                        document TEXT NOT NULL, at REAL NOT NULL,
+                        UNIQUE (room, id)
+                    );
+                    CREATE TABLE channels (room TEXT PRIMARY KEY NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
+                    CREATE TRIGGER forget_channel AFTER DELETE ON rooms BEGIN
+                        DELETE FROM channel_messages WHERE room = OLD.id;
+                        DELETE FROM channels WHERE room = OLD.id;
+                    END;
+                    """)
+        }
         return migrator
     }
 }

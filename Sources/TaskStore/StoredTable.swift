@@ -64,6 +64,10 @@ package struct StoredTable: Sendable {
             "layout_versions", key: ["layout", "number"], isNumbered: false,
             [("layout", .text), ("number", .integer), ("document", .text), ("content", .blob)]),
         StoredTable("layout_events", [("number", .integer), ("layout", .text), ("document", .text)]),
+        StoredTable(
+            "channel_messages",
+            [("number", .integer), ("room", .text), ("id", .integer), ("document", .text), ("at", .real)]),
+        StoredTable("channels", key: ["room"], isNumbered: false, [("room", .text), ("document", .text)]),
         StoredTable("nodes", [("number", .integer), ("name", .text), ("until", .real)]),
         StoredTable(
             "leases", key: ["task"], isNumbered: false, [("task", .text), ("owner", .integer), ("epoch", .integer)]),

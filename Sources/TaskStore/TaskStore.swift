@@ -6,7 +6,9 @@ import MixModel
 /// refused. A `StoreChange` is stored whole or not at all. `commit` returns only when the change is durable.
 ///
 /// Every implementation passes the conformance suite in `TaskStoreTests`.
-public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, ClusterStore, Outbox, DeliveryLog {
+public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, ChannelStore, ClusterStore, Outbox,
+    DeliveryLog
+{
     /// Stores a change; returns when it is durable.
     ///
     /// - Throws: `StoreError.conflict` if a document is not at the expected version, `StoreError.fenced` if another

@@ -86,6 +86,8 @@ import Testing
             #expect(try await store.removeExpired() == 0)
             time.advance(Retention().eventAge + 60)
             #expect(try await store.removeExpired() == 3)
+            try await store.commit(ChannelChange(of: "demo", document: "{}", kept: 9))
+            #expect(try await store.channel(of: "demo", limit: 9).document == "{}")
             let node = try await store.register("here", for: .seconds(10))
             #expect(try await store.claimAvailable(by: node, limit: 9, for: .seconds(10)).map(\.task) == ["auto-demo"])
             await store.close()

@@ -36,6 +36,8 @@ import Testing
                     ]))
         }
         _ = try await store.commit(StoreChange(tasks: [.init(id: "t1", write: .delete(id: "t1", expected: 2))]))
+        let message = StoredMessage(id: 1 << 50, document: "{\"text\": \"é\"}")
+        try await store.commit(ChannelChange(of: "r1", messages: [message], document: "{}", kept: 9))
         let dead = try await store.register("dead", for: .seconds(0))
         _ = try await store.claimAvailable(by: dead, limit: 50, for: .seconds(0))
         let item = try #require(try await store.takeMessages(of: "s", limit: 3, lease: .seconds(1)).items.first)
