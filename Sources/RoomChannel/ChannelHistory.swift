@@ -1,3 +1,5 @@
+import MixModel
+
 /// The last messages of a channel, oldest first, limited by number and by bytes.
 public struct ChannelHistory: Hashable, Sendable {
     public private(set) var messages: [ChannelMessage] = []
@@ -23,6 +25,17 @@ public struct ChannelHistory: Hashable, Sendable {
             dropped += 1
         }
         messages.removeFirst(dropped)
+    }
+
+    /// Takes over messages that were stored, the oldest first. The list is empty before.
+    mutating func restore(_ stored: [ChannelMessage]) {
+        var last: Int64 = 0
+        for message in stored where message.id > last {
+            append(message)
+            last = message.id
+        }
+        // What was stored before a full list is gone.
+        if messages.count == mostMessages, let first = messages.first { droppedUpTo = max(droppedUpTo, first.id - 1) }
     }
 
     /// - Returns: Whether there was such a message.

@@ -6,7 +6,7 @@ import MixModel
 /// actions in their order. Every list in it is limited.
 public struct ChannelMachine: Sendable {
     public private(set) var rules: ChannelRules
-    public private(set) var history: ChannelHistory
+    public internal(set) var history: ChannelHistory
     /// Likes of the room so far, those included that have yet to be told.
     public var likes: Int64 { burst.total }
     public private(set) var audience = ChannelAudience()
@@ -17,10 +17,15 @@ public struct ChannelMachine: Sendable {
     /// Who opened the room through the channel; `nil` = nobody, or a moderator.
     public private(set) var opener: UserID?
 
-    private var lastID: Int64 = 0
+    /// Grows with every change of what `memory` returns, except that time passes.
+    public internal(set) var memoryRevision = 0
+
+    var lastID: Int64 = 0
+    /// Rules that a moderator has set.
+    private(set) var moderated: (slowMode: Int?, words: [String]?) = (nil, nil)
     private var senders: SenderRates
-    private var mutes = ChannelMutes()
-    private var burst = LikeBurst()
+    var mutes = ChannelMutes()
+    var burst = LikeBurst()
     /// Audience as everybody was told it.
     private var toldAudience = ChannelAudience()
     private var audienceToldAt = Int64.min
@@ -67,6 +72,7 @@ public struct ChannelMachine: Sendable {
             return (message, [.tell(.message(message))])
         }
         burst.add(checked.count ?? 1, of: sender.user, name: checked.name)
+        memoryRevision += 1
         message.total = burst.total
         return (message, tellLikes(at: now, id: message.id, wallClock: wallClock))
     }
@@ -99,10 +105,14 @@ public struct ChannelMachine: Sendable {
     /// - Parameter seconds: How long; `nil` = until the mute is ended.
     public mutating func mute(_ user: UserID, for seconds: Int?, now: Int64) throws(ChannelRefusal) {
         try mutes.add(user, for: seconds, now: now)
+        memoryRevision += 1
     }
 
     /// - Returns: Whether the user was muted.
-    public mutating func unmute(_ user: UserID, now: Int64) -> Bool { mutes.remove(user, now: now) }
+    public mutating func unmute(_ user: UserID, now: Int64) -> Bool {
+        memoryRevision += 1
+        return mutes.remove(user, now: now)
+    }
 
     /// Returns the muted users with the seconds left, `nil` without an end.
     public func muted(at now: Int64) -> [(user: UserID, secondsLeft: Int?)] { mutes.list(at: now) }
@@ -117,6 +127,8 @@ public struct ChannelMachine: Sendable {
             rules.slowMode = slowMode
         }
         if let words { rules.words = try WordList(words) }
+        moderated = (slowMode ?? moderated.slowMode, words ?? moderated.words)
+        memoryRevision += 1
         guard rules != self.rules else { return [] }
         self.rules = rules
         return [.tell(.rules(rules.shown))]

@@ -26,6 +26,28 @@ struct ChannelMutes: Hashable, Sendable {
         return .some(end == .max ? nil : SenderRates.seconds(end - now))
     }
 
+    /// Returns the mutes in order, with their ends in ms since 1970.
+    ///
+    /// - Parameter wallClock: The time `now` in µs since 1970.
+    func remembered(at now: Int64, wallClock: Int64) -> [ChannelMemory.Mute] {
+        until.filter { $0.value > now }.sorted { $0.key < $1.key }.map { user, end in
+            ChannelMemory.Mute(user: user, until: end == .max ? nil : wallClock / 1000 + (end - now) / 1_000_000)
+        }
+    }
+
+    /// Takes over mutes that have not ended, as many as fit.
+    mutating func restore(_ mutes: [ChannelMemory.Mute], now: Int64, wallClock: Int64) {
+        for mute in mutes.prefix(Self.mostUsers) {
+            guard let end = mute.until else {
+                until[mute.user] = .max
+                continue
+            }
+            let left = end.subtractingReportingOverflow(wallClock / 1000)
+            guard !left.overflow, left.partialValue > 0 else { continue }
+            until[mute.user] = now + min(left.partialValue, Int64(Self.longest) * 1000) * 1_000_000
+        }
+    }
+
     /// Returns the muted users in order.
     func list(at now: Int64) -> [(user: UserID, secondsLeft: Int?)] {
         until.keys.sorted().compactMap { user in secondsLeft(of: user, at: now).map { (user, $0) } }

@@ -1,3 +1,5 @@
+import MixModel
+
 /// The reason why a message is not taken. Its description is a sentence for the sender.
 public enum ChannelRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// - Parameter secondsLeft: `nil` = until somebody ends it.

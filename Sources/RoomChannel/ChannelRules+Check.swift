@@ -1,3 +1,5 @@
+import MixModel
+
 extension ChannelRules {
     /// The parts of a draft as they are sent.
     struct Checked: Hashable {

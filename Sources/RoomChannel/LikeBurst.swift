@@ -25,6 +25,9 @@ struct LikeBurst: Hashable, Sendable {
     private var lastAt: Int64?
     private var wakesAt: Int64?
 
+    /// Goes on with a total from before; nothing waits.
+    mutating func restore(total: Int64) { self.total = max(total, 0) }
+
     mutating func add(_ count: Int, of user: UserID?, name: String?) {
         if waiting == 0 {
             (self.user, self.name) = (user, name)

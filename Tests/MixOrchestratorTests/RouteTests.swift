@@ -304,4 +304,9 @@ final class BreakableStore: ForwardingTaskStore {
         if losesAnswers.value { throw .engine("disk I/O error") }
         return result
     }
+
+    func commit(_ change: ChannelChange) async throws(StoreError) {
+        guard !isBroken.value else { throw .full(path: "/data") }
+        try await base.commit(change)
+    }
 }

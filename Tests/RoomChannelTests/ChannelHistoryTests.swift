@@ -1,3 +1,4 @@
+import MixModel
 import Testing
 
 @testable import RoomChannel

@@ -1,4 +1,5 @@
 import EventSubscription
+import MixModel
 import RoomChannel
 import SocketIO
 

@@ -22,9 +22,15 @@ public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
     case outputStateChanged = "output.stateChanged"
     /// The file or an image of a layout on air cannot be used; the last good version stays on air.
     case layoutFailed = "layout.failed"
+    /// A comment or a gift in the room's channel. Told only to subscriptions that name it, and only if channels are stored.
+    case channelMessage = "channel.message"
+    /// A moderator has deleted a message of the room's channel; told as `channelMessage` is.
+    case channelMessageDeleted = "channel.messageDeleted"
     /// A test message, requested by API to try a receiver.
     case test = "subscription.test"
 
+    /// Topics that a subscription gets only if it names them, because there may be very many.
+    public static let onRequest: Set<Topic> = [.channelMessage, .channelMessageDeleted]
     /// Topics of `ChannelEvent` in the ApsaraVideo Live format.
     public static let ofChannels: Set<Topic> = [.roomOpened, .roomClosed]
     /// Topics of `UserEvent` in the ApsaraVideo Live format.
@@ -61,6 +67,8 @@ public struct Occurrence: Hashable, Sendable {
         case taskSwitched(TaskID, SwitchRecord)
         case outputStateChanged(TaskID, OutputChange, url: String)
         case layoutFailed(TaskID, layout: String, message: String)
+        case channelMessage(ChannelMessage)
+        case channelMessageDeleted(id: Int64)
         case test
     }
 
@@ -107,6 +115,8 @@ public struct Occurrence: Hashable, Sendable {
         case .taskSwitched: .taskSwitched
         case .outputStateChanged: .outputStateChanged
         case .layoutFailed: .layoutFailed
+        case .channelMessage: .channelMessage
+        case .channelMessageDeleted: .channelMessageDeleted
         case .test: .test
         }
     }
@@ -118,6 +128,7 @@ public struct Occurrence: Hashable, Sendable {
             .streamPublished(let person, _), .streamUpdated(let person, _), .streamUnpublished(let person, _):
             person.user
         case .participantControlChanged(let control): control.user
+        case .channelMessage(let message): message.user
         default: nil
         }
     }

@@ -29,7 +29,7 @@ public struct Subscription: Hashable, Codable, Sendable {
     /// Participants whose actions are reported; `nil` means all. It does not limit occurrences that no participant
     /// caused.
     public var users: [UserID]?
-    /// Topics; `nil` means all that the kind covers.
+    /// Topics; `nil` means all that the kind covers, without those of `Topic.onRequest`.
     public var topics: Set<Topic>?
     /// Whether the subscription is enabled. While false, no message is stored for it.
     public var isEnabled: Bool
@@ -77,8 +77,8 @@ public struct Subscription: Hashable, Codable, Sendable {
     /// Whether the subscription is to be told of an occurrence. Occurrences in rooms of another app never are.
     public func wants(_ occurrence: Occurrence) -> Bool {
         let topic = occurrence.topic
-        guard isEnabled, kind.tells(topic), topics?.contains(topic) ?? true, occurrence.room.app == app,
-            rooms?.contains(where: occurrence.room.name.hasSameUTF8) ?? true
+        guard isEnabled, kind.tells(topic), topics?.contains(topic) ?? !Topic.onRequest.contains(topic),
+            occurrence.room.app == app, rooms?.contains(where: occurrence.room.name.hasSameUTF8) ?? true
         else { return false }
         guard let users, let user = occurrence.user else { return true }
         return users.contains(user)

@@ -34,6 +34,7 @@ struct ChannelConfiguration: Sendable {
         }
         settings.rules = rules
         settings.history = try values.integer("channel.history", in: 0...1000) ?? settings.history
+        settings.isStored = try values.flag("channel.stored") ?? settings.isStored
         settings.mostChannels = try values.integer("channel.maxChannels", in: 1...100_000) ?? settings.mostChannels
         settings.idleSeconds = try values.integer("channel.idleSeconds", in: 1...86_400) ?? settings.idleSeconds
         settings.commentSeconds =

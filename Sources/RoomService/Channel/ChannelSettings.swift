@@ -7,6 +7,8 @@ package struct ChannelSettings: Sendable {
     /// Most messages, and bytes, of a room's history.
     package var history = 200
     package var historyBytes = 64 << 10
+    /// Whether the store has messages, likes, mutes and rules, so that they survive a restart.
+    package var isStored = false
     /// Most channels in memory.
     package var mostChannels = 2000
     /// Seconds without viewers and messages after which a channel and its history are forgotten.

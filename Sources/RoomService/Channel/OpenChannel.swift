@@ -22,6 +22,9 @@ final class OpenChannel {
     /// Whether the room was created through the channel.
     var isMadeHere = false
 
+    /// The machine's `memoryRevision` that the store has.
+    var storedRevision = 0
+
     init(_ room: RoomID, machine: ChannelMachine, now: Int64) {
         self.room = room
         self.machine = machine

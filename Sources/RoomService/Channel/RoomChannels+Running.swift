@@ -1,6 +1,7 @@
 import EncodedMedia
 import MixModel
 import RoomChannel
+import TaskStore
 
 /// The life of channels: how they come into being, what rooms report, time, and their end.
 extension RoomChannels {
@@ -27,10 +28,21 @@ extension RoomChannels {
                     await self.openMissingForValues()
                 }
             }
+            if settings.isStored {
+                group.addTask {
+                    while (try? await Task.sleep(for: Self.memoryInterval)) != nil { await self.storeMemories() }
+                }
+            }
+            if registry.services.homes != nil {
+                group.addTask {
+                    while (try? await Task.sleep(for: Self.homeInterval)) != nil { await self.endLostChannels() }
+                }
+            }
             // The news end with the service.
             await group.next()
             group.cancelAll()
         }
+        if settings.isStored { await storeMemories() }
     }
 
     /// Number of channels and of their viewers.
@@ -43,8 +55,9 @@ extension RoomChannels {
         if let channel = channels[room] { return channel }
         // Watched before it is read, so that no change is missed between.
         registry.services.news.watch(room)
-        let state: RoomState?
+        let (stored, state): (StoredChannel, RoomState?)
         do throws(OrchestratorError) {
+            stored = try await self.stored(room)
             state = try await registry.snapshot(room)
         } catch {
             if channels[room] == nil { registry.services.news.unwatch(room) }
@@ -56,12 +69,12 @@ extension RoomChannels {
         }
         // Another caller may have been faster.
         let channel: OpenChannel
-        if let known = channels[room] { channel = known } else { channel = try make(room) }
+        if let known = channels[room] { channel = known } else { channel = try make(room, stored) }
         take(state, in: channel)
         return channel
     }
 
-    private func make(_ room: RoomID) throws(OrchestratorError) -> OpenChannel {
+    private func make(_ room: RoomID, _ stored: StoredChannel) throws(OrchestratorError) -> OpenChannel {
         if channels.count >= settings.mostChannels {
             // Those that a picture shows go last.
             let idle = channels.values.filter(\.viewers.isEmpty).min { one, other in
@@ -77,13 +90,14 @@ extension RoomChannels {
         }
         let now = MonotonicClock.now()
         let history = ChannelHistory(mostMessages: settings.history, mostBytes: settings.historyBytes)
-        let channel = OpenChannel(
-            room, machine: ChannelMachine(rules: settings.rules, history: history, now: now), now: now)
+        var machine = ChannelMachine(rules: settings.rules, history: history, now: now)
+        restore(stored, in: &machine)
+        let channel = OpenChannel(room, machine: machine, now: now)
         channels[room] = channel
         return channel
     }
 
-    private func forget(_ channel: OpenChannel) {
+    func forget(_ channel: OpenChannel) {
         channels[channel.room] = nil
         if let program = channel.program { programs[program] = nil }
         registry.services.news.unwatch(channel.room)
@@ -93,7 +107,13 @@ extension RoomChannels {
     private func sweep() {
         let limit = MonotonicClock.now() - Int64(settings.idleSeconds) * 1_000_000_000
         for channel in channels.values
-        where channel.viewers.isEmpty && channel.usedAt < limit && !isShown(channel) { forget(channel) }
+        where channel.viewers.isEmpty && channel.usedAt < limit && !isShown(channel) && !isUnstored(channel) {
+            forget(channel)
+        }
+    }
+
+    private func isUnstored(_ channel: OpenChannel) -> Bool {
+        settings.isStored && channel.machine.memoryRevision != channel.storedRevision
     }
 
     /// Whether a layout on air shows something of the channel.

@@ -132,25 +132,34 @@ package actor RoomChannels: Service {
 
     // MARK: Messages
 
-    /// Sends a message. When this returns, the message is in the queue of every viewer; a like is counted, and told with
-    /// the next burst.
+    /// Sends a message. When this returns, the message is in the queue of every viewer, and in the store if channels are
+    /// stored; a like is counted, and told with the next burst.
     ///
-    /// - Throws: `OrchestratorError` if the room is unknown or its rules refuse the message (`ChannelRefusal`).
+    /// - Throws: `OrchestratorError` if the room is unknown, its rules refuse the message (`ChannelRefusal`), or the store
+    ///   does not take it. Nobody keeps it then.
     package func send(
         _ draft: ChannelDraft, to room: RoomID, from sender: ChannelSender
     ) async throws(OrchestratorError) -> ChannelMessage {
+        if settings.isStored, let homes = registry.services.homes {
+            // A room that exists is taken before anybody is told, so that only its own node tells.
+            _ = try await self.channel(of: room)
+            try await homes.enter(room)
+        }
         let channel = try await channel(of: room)
         let (now, wallClock) = (MonotonicClock.now(), Int64(wallClock() * 1e6))
         channel.usedAt = now
-        do {
-            let (message, actions) = try channel.machine.send(draft, from: sender, now: now, wallClock: wallClock)
-            metrics.count(.channelMessages, draft.kind.rawValue)
+        let message: ChannelMessage
+        do throws(ChannelRefusal) {
+            let (sent, actions) = try channel.machine.send(draft, from: sender, now: now, wallClock: wallClock)
+            message = sent
             perform(actions, on: channel)
-            return message
         } catch {
             metrics.count(.channelRefusals, error.code)
             throw OrchestratorError(error)
         }
+        if draft.kind != .like { try await store(message, of: channel) }
+        metrics.count(.channelMessages, draft.kind.rawValue)
+        return message
     }
 
     /// Returns the messages after a number, oldest first, and the channel's state.
@@ -164,7 +173,9 @@ package actor RoomChannels: Service {
     // MARK: Moderation
 
     package func delete(_ id: Int64, of room: RoomID) async throws(OrchestratorError) {
-        try decide(try await channel(of: room)) { channel throws(ChannelRefusal) in try channel.machine.delete(id) }
+        let known = try await channel(of: room)
+        if known.machine.history.messages.contains(where: { $0.id == id }) { try await removeStored(id, of: room) }
+        try decide(known) { channel throws(ChannelRefusal) in try channel.machine.delete(id) }
     }
 
     /// - Parameter seconds: `nil` = without an end.

@@ -150,11 +150,30 @@ package final class ClusterNode: ForwardingTaskStore, Service {
 
     package func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         guard let room = change.decidedBy else { return try await base.commit(change) }
-        guard let fence = machine.withLock({ $0.holdings[room]?.fence }) else { throw .fenced("the room \(room)") }
-        var guarded = change
-        guarded.require.append(StoreChange.Requirement(task: .lease(of: room), fence: fence))
-        do {
+        return try await asHolder(of: room) { lease throws(StoreError) in
+            var guarded = change
+            guarded.require.append(lease)
             return try await base.commit(guarded)
+        }
+    }
+
+    package func commit(_ change: ChannelChange) async throws(StoreError) {
+        try await asHolder(of: change.room) { lease throws(StoreError) in
+            var guarded = change
+            guarded.require.append(lease)
+            try await base.commit(guarded)
+        }
+    }
+
+    /// Writes with the lease of a room that this node has.
+    ///
+    /// - Throws: `StoreError.fenced` if it is another node's, and what `body` throws.
+    private func asHolder<Value: Sendable>(
+        of room: RoomID, _ body: (StoreChange.Requirement) async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        guard let fence = machine.withLock({ $0.holdings[room]?.fence }) else { throw .fenced("the room \(room)") }
+        do {
+            return try await body(StoreChange.Requirement(task: .lease(of: room), fence: fence))
         } catch {
             guard case .fenced = error else { throw error }
             if machine.withLock({ $0.fenced(room, fence) }) { loss.yield([room]) }

@@ -82,6 +82,11 @@ struct WebhookEvent: Encodable {
         var audioGapMs: Double?
         var layout: String?
         var message: String?
+        var id: Int64?
+        var kind: ChannelMessage.Kind?
+        var text: String?
+        var count: Int?
+        var gift: ChannelGift?
     }
 
     init(_ occurrence: Occurrence, id: String, number: Int64) {
@@ -143,6 +148,11 @@ extension WebhookEvent.Content {
             self.task = task.name
             self.layout = layout
             self.message = message
+        case .channelMessage(let message):
+            self.kind = message.kind
+            (id, user, name) = (message.id, message.user, message.name)
+            (text, count, gift) = (message.text, message.count, message.gift)
+        case .channelMessageDeleted(let id): self.id = id
         case .test: message = "a test message, requested by API"
         }
     }

@@ -41,6 +41,11 @@ enum SampleOccurrences {
                     latencyMs: 180.5,
                     videoGapMs: 50, audioGapMs: nil, wallClock: 1_609_854_786)),
             .layoutFailed("shop/auto-demo", layout: "mine", message: "layout mine has errors: version 3 stays in use"),
+            .channelMessage(
+                ChannelMessage(
+                    id: 7, kind: .gift, user: "vera", name: "Vera", text: "for you", count: 2,
+                    gift: ChannelGift(["id": .text("rose"), "price": .number(3)]), sentAt: 1_609_854_786_250)),
+            .channelMessageDeleted(id: 7),
             .test,
         ]
         + OutputChange.State.allCases.map {

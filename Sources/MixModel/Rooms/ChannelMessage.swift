@@ -1,5 +1,3 @@
-import MixModel
-
 /// A message of a room's channel, as everybody in the room sees it.
 public struct ChannelMessage: Codable, Hashable, Sendable {
     public enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
@@ -44,43 +42,8 @@ public struct ChannelMessage: Codable, Hashable, Sendable {
     }
 
     /// Bytes that the message is counted with where memory is limited: those of its texts, and what surrounds them.
-    var weight: Int {
+    public var weight: Int {
         128 + (user?.rawValue.utf8.count ?? 0) + (name?.utf8.count ?? 0) + (text?.utf8.count ?? 0)
             + (gift?.weight ?? 0)
-    }
-}
-
-/// A message that somebody wants to send, before it is checked.
-public struct ChannelDraft: Hashable, Sendable {
-    public var kind: ChannelMessage.Kind
-    public var text: String?
-    /// Likes or gifts; `nil` means 1.
-    public var count: Int?
-    public var gift: ChannelGift?
-
-    public init(kind: ChannelMessage.Kind, text: String? = nil, count: Int? = nil, gift: ChannelGift? = nil) {
-        self.kind = kind
-        self.text = text
-        self.count = count
-        self.gift = gift
-    }
-}
-
-/// Who sends a message or asks for something in a channel.
-public struct ChannelSender: Hashable, Sendable {
-    /// Identity that the service knows or takes from a trusted caller; `nil` = anonymous.
-    public var user: UserID?
-    /// Name to show.
-    public var name: String?
-    /// Address of the connection, by which anonymous senders are told apart.
-    public var address: String
-    /// Whether the sender may delete messages, mute, change rules and close, and is exempt from slow mode and mutes.
-    public var isModerator: Bool
-
-    public init(user: UserID? = nil, name: String? = nil, address: String, isModerator: Bool = false) {
-        self.user = user
-        self.name = name
-        self.address = address
-        self.isModerator = isModerator
     }
 }

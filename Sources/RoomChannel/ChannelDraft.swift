@@ -1,0 +1,36 @@
+import MixModel
+
+/// A message that somebody wants to send, before it is checked.
+public struct ChannelDraft: Hashable, Sendable {
+    public var kind: ChannelMessage.Kind
+    public var text: String?
+    /// Likes or gifts; `nil` means 1.
+    public var count: Int?
+    public var gift: ChannelGift?
+
+    public init(kind: ChannelMessage.Kind, text: String? = nil, count: Int? = nil, gift: ChannelGift? = nil) {
+        self.kind = kind
+        self.text = text
+        self.count = count
+        self.gift = gift
+    }
+}
+
+/// Who sends a message or asks for something in a channel.
+public struct ChannelSender: Hashable, Sendable {
+    /// Identity that the service knows or takes from a trusted caller; `nil` = anonymous.
+    public var user: UserID?
+    /// Name to show.
+    public var name: String?
+    /// Address of the connection, by which anonymous senders are told apart.
+    public var address: String
+    /// Whether the sender may delete messages, mute, change rules and close, and is exempt from slow mode and mutes.
+    public var isModerator: Bool
+
+    public init(user: UserID? = nil, name: String? = nil, address: String, isModerator: Bool = false) {
+        self.user = user
+        self.name = name
+        self.address = address
+        self.isModerator = isModerator
+    }
+}

@@ -1,0 +1,135 @@
+import EncodedMedia
+import Foundation
+import MixModel
+import RoomChannel
+import TaskStore
+
+/// Channels that survive a restart: with `ChannelSettings.isStored`, the store has their messages, and what they remember.
+///
+/// A message is stored before it is answered. Likes, mutes and rules change often or all at once: they follow within
+/// `memoryInterval`, and one task alone writes them, so that an older document never replaces a newer one.
+extension RoomChannels {
+    /// Time between two looks at what channels remember. A crash loses that much of it.
+    static let memoryInterval: Duration = .seconds(1)
+    /// Time between two looks for rooms that have gone to another node.
+    static let homeInterval: Duration = .seconds(5)
+
+    // MARK: Reading
+
+    /// Returns what the store has of a room's channel; nothing if channels are not stored.
+    func stored(_ room: RoomID) async throws(OrchestratorError) -> StoredChannel {
+        guard settings.isStored else { return StoredChannel() }
+        do {
+            return try await registry.services.store.channel(of: room, limit: settings.history)
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
+    /// Gives a new channel what was stored. What cannot be read is left out.
+    func restore(_ stored: StoredChannel, in machine: inout ChannelMachine) {
+        guard settings.isStored else { return }
+        let decoder = JSONDecoder()
+        let messages = stored.messages.compactMap { message in
+            try? decoder.decode(ChannelMessage.self, from: Data(message.document.utf8))
+        }
+        let memory = stored.document.flatMap { try? decoder.decode(ChannelMemory.self, from: Data($0.utf8)) }
+        machine.restore(
+            messages, memory ?? ChannelMemory(), now: MonotonicClock.now(), wallClock: Int64(wallClock() * 1e6))
+    }
+
+    // MARK: Writing
+
+    /// Stores a message that everybody has been sent. If that fails, it is taken back from everybody.
+    ///
+    /// - Throws: `OrchestratorError` if the room is gone or another node's, or the store takes no changes.
+    func store(_ message: ChannelMessage, of channel: OpenChannel) async throws(OrchestratorError) {
+        guard settings.isStored else { return }
+        do throws(OrchestratorError) {
+            let document = try Self.document(message)
+            try await commit(
+                ChannelChange(
+                    of: channel.room, messages: [StoredMessage(id: message.id, document: document)],
+                    kept: settings.history, outbox: told(.channelMessage(message), in: channel.room)))
+        } catch {
+            // Meanwhile a moderator may have deleted it, or the room may be gone.
+            if channels[channel.room] === channel, let actions = try? channel.machine.delete(message.id) {
+                perform(actions, on: channel)
+            }
+            throw error
+        }
+    }
+
+    /// The messages to subscriptions that want to be told.
+    private func told(_ kind: Occurrence.Kind, in room: RoomID) -> [OutboxMessage] {
+        registry.services.subscriptions.messages(for: [Occurrence(room: room, at: wallClock(), kind: kind)])
+    }
+
+    /// Removes a message from the store.
+    func removeStored(_ id: Int64, of room: RoomID) async throws(OrchestratorError) {
+        guard settings.isStored else { return }
+        try await commit(
+            ChannelChange(
+                of: room, removed: [id], kept: settings.history, outbox: told(.channelMessageDeleted(id: id), in: room))
+        )
+    }
+
+    /// Stores what channels remember and has changed. For one caller at a time.
+    func storeMemories() async {
+        let changed = channels.values.filter { $0.machine.memoryRevision != $0.storedRevision }.map(\.room)
+        await withTaskGroup(of: Void.self) { group in
+            for room in changed { group.addTask { await self.storeMemory(of: room) } }
+        }
+    }
+
+    private func storeMemory(of room: RoomID) async {
+        guard let channel = channels[room] else { return }
+        let revision = channel.machine.memoryRevision
+        let memory = channel.machine.memory(at: MonotonicClock.now(), wallClock: Int64(wallClock() * 1e6))
+        do throws(OrchestratorError) {
+            try await commit(
+                ChannelChange(of: room, document: try Self.document(memory), kept: settings.history))
+            channel.storedRevision = revision
+        } catch {
+            // A store that takes no changes says so itself; the next round tries again. Of a room that is gone or another
+            // node's, nothing is left to store.
+            if error.kind != .unavailable { channel.storedRevision = revision }
+        }
+    }
+
+    private func commit(_ change: ChannelChange) async throws(OrchestratorError) {
+        try await registry.services.homes?.enter(change.room)
+        do {
+            try await registry.services.store.commit(change)
+        } catch {
+            if case .conflict = error { throw .noChannelRoom(change.room) }
+            throw OrchestratorError(error)
+        }
+        registry.services.subscriptions.stored(change.outbox)
+    }
+
+    private static func document(_ value: some Encodable) throws(OrchestratorError) -> String {
+        do {
+            return try DocumentEncoder.json(value)
+        } catch {
+            throw OrchestratorError(StoreError.engine("a message cannot be written: \(error)"))
+        }
+    }
+
+    // MARK: Nodes
+
+    /// Ends the channels of rooms that have gone to another node: those who follow them connect again, and come to it.
+    func endLostChannels() async {
+        guard let homes = registry.services.homes else { return }
+        for channel in channels.values where !homes.has(channel.room) {
+            do throws(OrchestratorError) {
+                // A room that nobody has stays.
+                try await homes.check(channel.room)
+            } catch {
+                guard error.code == "room-elsewhere", channels[channel.room] === channel else { continue }
+                for (id, viewer) in channel.viewers where remove(id, from: channel) { viewer.end() }
+                forget(channel)
+            }
+        }
+    }
+}
