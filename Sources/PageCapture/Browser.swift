@@ -28,7 +28,9 @@ final class Browser: @unchecked Sendable {
     /// Messages that may wait for the loop, and commands that may wait for the browser or its answer.
     private static let mostWaiting = 512
     /// Interval at which is looked for the page while the browser starts.
-    private static let lookInterval: Int64 = 50_000_000
+    private static let lookInterval: Int64 = 10_000_000
+    /// Pause after a document that cannot be filmed yet.
+    private static let filmInterval: Int64 = 50_000_000
 
     /// Run in each document before its own scripts. What these functions show would lie over the page.
     private static let quiet = """
@@ -220,7 +222,7 @@ final class Browser: @unchecked Sendable {
             guard let self else { return }
             isFilming = answer.error == nil
             // A document that has painted nothing yet cannot be filmed.
-            if !isFilming { filmAt.set(MonotonicClock.now() + Self.lookInterval) }
+            if !isFilming { filmAt.set(MonotonicClock.now() + Self.filmInterval) }
         }
     }
 

@@ -24,7 +24,8 @@ final class PageHost: Sendable {
     private let browser: LaunchedProcess
     private let others: [LaunchedProcess]
 
-    private static let patience: Int64 = 5_000_000_000
+    /// Time for the display and the sound server to start, which a busy machine may need.
+    private static let patience: Int64 = 15_000_000_000
     /// Size of a file that the browser may write, in blocks of 512 bytes.
     private static let longestFile = 1 << 19
 
@@ -90,6 +91,7 @@ final class PageHost: Sendable {
 
     // MARK: - Programs
 
+    /// Starts display and sound server side by side, and waits for both.
     private static func startScreen(
         _ job: PageJob, _ directory: PageDirectory, _ started: inout [LaunchedProcess]
     ) throws -> Screen {
@@ -99,6 +101,7 @@ final class PageHost: Sendable {
         started.append(sound)
         let display = try number(from: server.output, directory)
         let pulse = "\(directory.path)/pulse.sock"
+        // A browser that finds none does without sound for good.
         try wait(for: pulse, of: sound)
         return Screen(display: display, pulse: pulse)
     }

@@ -1,6 +1,8 @@
 import MixModel
 
 extension PageMachine {
+    /// Limits of `start`, `answer` and `crash`, and that of a page to be ready, do not count time in which the browser waits for
+    /// processors.
     struct Limits: Hashable, Sendable {
         /// Time for browser, display and sound to start.
         var start: Int64 = 20_000_000_000
@@ -9,6 +11,8 @@ extension PageMachine {
         /// Time without an answer after which its pictures are not shown, and after which it is ended.
         var patience: Int64 = 1_200_000_000
         var answer: Int64 = 2_000_000_000
+        /// Time without an answer after which is looked whether the browser gets processors.
+        var suspicion: Int64 = 250_000_000
         /// Time for a page that hangs to be ended.
         var crash: Int64 = 1_000_000_000
         /// Time between two evaluations of the expression that says whether a page is ready.

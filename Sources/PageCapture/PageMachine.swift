@@ -7,39 +7,6 @@ import RTMP
 /// Pictures of the screen leave the worker in the state on air only: while a page is loaded, has crashed or hangs, the
 /// screen shows what is not the page's.
 struct PageMachine: Sendable {
-    private struct Loading: Hashable, Sendable {
-        var until: Int64
-        var isLoaded = false
-        var isPainted = false
-        var isIdle = false
-        /// Time from which on the expression may be evaluated again.
-        var evaluateAt: Int64
-    }
-
-    private struct Showing: Hashable, Sendable {
-        var since: Int64
-        var probeAt: Int64
-        /// Time of a question without an answer.
-        var askedAt: Int64?
-        /// Whether its pictures are not shown until it answers.
-        var isHidden = false
-    }
-
-    private enum Step: Hashable, Sendable {
-        case waiting
-        /// Everything is being started for a page that is not known yet, or waits for it.
-        case preparing(PageJob, until: Int64)
-        case prepared(PageJob)
-        case starting(until: Int64)
-        case loading(Loading)
-        case onAir(Showing)
-        /// The page hangs and is being ended.
-        case crashing(until: Int64)
-        /// - Parameter restarts: Whether everything is started, and not only the page opened.
-        case pausing(until: Int64, restarts: Bool)
-        case over
-    }
-
     private let limits: Limits
     private var job: PageJob?
     private var step = Step.waiting
@@ -182,7 +149,7 @@ struct PageMachine: Sendable {
     mutating func answered() -> [Action] {
         guard case .onAir(var showing) = step else { return [] }
         let wasHidden = showing.isHidden
-        (showing.askedAt, showing.isHidden) = (nil, false)
+        (showing.askedAt, showing.lacked, showing.isHidden) = (nil, 0, false)
         step = .onAir(showing)
         return wasHidden ? [.show] : []
     }
@@ -265,6 +232,33 @@ extension PageMachine {
 
     // MARK: - Time
 
+    /// Whether it is of interest how long the browser waits for processors.
+    func asksForProcessors(now: Int64) -> Bool {
+        switch step {
+        case .preparing, .starting, .loading, .crashing: true
+        case .onAir(let showing):
+            showing.askedAt.map { now.saturatingDifference($0) >= limits.suspicion } ?? false
+        case .waiting, .prepared, .pausing, .over: false
+        }
+    }
+
+    /// Notes time in which the browser waited for processors. Limits of what it has to do are longer by it: a page is not ended
+    /// because the machine is busy.
+    mutating func lacked(_ time: Int64) {
+        switch step {
+        case .preparing(let job, let until): step = .preparing(job, until: until.saturatingSum(time))
+        case .starting(let until): step = .starting(until: until.saturatingSum(time))
+        case .crashing(let until): step = .crashing(until: until.saturatingSum(time))
+        case .loading(var loading):
+            loading.until = loading.until.saturatingSum(time)
+            step = .loading(loading)
+        case .onAir(var showing) where showing.askedAt != nil:
+            showing.lacked = showing.lacked.saturatingSum(time)
+            step = .onAir(showing)
+        case .onAir, .waiting, .prepared, .pausing, .over: break
+        }
+    }
+
     /// Call this every 50 ms or so.
     mutating func tick(now: Int64) -> [Action] {
         switch step {
@@ -282,7 +276,7 @@ extension PageMachine {
             var actions: [Action] = []
             if let asked = showing.askedAt {
                 let silence = now.saturatingDifference(asked)
-                if silence >= limits.answer {
+                if silence.saturatingDifference(showing.lacked) >= limits.answer {
                     step = .crashing(until: now.saturatingSum(limits.crash))
                     return [.hide, .crash]
                 }

@@ -17,6 +17,8 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private static let interval: Int64 = 50_000_000
     /// Time between two reports, by which the service knows that the worker does not hang.
     private static let reportInterval: Int64 = 2_000_000_000
+    /// Time between two looks at what the browser gets of the processors.
+    private static let measuringInterval: Int64 = 500_000_000
 
     private let loop = SocketLoop.shared
     private let thread = LastingThread(name: "page")
@@ -42,6 +44,11 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     /// Time of the first start.
     private var begin: Int64?
     private var reportAt: Int64 = 0
+    private var startReport = StartReport()
+    private var starvation = Starvation()
+    private let measuring = DispatchQueue(label: "page processors")
+    private var isMeasuring = false
+    private var measureAt: Int64 = 0
 
     package static func refusal(_ reason: String) -> PageReport { .refused(reason: reason) }
 
@@ -85,6 +92,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             report(.refused(reason: "The stream has no valid target: \(error)"))
             return onEnd()
         }
+        startReport.begin(at: MonotonicClock.now())
         perform(machine.publish(job, now: MonotonicClock.now()))
         ticker.set(MonotonicClock.now() + Self.interval)
     }
@@ -138,6 +146,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private func show() {
         isShown = true
         wantsKeyframe = true
+        if let words = startReport.end(at: MonotonicClock.now()) { logger.info("the page is \(words)") }
         stage?.pipeline?.requestKeyframe()
         picture?.show()
         if uplink?.isOpen ?? false { uplink?.send(stream.open()) }
@@ -212,6 +221,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             if hasPage { try await stage.playOrEnd(on: thread) }
             loop.perform { [self] in
                 self.stage = stage
+                startReport.note(.processes, at: MonotonicClock.now())
                 rule()
                 stage.begin()
             }
@@ -261,6 +271,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         case .frame(let frame): take(frame)
         case .failed(let reason): perform(machine.broke(reason, now: now))
         case .browser(let event):
+            if let mark = StartReport.Mark(event) { startReport.note(mark, at: now) }
             switch event {
             case .ready: perform(machine.started(now: now))
             case .loaded: perform(machine.loaded(now: now))
@@ -305,9 +316,26 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         if let failure = stage?.pipeline?.pipeline.firstError {
             perform(machine.broke("the capture has failed: \(failure.message)", now: now))
         }
+        measure(now)
         perform(machine.tick(now: now))
         guard now >= reportAt, machine.hasPage, !machine.isOver else { return }
         reportAt = now + Self.reportInterval
         report(.state(machine.state))
+    }
+
+    /// Tells the machine how long the browser has waited for processors, as long as that matters.
+    private func measure(_ now: Int64) {
+        guard machine.asksForProcessors(now: now) else { return starvation.forget() }
+        guard now >= measureAt, !isMeasuring else { return }
+        isMeasuring = true
+        measureAt = now + Self.measuringInterval
+        measuring.async { [self] in
+            let use = ProcessorUse.ofDescendants()
+            let time = MonotonicClock.now()
+            loop.perform { [self] in
+                isMeasuring = false
+                machine.lacked(starvation.lacked(at: time, use))
+            }
+        }
     }
 }

@@ -31,8 +31,8 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
     /// Whether the service is being shut down and leaves the worker running.
     private let isLeft = Atomic(false)
 
-    /// Time within which a worker has to listen after its start, and after a connection to it was lost.
-    private static var connectLimits: (first: Duration, again: Duration) { (.seconds(5), .seconds(1)) }
+    /// Time within which a worker has to listen after its start, also on a busy machine, and after a connection to it was lost.
+    private static var connectLimits: (first: Duration, again: Duration) { (.seconds(15), .seconds(1)) }
 
     /// - Parameters:
     ///   - socket: The worker's Unix socket.

@@ -1,0 +1,55 @@
+/// How long the parts of a page's start took. Pure; times in ns.
+struct StartReport: Sendable {
+    enum Mark: String, Sendable {
+        /// Display, sound server and browser run, and the capture is set up.
+        case processes
+        /// The browser can be ruled.
+        case browser
+        /// The server has answered with the page.
+        case loaded, painted
+        case idle = "network idle"
+    }
+
+    private var begun: Int64?
+    private var marks: [(mark: Mark, at: Int64)] = []
+
+    init() {}
+
+    /// Begins anew with a page that is to be shown.
+    mutating func begin(at now: Int64) {
+        begun = now
+        marks = []
+    }
+
+    /// Notes a mark; only the first time counts.
+    mutating func note(_ mark: Mark, at now: Int64) {
+        guard begun != nil, !marks.contains(where: { $0.mark == mark }) else { return }
+        marks.append((mark, now))
+    }
+
+    /// Returns what took how long, for operators, and ends the report; `nil` if none was begun.
+    mutating func end(at now: Int64) -> String? {
+        guard let begun else { return nil }
+        defer { self = StartReport() }
+        let parts = marks.map { "\($0.mark.rawValue) after \(Self.seconds($0.at - begun))" }
+        return "on air after \(Self.seconds(now - begun))" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
+    }
+
+    private static func seconds(_ time: Int64) -> String {
+        let hundredths = max(time, 0) / 10_000_000
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
+    }
+}
+
+extension StartReport.Mark {
+    /// `nil` if the event is none that counts.
+    init?(_ event: Browser.Event) {
+        switch event {
+        case .ready: self = .browser
+        case .loaded: self = .loaded
+        case .painted: self = .painted
+        case .networkIsIdle: self = .idle
+        default: return nil
+        }
+    }
+}
