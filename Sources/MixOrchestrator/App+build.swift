@@ -289,5 +289,5 @@ func buildOrchestrator(
             ]
             as [(any Service)?])
             .compactMap(\.self),
-        logger: logger)
+        onServerRunning: AcceptPause.install, logger: logger)
 }
