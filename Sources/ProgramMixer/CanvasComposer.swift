@@ -26,6 +26,7 @@ final class CanvasComposer {
     private var under: VideoFrame?
     private var masks: [MaskKey: CornerMask] = [:]
     private let ground: CanvasGround
+    private let surrounds: PaneSurrounds
     /// Cached painters, each with the number of the composition that used it last.
     private var painters: [PainterKey: (painter: PanePainter, used: Int)] = [:]
     private var count = 0
@@ -45,6 +46,7 @@ final class CanvasComposer {
         format = Self.format(of: canvas, colour: colour)
         pool = try CanvasPool(format: format, most: Self.poolSize)
         ground = CanvasGround(format: format, colour: colour)
+        surrounds = PaneSurrounds(format: format, canvas: canvas, colour: colour)
     }
 
     static func format(of canvas: Canvas, colour: CanvasColour) -> VideoFormat {
@@ -122,9 +124,15 @@ final class CanvasComposer {
         if let matte = pane.matte, !content.fillsPane { fill(pane.rect, matte, of: frame) }
         switch content.content {
         case .picture(let picture):
-            guard let painter = painter(pane, picture) else {
+            guard let (painter, key) = painter(pane, picture) else {
                 fill(pane.rect, pane.matte ?? canvas.background, of: frame)
                 break
+            }
+            if pane.fit == .contain, let surround = pane.surround,
+                !surrounds.draw(
+                    surround, of: pane, picture.frame, as: key.format, placement: key.placement, onto: frame)
+            {
+                fill(pane.rect, pane.matte ?? canvas.background, of: frame)
             }
             painter.draw(picture.frame, onto: frame)
         case .colour(let colour): fill(pane.rect, colour, of: frame)
@@ -206,7 +214,7 @@ final class CanvasComposer {
 
     private static func weight(_ opacity: UnitFraction) -> Int { Int((opacity.value * 256).rounded()) }
 
-    private func painter(_ pane: Pane, _ picture: SourcePicture) -> PanePainter? {
+    private func painter(_ pane: Pane, _ picture: SourcePicture) -> (PanePainter, PainterKey)? {
         var source = picture.frame.format
         source.fps = .init(0)
         source.colorimetry =
@@ -216,12 +224,12 @@ final class CanvasComposer {
         let key = PainterKey(format: source, placement: placement)
         if let known = painters[key]?.painter {
             painters[key]?.used = count
-            return known
+            return (known, key)
         }
         // A picture that GStreamer cannot convert shows as an empty pane.
         guard let made = try? PanePainter(from: source, placement: placement, to: format) else { return nil }
         painters[key] = (made, count)
-        return made
+        return (made, key)
     }
 }
 
@@ -229,7 +237,7 @@ extension PaneContent {
     /// Whether the content, where it is opaque, hides everything behind it, including the pane's matte.
     fileprivate var fillsPane: Bool {
         switch content {
-        case .picture: pane.fit != .contain
+        case .picture: pane.fit != .contain || pane.surround != nil
         case .colour: true
         case .nothing: false
         }

@@ -15,6 +15,7 @@ struct PaneShape: Hashable {
         let pane = content.pane
         rect = pane.rect
         if pane.radius != nil || pane.shadow != nil, pane.fit == .contain, pane.matte == nil,
+            pane.surround == nil,
             case .picture(let picture) = content.content,
             let placement = PanePlacement(pane, picture: picture.frame.format, canvas: canvas)
         {

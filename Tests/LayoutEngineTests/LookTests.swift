@@ -35,6 +35,25 @@ struct LookTests {
         #expect(scene.isPlausible)
     }
 
+    /// What surrounds a picture is of use only where the picture leaves room.
+    @Test func aContainedPictureIsSurroundedByItself() throws {
+        let file = #"{"fit": "@", "surround": {"blur": 0.1}, "arrangements": [{"algorithm": "solo"}]}"#
+        let pane = try scene(file.replacing("@", with: "contain"), people(1)).panes[0]
+        #expect(pane.surround == Surround(blur: 72, dim: UnitFraction(0.35)))
+        #expect(try scene(file.replacing("@", with: "cover"), people(1)).panes[0].surround == nil)
+        let one = try scene(
+            """
+            {"fit": "contain", "surround": {"blur": 0.02, "dim": 0}, "arrangements": [{"panes": [
+              {"slot": 1, "x": 0, "y": 0, "width": 0.5, "height": 1, "surround": false},
+              {"slot": 2, "x": 0.5, "y": 0, "width": 0.5, "height": 1, "surround": {"dim": 1}}]}]}
+            """, people(2))
+        #expect(one.panes.map(\.surround) == [nil, Surround(blur: 14, dim: .whole)])
+        #expect(one.isPlausible)
+        var wrong = one
+        wrong.panes[1].surround?.blur = -1
+        #expect(!wrong.isPlausible)
+    }
+
     /// Nothing is behind a pane as large as the canvas.
     @Test func aPaneAsLargeAsTheCanvasHasNoCorners() throws {
         let json = #"{"radius": 0.1, "shadow": {}, @ "arrangements": [{"algorithm": "solo"}]}"#

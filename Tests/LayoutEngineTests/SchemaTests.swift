@@ -46,6 +46,8 @@ struct SchemaTests {
             Place(
                 name: "shadow", file: "{\"shadow\": {\"blur\": 0 @}, \(solo)}", schema: "$defs/shadow/anyOf/1"),
             Place(
+                name: "surround", file: "{\"surround\": {\"blur\": 0 @}, \(solo)}", schema: "$defs/surround/anyOf/1"),
+            Place(
                 name: "speaking", file: "{\"speaking\": {\"width\": 0 @}, \(solo)}",
                 schema: "$defs/speaking/anyOf/1"),
             Place(

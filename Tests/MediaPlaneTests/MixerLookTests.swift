@@ -70,6 +70,55 @@ struct MixerLookTests {
         expect(faint, 130, 100, .moss.under(.ocean, 0.5))
     }
 
+    @Test("A contained picture is surrounded by itself, darker and blurred, within the corners of its pane")
+    func surround() async throws {
+        var stage = try stage()
+        var pane = Self.pane("alice", 40, 40, 200, 100)
+        (pane.fit, pane.radius) = (.contain, 20)
+        pane.surround = Surround(blur: 12, dim: UnitFraction(0.5))
+        stage.show(Scene(canvas: Self.canvas, panes: [pane]))
+        for _ in 0..<2 {
+            let frame = try await stage.next()
+            // The picture is square: 100 pixels in the middle.
+            for (x, y) in [(92, 42), (140, 90), (187, 137)] { expect(frame, x, y, .moss) }
+            for (x, y) in [(60, 90), (220, 90), (42, 70), (236, 110)] { expect(frame, x, y, .moss.under(.black, 0.5)) }
+            for (x, y) in [(41, 41), (238, 138), (38, 90), (242, 90), (140, 38), (140, 142)] {
+                expect(frame, x, y, .grey)
+            }
+        }
+        // A picture of the pane's shape leaves no room, and a pane that covers has none.
+        pane.radius = nil
+        for (width, fit) in [(100, Pane.Fit.contain), (200, .cover)] {
+            (pane.width, pane.fit) = (width, fit)
+            stage.show(Scene(canvas: Self.canvas, panes: [pane]))
+            let frame = try await stage.frame(after: 2)
+            for x in [42, 40 + width / 2, 37 + width] { expect(frame, x, 90, .moss) }
+        }
+    }
+
+    @Test("What surrounds a picture follows it, softly", arguments: [0, 4, 60])
+    func surroundIsBlurred(blur: Int) async throws {
+        // Black at the left, white at the right, and four times as high as wide.
+        let halves = try MixerStage.picture(.black, width: 64, height: 256)
+        halves.frame.fill(VideoRect(x: 32, y: 0, width: 32, height: 256), y: 235, u: 128, v: 128)
+        var stage = try stage()
+        stage.sources["alice/camera"] = halves
+        var pane = Self.pane("alice", 0, 0, 320, 240)
+        pane.fit = .contain
+        pane.surround = Surround(blur: blur, dim: .zero)
+        stage.show(Scene(canvas: Self.canvas, panes: [pane]))
+        let frame = try await stage.next()
+        // The picture itself: 60 pixels from 130 on.
+        expect(frame, 136, 120, .black)
+        expect(frame, 184, 120, .white)
+        // Beside it the same halves, filling the pane; far from the middle the blur does not reach.
+        expect(frame, 4, 120, .black)
+        expect(frame, 315, 120, .white)
+        let row = (Array(0..<130) + Array(190..<320)).map { frame.pixel($0, 60).red }
+        #expect(row == row.sorted(), "it becomes brighter from left to right")
+        #expect((row[129] > 8) == (blur == 60), "softly: \(row[129])")
+    }
+
     @Test("A border follows the corner, inside and outside, and cards are cut as well")
     func border() async throws {
         var stage = try stage()

@@ -1,10 +1,11 @@
 // MARK: - The look of panes
 extension TemplateDecoder {
-    /// Reads corners, shadow, the border of speakers and the look of cards.
+    /// Reads corners, shadow, what surrounds pictures, the border of speakers and the look of cards.
     mutating func look(_ reader: inout JSONObjectReader, _ style: inout PaneStyle) {
         if let radius = reader.fraction("radius", in: Self.lengths, issues: &issues) { style.radius = radius }
         if let card = reader.choice("card", of: Card.Style.self, issues: &issues) { style.card = card }
         shadow(&reader, &style)
+        surround(&reader, &style)
         let standard = PaneStyle.BorderStyle(
             width: UnitFraction(0.006), colour: RGB(red: 0x3D, green: 0xDC, blue: 0x84))
         style.speaking = border("speaking", over: style.speaking, standard: standard, &reader)
@@ -41,6 +42,19 @@ extension TemplateDecoder {
         if let opacity = reader.fraction("opacity", in: 0...1, issues: &issues) { shadow.opacity = opacity }
         reader.finish(issues: &issues)
         style.shadow = shadow
+    }
+
+    private mutating func surround(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {
+        if parent.isFalse("surround") {
+            style.surround = nil
+            return
+        }
+        guard var reader = parent.object("surround", or: "false", issues: &issues) else { return }
+        var surround = style.surround ?? PaneStyle.SurroundStyle()
+        if let blur = reader.fraction("blur", in: 0...0.1, issues: &issues) { surround.blur = blur }
+        if let dim = reader.fraction("dim", in: 0...1, issues: &issues) { surround.dim = dim }
+        reader.finish(issues: &issues)
+        style.surround = surround
     }
 
     mutating func label(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {

@@ -29,7 +29,10 @@ extension TemplateDecoder {
         label(&reader, &style)
         fallback(&reader, &style)
         look(&reader, &style)
-        let keys = ["fit", "align", "opacity", "border", "label", "fallback", "radius", "shadow", "speaking", "card"]
+        let keys = [
+            "fit", "align", "opacity", "border", "label", "fallback", "radius", "shadow", "speaking", "card",
+            "surround",
+        ]
         return keys.contains(where: reader.has) ? style : nil
     }
 

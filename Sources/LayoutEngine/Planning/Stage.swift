@@ -78,7 +78,8 @@ struct Stage {
             cardAfter: style.fallback.cardAfter == Pane.usualCardAfter ? nil : style.fallback.cardAfter,
             dropAfter: style.fallback.dropAfter == Pane.usualDropAfter ? nil : style.fallback.dropAfter,
             radius: radius > 0 ? radius : nil, shadow: isWhole ? nil : style.shadow.map { $0.shadow(on: shorterSide) },
-            speaking: isWhole ? nil : style.speaking.flatMap(border))
+            speaking: isWhole ? nil : style.speaking.flatMap(border),
+            surround: style.fit == .contain ? style.surround.map { $0.surround(on: shorterSide) } : nil)
     }
 
     private func label(_ name: String, isMuted: Bool, _ style: PaneStyle.LabelStyle) -> Label {
@@ -116,6 +117,12 @@ extension PaneStyle.ShadowStyle {
         Shadow(
             blur: min(blur.evenPixels(of: shorter), Shadow.mostBlur), offset: offset.evenPixels(of: shorter),
             colour: colour, opacity: opacity)
+    }
+}
+
+extension PaneStyle.SurroundStyle {
+    fileprivate func surround(on shorter: Int) -> Surround {
+        Surround(blur: min(blur.pixels(of: shorter), Surround.mostBlur), dim: dim)
     }
 }
 

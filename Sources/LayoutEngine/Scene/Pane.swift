@@ -43,6 +43,9 @@ public struct Pane: Hashable, Codable, Sendable {
     public var card: Card
     /// Colour that fills the pane behind its content; `nil` lets what is behind the pane show through.
     public var matte: RGB?
+    /// Blurred copy of the picture that fills the pane beside it, with `fit` `contain`; `nil` for the matte, or what is behind
+    /// the pane.
+    public var surround: Surround?
 
     /// The usual `cardAfter`, in ms: longer than a network hiccup mostly takes, because the last picture is better than a card
     /// that flashes up.
@@ -55,8 +58,9 @@ public struct Pane: Hashable, Codable, Sendable {
         align: Alignment = .centre, opacity: UnitFraction = .whole, border: Border? = nil, label: Label? = nil,
         isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil, matte: RGB? = nil,
         cardAfter: Int? = nil, dropAfter: Int? = nil, radius: Int? = nil, shadow: Shadow? = nil,
-        speaking: Border? = nil
+        speaking: Border? = nil, surround: Surround? = nil
     ) {
+        self.surround = surround
         self.radius = radius
         self.shadow = shadow
         self.speaking = speaking

@@ -33,6 +33,7 @@ extension Pane {
         [x, y, width, height, border?.width ?? 0, speaking?.width ?? 0, label?.size ?? 0].allSatisfy(pixels.contains)
             && 0...7680 ~= radius ?? 0 && 0...Shadow.mostBlur ~= shadow?.blur ?? 0
             && 0...Shadow.mostBlur ~= shadow?.offset ?? 0
+            && 0...Surround.mostBlur ~= surround?.blur ?? 0
             && 0...3_600_000 ~= cardAfter ?? 0 && 0...3_600_000 ~= dropAfter ?? 0
     }
 }

@@ -11,6 +11,8 @@ public struct PaneStyle: Hashable, Sendable {
     public var shadow: ShadowStyle?
     /// Border of a participant who speaks.
     public var speaking: BorderStyle?
+    /// Blurred copy of a picture beside it, where `fit` is `contain`.
+    public var surround: SurroundStyle?
     /// Look of cards.
     public var card: Card.Style
 
@@ -18,8 +20,9 @@ public struct PaneStyle: Hashable, Sendable {
         fit: Pane.Fit = .cover, align: Pane.Alignment = .centre, opacity: UnitFraction = .whole,
         border: BorderStyle? = nil, label: LabelStyle? = nil, fallback: Fallbacks = Fallbacks(),
         radius: UnitFraction = .zero, shadow: ShadowStyle? = nil, speaking: BorderStyle? = nil,
-        card: Card.Style = .flat
+        card: Card.Style = .flat, surround: SurroundStyle? = nil
     ) {
+        self.surround = surround
         self.radius = radius
         self.shadow = shadow
         self.speaking = speaking
@@ -60,6 +63,19 @@ public struct PaneStyle: Hashable, Sendable {
             self.offset = offset
             self.colour = colour
             self.opacity = opacity
+        }
+    }
+
+    /// The appearance of the blurred copy beside a picture.
+    public struct SurroundStyle: Hashable, Sendable {
+        /// Radius of the blur as a share of the canvas' shorter side, 0…0.1.
+        public var blur: UnitFraction
+        /// Share of black laid over it.
+        public var dim: UnitFraction
+
+        public init(blur: UnitFraction = UnitFraction(0.05), dim: UnitFraction = UnitFraction(0.35)) {
+            self.blur = blur
+            self.dim = dim
         }
     }
 

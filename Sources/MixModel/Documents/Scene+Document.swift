@@ -48,6 +48,7 @@ extension Pane: DocumentWritable {
             pane.field("radius", ifPresent: radius)
             try pane.field("shadow", encoding: shadow)
             try pane.field("speaking", encoding: speaking)
+            try pane.field("surround", encoding: surround)
         }
     }
 }
