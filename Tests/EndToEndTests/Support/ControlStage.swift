@@ -17,11 +17,13 @@ final class ControlStage: Sendable {
 
     /// Runs `body` with a service, and leaves no process behind.
     ///
-    /// - Parameter environment: Settings of the first start.
+    /// - Parameters:
+    ///   - environment: Settings of the first start.
+    ///   - descriptors: Files that the service of the first start may have open; `nil` = as many as this process.
     static func run<Value: Sendable>(
-        environment: [String: String] = [:], _ body: (ControlStage) async throws -> Value
+        environment: [String: String] = [:], descriptors: Int? = nil, _ body: (ControlStage) async throws -> Value
     ) async throws -> Value {
-        let stage = try await ControlStage(environment)
+        let stage = try await ControlStage(environment, descriptors)
         do {
             let value = try await body(stage)
             await stage.end()
@@ -34,7 +36,7 @@ final class ControlStage: Sendable {
         }
     }
 
-    private init(_ environment: [String: String]) async throws {
+    private init(_ environment: [String: String], _ descriptors: Int?) async throws {
         directory = try Workspace.makeDirectory()
         try FileManager.default.createDirectory(
             at: directory.appendingPathComponent("layouts"), withIntermediateDirectories: true)
@@ -42,7 +44,8 @@ final class ControlStage: Sendable {
         // The port is chosen here and taken by the service a moment later: another process may be faster.
         for _ in 0..<5 where started == nil {
             let port = HookingMediaServer.anyPort()
-            let process = try Self.launch(in: directory, port: port, environment: environment)
+            let process = try Self.launch(
+                in: directory, port: port, environment: environment, descriptors: descriptors)
             if try await Self.isReady(process, port) || !process.messages().contains("is in use") {
                 started = (process, port)
             }
@@ -53,11 +56,13 @@ final class ControlStage: Sendable {
     }
 
     private static func launch(
-        in directory: URL, port: Int, environment: [String: String], arguments: [String] = []
+        in directory: URL, port: Int, environment: [String: String], arguments: [String] = [], descriptors: Int? = nil
     ) throws -> ManagedProcess {
-        try ManagedProcess(
-            "service-\(UInt16.random(in: 0 ... .max))", Workspace.executable("mixorchestrator"),
-            [
+        let program = try Workspace.executable("mixorchestrator")
+        let shell = descriptors.map { ["-c", "ulimit -n \($0); exec \"$0\" \"$@\"", program] }
+        return try ManagedProcess(
+            "service-\(UInt16.random(in: 0 ... .max))", shell == nil ? program : "/bin/sh",
+            (shell ?? []) + [
                 "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
                 "--layouts", directory.appendingPathComponent("layouts").path,
             ] + arguments, in: directory,
