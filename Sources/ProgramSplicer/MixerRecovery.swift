@@ -10,7 +10,7 @@ package struct MixerRecovery: Sendable {
     package private(set) var failures = 0
     /// Time from which on a mixer may be started.
     package private(set) var retryAt = MediaTime.zero
-    /// Arrival of the last frame of any mixer.
+    /// Arrival of the last frame with which the program could go on.
     private var lastFrame: MediaTime?
 
     package init() {}
@@ -25,17 +25,25 @@ package struct MixerRecovery: Sendable {
     /// Notes that a mixer has worked for so long that the next failure counts as the first.
     package mutating func recovered() { failures = 0 }
 
-    /// Notes a frame of a mixer, whether or not viewers get it.
-    package mutating func delivered(at now: MediaTime) { lastFrame = now }
+    /// Notes a frame of a mixer that is on air or may take over, whether or not viewers get it. Sound does not move a picture
+    /// that stands still.
+    ///
+    /// - Parameter hasVideo: Whether the program has pictures.
+    package mutating func delivered(_ track: Track, hasVideo: Bool, at now: MediaTime) {
+        if track == .video || !hasVideo { lastFrame = now }
+    }
 
     /// Whether mixers have failed, and the next one is not started yet.
     package func isHeldBack(at now: MediaTime) -> Bool { failures > 1 && now < retryAt }
 
     /// Whether no mixer has delivered anything for so long that a program on which a mix is on air waits no longer.
     ///
-    /// - Parameter interval: Distance between two pictures of the mix.
-    package func isSilent(at now: MediaTime, interval: MediaTime) -> Bool {
-        lastFrame.map { now - $0 >= Self.patience + interval } ?? false
+    /// - Parameters:
+    ///   - interval: Distance between two pictures of the mix.
+    ///   - isSlateRepeated: Whether the program shows a slate for which no mixer is needed.
+    package func isSilent(at now: MediaTime, interval: MediaTime, isSlateRepeated: Bool) -> Bool {
+        guard !isSlateRepeated else { return false }
+        return lastFrame.map { now - $0 >= Self.patience + interval } ?? false
     }
 
     /// Returns the time until a mixer that has failed so many times in a row is started again.

@@ -28,4 +28,19 @@ package struct TwinWatch: Sendable {
         isSuspicious = true
         return true
     }
+
+    /// Whether the twin takes over with this frame of its own. The mixer on air has to be late, and on air.
+    ///
+    /// - Parameters:
+    ///   - last: Time of the program's last picture.
+    ///   - interval: Distance between two pictures.
+    ///   - isAimedElsewhere: Whether the program is about to leave the mix.
+    ///   - isMixerSilent: Whether it is because no mixer has delivered for long. The twin is sooner than what it waits for.
+    package func takesOver(
+        with frame: EncodedFrame, after last: MediaTime?, interval: MediaTime, isAimedElsewhere: Bool,
+        isMixerSilent: Bool
+    ) -> Bool {
+        guard isSuspicious, frame.track == .video, frame.isIDR, let last else { return false }
+        return frame.pts > last + interval / 2 && (!isAimedElsewhere || isMixerSilent)
+    }
 }

@@ -21,6 +21,12 @@ import Testing
         var silentFrom = MediaTime.seconds(10)
         /// Whether it ends then.
         var dies = false
+        /// Whether sound comes of it all the same.
+        var soundGoesOn = false
+        /// Time from which on a twin of the first mixer delivers pictures, if it is asked for some; `nil`: there is none.
+        var twinFrom: MediaTime?
+        /// Whether the mixer has ended and its picture is repeated without one.
+        var isSlateRepeated = false
         var isHostThere = true
         var mode = ProgramPlan.Mode.mix(host: host)
 
@@ -33,12 +39,19 @@ import Testing
         private var mixer: (generation: Int, begins: MediaTime?, next: MediaTime)?
         private var count = 0
         private var asked = false
+        private var twin = TwinWatch()
+        /// Time of the slate's next picture, and from which on a mixer takes over.
+        private var slate = (next: MediaTime.zero, end: MediaTime?.none)
         private var index = 0
         private var now: MediaTime { Self.interval * Int64(index) }
 
         init(beginnings: [MediaTime?]) { self.beginnings = beginnings }
 
         private var host: SpliceInput { .source(Self.host) }
+        private var isSilent: Bool {
+            recovery.isSilent(at: now, interval: Self.interval, isSlateRepeated: isSlateRepeated && isSlateOnAir)
+        }
+        private var isSlateOnAir: Bool { splicer.onAir == .mixer(1) }
 
         private func configured(_ feed: SpliceInput, _ number: UInt8) -> Splicer {
             var splicer = splicer
@@ -57,6 +70,8 @@ import Testing
                     perform(splicer.frame(picture(now, index % gop == 0), of: host, now: now))
                 }
                 mix()
+                mixTwin()
+                repeatSlate()
                 if dies, mixer?.generation == 1, now >= silentFrom { mixerEnded() }
                 perform(splicer.advance(to: now))
                 decide()
@@ -77,17 +92,20 @@ import Testing
                     canvas: .portrait,
                     panes: [Pane(source: "host/camera", user: "host", x: 0, y: 0, width: 360, height: 640)]),
                 outputs: [], causedAt: 0, cause: "")
-            let isLost = splicer.onAir.map { $0.isMixer && $0 != mixer.map { .mixer($0.generation) } } ?? false
+            let isLost =
+                splicer.onAir.map { $0.isMixer && $0 != mixer.map { .mixer($0.generation) } } ?? false
+                && !(isSlateRepeated && isSlateOnAir)
             let decision = ProgramDirector().decide(
                 plan: plan, age: now, onAir: splicer.onAir, sources: [Self.host: fact], isOnAirLost: isLost,
                 isMixerFailing: mixer == nil && recovery.isHeldBack(at: now),
-                isMixerSilent: recovery.isSilent(at: now, interval: Self.interval))
-            if decision.mixer == .running, mixer == nil, now >= recovery.retryAt { start() }
+                isMixerSilent: self.isSilent)
+            let isSpared = isSlateRepeated && isSlateOnAir && !mode.isMix
+            if decision.mixer == .running, mixer == nil, !isSpared, now >= recovery.retryAt { start() }
             switch decision.aim {
             case .wait: break
             case .source:
                 perform(splicer.setTarget(host, now: now))
-                if recovery.isSilent(at: now, interval: Self.interval), let onAir = splicer.onAir, onAir.isMixer {
+                if self.isSilent, let onAir = splicer.onAir, onAir.isMixer {
                     perform(splicer.ended(onAir, now: now))
                 }
             case .mixer: if let mixer { perform(splicer.setTarget(.mixer(mixer.generation), now: now)) }
@@ -106,7 +124,10 @@ import Testing
         private mutating func start() {
             count += 1
             let beginning = beginnings[min(count, beginnings.count) - 1]
-            let next = (splicer.lastVideo ?? now) + Self.interval
+            // A slate goes on until a moment at which the mixer surely delivers.
+            let isSlate = isSlateRepeated && isSlateOnAir
+            let next = (splicer.lastVideo ?? now) + Self.interval * (isSlate ? 6 : 1)
+            slate.end = isSlate ? next : nil
             mixer = (count, beginning.map { now + $0 }, next)
             asked = true
             watchdog = MixerWatchdog()
@@ -115,15 +136,54 @@ import Testing
         }
 
         private mutating func mix() {
-            guard let begins = mixer?.begins, now >= begins, count > 1 || now < silentFrom else { return }
+            guard let begins = mixer?.begins, now >= begins else { return }
+            guard count > 1 || now < silentFrom else {
+                if soundGoesOn { recovery.delivered(.audio, hasVideo: true, at: now) }
+                return
+            }
             while let current = mixer, current.next <= now {
                 mixer?.next += Self.interval
                 watchdog.delivered(at: now)
-                recovery.delivered(at: now)
+                twin.noteOnAir(at: now)
+                recovery.delivered(.video, hasVideo: true, at: now)
                 decide()
                 let frame = picture(current.next, asked)
                 asked = false
                 perform(splicer.frame(frame, of: .mixer(current.generation), now: now))
+            }
+        }
+
+        /// The twin makes pictures once the mixer is late, and takes its place with the first one.
+        private mutating func mixTwin() {
+            guard let twinFrom, let first = mixer, first.generation == 1, splicer.onAir == .mixer(1) else { return }
+            _ = twin.suspects(interval: Self.interval, now: now)
+            guard twin.isSuspicious, now >= twinFrom else { return }
+            let frame = picture(first.next, true)
+            let takesOver = twin.takesOver(
+                with: frame, after: splicer.lastVideo, interval: Self.interval,
+                isAimedElsewhere: splicer.target != splicer.onAir, isMixerSilent: isSilent)
+            guard takesOver else { return }
+            mixer = (2, now, first.next + Self.interval)
+            count = 2
+            splicer = configured(.mixer(2), 2)
+            perform(splicer.setTarget(.mixer(2), now: now))
+            recovery.delivered(.video, hasVideo: true, at: now)
+            decide()
+            perform(splicer.frame(frame, of: .mixer(2), now: now))
+        }
+
+        /// Ends the mixer, and sends its picture on.
+        mutating func beginSlate() {
+            isSlateRepeated = true
+            slate = (mixer?.next ?? now, nil)
+            mixer = nil
+        }
+
+        private mutating func repeatSlate() {
+            guard isSlateRepeated, isSlateOnAir else { return }
+            while slate.next <= now, slate.next < slate.end ?? .seconds(999), isSlateOnAir {
+                perform(splicer.frame(picture(slate.next, false), of: .mixer(1), now: now))
+                slate.next += Self.interval
             }
         }
 
@@ -145,10 +205,11 @@ import Testing
 
     @Test(
         "a mix whose mixers all starve waits for the host's keyframe, and for no further mixer",
-        arguments: [20, 40, 100])
-    func allStarve(gop: Int) {
+        arguments: [20, 40, 100], [false, true])
+    func allStarve(gop: Int, soundGoesOn: Bool) {
         var room = Room(beginnings: [.milliseconds(100), nil])
         room.gop = gop
+        room.soundGoesOn = soundGoesOn
         room.run(seconds: 60)
         #expect(room.longestFreeze <= MixerRecovery.patience + Room.interval * Int64(gop + 3), "\(room.longestFreeze)")
         #expect(room.splices == [.source(Room.host), .mixer(1), .source(Room.host)])
@@ -185,6 +246,57 @@ import Testing
         #expect(room.longestFreeze <= .milliseconds(milliseconds + 100), "\(room.longestFreeze)")
     }
 
+    @Test(
+        "a twin takes over as soon as it delivers, also if the program waits for the host already",
+        arguments: [10_100, 11_000, 11_800, 12_800])
+    func twin(milliseconds: Int64) {
+        var room = Room(beginnings: [.milliseconds(100), nil])
+        room.gop = 1_000
+        room.twinFrom = .milliseconds(milliseconds)
+        room.run(seconds: 30)
+        #expect(room.splices == [.source(Room.host), .mixer(1), .mixer(2)])
+        let wait = max(.milliseconds(milliseconds) - room.silentFrom, TwinWatch.patience)
+        #expect(room.longestFreeze <= wait + Room.interval * 3, "\(room.longestFreeze)")
+    }
+
+    @Test("the host stands in for a mixer whose twin starves, too")
+    func twinStarves() {
+        var room = Room(beginnings: [.milliseconds(100), nil])
+        room.twinFrom = .seconds(1_000)
+        room.run(seconds: 30)
+        #expect(room.splices == [.source(Room.host), .mixer(1), .source(Room.host)])
+        #expect(room.longestFreeze <= MixerRecovery.patience + Room.interval * 43, "\(room.longestFreeze)")
+    }
+
+    @Test("a slate that is repeated without a mixer is not left before the next feed begins", arguments: [false, true])
+    func slate(isFollowedByMix: Bool) {
+        var room = Room(beginnings: [.milliseconds(100), .milliseconds(200)])
+        room.run(seconds: 8)
+        #expect(room.splicer.onAir == .mixer(1))
+        room.mode = .slate
+        room.beginSlate()
+        room.run(seconds: 300)
+        #expect(room.splicer.onAir == .mixer(1))
+        // Its next keyframe is three seconds away.
+        room.mode = isFollowedByMix ? .mix(host: Room.host) : .bypass(Room.host)
+        room.run(seconds: 20)
+        #expect(
+            room.splices
+                == [.source(Room.host), .mixer(1), isFollowedByMix ? .mixer(2) : .source(Room.host)])
+        #expect(room.longestFreeze <= .milliseconds(150), "\(room.longestFreeze)")
+    }
+
+    @Test("sound says nothing about pictures, unless there are none")
+    func sound() {
+        for hasVideo in [false, true] {
+            var recovery = MixerRecovery()
+            recovery.delivered(.video, hasVideo: hasVideo, at: .zero)
+            for time in 1...20 { recovery.delivered(.audio, hasVideo: hasVideo, at: .milliseconds(100 * Int64(time))) }
+            #expect(recovery.isSilent(at: .seconds(2), interval: .zero, isSlateRepeated: false) == hasVideo)
+            #expect(!recovery.isSilent(at: .seconds(9), interval: .zero, isSlateRepeated: true))
+        }
+    }
+
     @Test("a mix stays where nothing else can be shown")
     func nothingElse() {
         var room = Room(beginnings: [.milliseconds(100), nil])
@@ -206,4 +318,8 @@ import Testing
         recovery.recovered()
         #expect(!recovery.isHeldBack(at: .seconds(2)))
     }
+}
+
+extension ProgramPlan.Mode {
+    fileprivate var isMix: Bool { if case .mix = self { true } else { false } }
 }

@@ -116,9 +116,9 @@ extension Relay {
         return onAir != mixer?.feed && onAir != outgoingMixer?.feed && onAir != twin.slot?.feed
     }
 
-    /// Whether a mix is on air, and no mixer delivers. A slate that is repeated needs none.
+    /// Whether no mixer has delivered for so long that a mix on air is left, if it can be.
     func isMixerSilent(now: MediaTime) -> Bool {
-        !isSlateRepeated && recovery.isSilent(at: now, interval: mixer?.interval ?? .zero)
+        recovery.isSilent(at: now, interval: mixer?.interval ?? .zero, isSlateRepeated: isSlateRepeated)
     }
 
     /// Puts the first source on air from its last keyframe, without waiting for the next one.

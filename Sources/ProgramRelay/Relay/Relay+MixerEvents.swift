@@ -24,10 +24,13 @@ extension Relay {
             if mixer?.generation == generation { mixer?.note(frame, now: now) }
             if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
             twinNotes(frame, of: slot, now: now)
-            let wasSilent = isMixerSilent(now: now)
-            recovery.delivered(at: now)
-            // Before the frame, with which the mixer may take over.
-            if wasSilent { reconsider() }
+            // Pictures of a twin are of no use until it has taken over.
+            if generation != twin.slot?.generation {
+                let wasSilent = isMixerSilent(now: now)
+                recovery.delivered(frame.track, hasVideo: slot.setup?.hasVideo ?? true, at: now)
+                // Before the frame, with which the mixer may take over.
+                if wasSilent, !isMixerSilent(now: now) { reconsider() }
+            }
             if !repeatSlate(from: frame, of: slot, now: now) {
                 perform(splicer.frame(frame, of: slot.feed, now: now))
             }

@@ -59,13 +59,14 @@ extension Relay {
         guard let follower = twin.slot else { return }
         if follower.generation == slot.generation { twin.slot?.note(frame, now: now) }
         guard frame.track == .video, let fps = follower.setup?.canvas.fps else { return }
-        let half = MediaTime.units(1, rate: fps * 2)
+        let interval = MediaTime.units(1, rate: fps)
         if mixer?.generation == slot.generation, splicer.onAir == slot.feed {
             twin.watch.noteOnAir(at: now)
-            follower.process.send(.pictures(until: frame.pts + half))
-        } else if follower.generation == slot.generation, twin.watch.isSuspicious, frame.isIDR,
-            splicer.onAir == mixer?.feed, splicer.target == splicer.onAir,
-            let last = splicer.lastVideo, frame.pts > last + half
+            follower.process.send(.pictures(until: frame.pts + interval / 2))
+        } else if follower.generation == slot.generation, splicer.onAir == mixer?.feed,
+            twin.watch.takesOver(
+                with: frame, after: splicer.lastVideo, interval: interval,
+                isAimedElsewhere: splicer.target != splicer.onAir, isMixerSilent: isMixerSilent(now: now))
         {
             logger.notice("a mixer is late: its twin \(slot.generation) takes over")
             swap(&mixer, &twin.slot)
