@@ -23,6 +23,10 @@ extension WorkerRig where Command == PageCommand, Report == PageReport {
     var states: [PageState.Step] {
         reports.compactMap { if case .state(let state) = $0 { state.step } else { nil } }
     }
+    /// Reasons of failures that it has told.
+    var reasons: [String] {
+        reports.compactMap { if case .state(let state) = $0 { state.reason } else { nil } }
+    }
     var isOnAir: Bool { states.last == .onAir }
     var end: String? { first { if case .ended(let reason) = $0 { reason } else { nil } } }
 }

@@ -117,9 +117,7 @@ import TextFormats
         try await scene.waitForAir()
         #expect(
             try await outputEventually(within: .seconds(60)) {
-                scene.worker.reports.contains {
-                    if case .state(let state) = $0 { state.reason?.contains("did not answer") ?? false } else { false }
-                }
+                scene.worker.reasons.contains { $0.contains("did not answer") }
             }, "\(scene.worker.log)")
         #expect(try await outputEventually(within: .seconds(60)) { scene.worker.isOnAir }, "\(scene.worker.log)")
         #expect(scene.server.requests.count { $0.hasPrefix("/?") } >= 2)
@@ -148,6 +146,19 @@ import TextFormats
         #expect(try await outputEventually(within: .seconds(60)) { scene.worker.states.contains(.failing) })
         scene.server.set("/missing", TestPage.html(source: 3))
         try await scene.waitForAir()
+    }
+
+    /// A page on air may go where it wants, but not where it may not.
+    @Test func aPageThatLeavesForARefusedPlaceIsOpenedAgain() async throws {
+        let scene = try await PageScene.start(
+            "?at=4000&run=" + PercentEncoding.encoded("location='http://127.0.0.1:20001/'"))
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        #expect(
+            try await outputEventually(within: .seconds(60)) {
+                scene.worker.reasons.contains { $0.contains("cannot be loaded") }
+            }, "\(scene.worker.log)")
+        #expect(try await outputEventually(within: .seconds(60)) { scene.worker.isOnAir }, "\(scene.worker.log)")
     }
 
     /// What would lie over the page, or leave it, is nothing.
