@@ -16,6 +16,9 @@ struct ConsoleRoomTests {
             for (path, sign) in [
                 ("watch/show", "document.querySelector('room-chat li')"),
                 ("publish/show", "document.querySelector('#user')"),
+                ("embed/show", "document.querySelector('h1')?.textContent === 'show'"),
+                // One participant alone, and the way back.
+                ("embed/show#user=alice", "document.querySelector('#back:not([hidden])')"),
             ] {
                 let page = try await BrowserPage.open(
                     "http://127.0.0.1:\(stage.client.port)/\(path)", in: stage.directory, width: width)
@@ -131,6 +134,68 @@ struct ConsoleRoomTests {
                 let text = try await client.request("GET", "/v1/rooms/show").text
                 return text.contains("\"Ada\"") && text.contains("#0A0B0C") && text.contains("\"score\":1")
             }
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
+    /// The editor's picture is tried with other values; what is not allowed is told, and nothing of it is stored.
+    @Test(.timeLimit(.minutes(5))) func valuesAreTriedInTheEditor() async throws {
+        let board = """
+            {"params": {"home": {"type": "text", "default": "Home"}, "score": {"type": "number", "default": 0, "max": 9},
+                        "brand": {"type": "color", "default": "#102030"}, "shown": {"type": "visible", "default": true}},
+             "overlays": [{"text": "{home} {score}", "place": "top", "background": {"param": "brand"}},
+                          {"text": "{viewers} of {comment}", "place": "bottom", "visible": {"param": "shown"}}],
+             "arrangements": [{"algorithm": "grid"}]}
+            """
+        try await ControlStage.run { stage in
+            #expect(try await stage.client.request("PUT", "/v1/layouts/board", json: board).status == 201)
+            let page = try await ConsoleTests.open("layouts/board", of: stage.client.port, in: stage.directory)
+            let picture = "decodeURIComponent(document.querySelector('.canvas img')?.src ?? '')"
+            func shows(_ text: String) -> String { "\(picture).includes('\(text)')" }
+            func write(_ id: String, _ value: String) async throws {
+                let _: Bool = try await page.evaluate(
+                    """
+                    (() => {
+                      const input = document.querySelector("\(id)");
+                      if (input.type === "checkbox") input.checked = \(value == "true");
+                      else input.value = "\(value)";
+                      for (const kind of ["input", "change"]) input.dispatchEvent(new Event(kind, { bubbles: true }));
+                      return true;
+                    })()
+                    """)
+            }
+            try await page.wait(for: shows("Home 0"))
+            try await page.wait(for: shows("1234 of Ann: What a goal!"))
+            let _: Bool = try await page.evaluate("(document.querySelector('details summary').click(), true)")
+            #expect(try await page.faults() == [])
+
+            try await write("#try-home", "Ada")
+            try await write("#try-score", "7")
+            try await write("#try-brand", "#a0b0c0")
+            try await write("#try-channel-viewers", "12")
+            try await write("#try-channel-comment", "Bo: Hi")
+            try await page.wait(for: "\(shows("Ada 7")) && \(shows("12 of Bo: Hi"))")
+            try await page.wait(for: "/#a0b0c0/i.test(\(picture))")
+            try await write("#try-shown", "false")
+            try await page.wait(for: "!\(shows("Bo: Hi"))")
+
+            // A value beyond its bounds is told beside the text, and the picture stays that of the last one allowed.
+            try await write("#try-score", "70")
+            try await page.wait(
+                for: "document.querySelector('.problem')?.textContent.includes('is tried is not allowed')")
+            let problem: String = try await page.evaluate("document.querySelector('.problem').textContent")
+            #expect(problem.contains("70") && problem.contains("9"), "\(problem)")
+            let isKept: Bool = try await page.evaluate(shows("Ada 7"))
+            #expect(isKept)
+            try await write("#try-score", "8")
+            try await page.wait(for: "\(shows("Ada 8")) && !document.querySelector('.problem')")
+
+            let stored = try await stage.client.request("GET", "/v1/layouts/board")
+            #expect(stored.entityTag == "\"1\"" && !stored.text.contains("Ada"))
+            let isUnchanged: Bool = try await page.evaluate(
+                "[...document.querySelectorAll('button')].find(one => one.textContent === 'Take on air').disabled")
+            #expect(isUnchanged)
             #expect(await page.complaints == [])
             await page.close()
         }
