@@ -26,12 +26,14 @@ struct SchemaTests {
     private static let solo = #""arrangements": [{"algorithm": "solo"}]"#
     private static let rectangle = #""x": 0, "y": 0, "width": 1, "height": 1"#
 
+    private static func look(_ key: String, _ member: String) -> Place {
+        Place(name: key, file: "{\"\(key)\": {\"\(member)\": 0 @}, \(solo)}", schema: "$defs/\(key)/anyOf/1")
+    }
+
     static let places: [Place] =
         [
             Place(name: "file", file: "{\(solo) @}", schema: ""),
             Place(name: "canvas", file: "{\"canvas\": {\"fps\": 20 @}, \(solo)}", schema: "$defs/canvas"),
-            Place(
-                name: "border", file: "{\"border\": {\"width\": 0 @}, \(solo)}", schema: "$defs/border/anyOf/1"),
             Place(name: "label", file: "{\"label\": {\"size\": 0.1 @}, \(solo)}", schema: "$defs/label/anyOf/1"),
             Place(
                 name: "parameter", file: "{\"params\": {\"a\": {\"type\": \"text\", \"default\": \"\" @}}, \(solo)}",
@@ -43,13 +45,7 @@ struct SchemaTests {
             Place(
                 name: "backdrop", file: "{\"canvas\": {\"image\": \"a\", \"backdrop\": {\"blur\": 0 @}}, \(solo)}",
                 schema: "$defs/canvas/properties/backdrop"),
-            Place(
-                name: "shadow", file: "{\"shadow\": {\"blur\": 0 @}, \(solo)}", schema: "$defs/shadow/anyOf/1"),
-            Place(
-                name: "surround", file: "{\"surround\": {\"blur\": 0 @}, \(solo)}", schema: "$defs/surround/anyOf/1"),
-            Place(
-                name: "speaking", file: "{\"speaking\": {\"width\": 0 @}, \(solo)}",
-                schema: "$defs/speaking/anyOf/1"),
+            look("border", "width"), look("shadow", "blur"), look("surround", "blur"), look("speaking", "width"),
             Place(
                 name: "fallback", file: "{\"fallback\": {\"absent\": \"card\" @}, \(solo)}", schema: "$defs/fallback"),
             Place(

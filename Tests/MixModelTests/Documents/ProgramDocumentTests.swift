@@ -17,7 +17,8 @@ import Testing
             align: .bottomRight, opacity: UnitFraction(1.0 / 3), border: .init(width: 2, colour: .white), label: label,
             isLive: false, fallback: .image("a/\"b\".png"), card: Card(name: "Böb", user: "böb", style: .gradient),
             matte: RGB(red: 1, green: 0xAB, blue: 255), cardAfter: 3500, dropAfter: 12_000, radius: 12,
-            shadow: Shadow(blur: 8, offset: 2), speaking: .init(width: 4, colour: .black))
+            shadow: Shadow(blur: 8, offset: 2), speaking: .init(width: 4, colour: .black),
+            surround: Surround(blur: 9, dim: UnitFraction(0.25)))
         return Scene(
             canvas: Canvas(width: 720, height: 1280, fps: 20, background: .white),
             background: .init(
