@@ -14,8 +14,9 @@ final class ProgramNeeds: Sendable {
         var media: Set<String> = []
 
         var isEmpty: Bool { rooms.isEmpty && images.isEmpty && media.isEmpty }
-        /// Images and media.
-        var names: Set<String> { images.union(media) }
+
+        /// Whether an image or idle media are needed.
+        func contains(_ name: String) -> Bool { images.contains(name) || media.contains(name) }
 
         /// - Parameter parameterImages: Images that values of the layout's parameters name.
         mutating func add(_ settings: RoomSettings?, parameterImages: Set<String> = []) {
@@ -37,8 +38,10 @@ final class ProgramNeeds: Sendable {
         var failures: [String: TimelineEntry] = [:]
 
         func rooms(showing name: String) -> Set<RoomID> {
-            Set(needs.filter { $0.value.names.contains(name) }.keys)
+            Set(needs.filter { $0.value.contains(name) }.keys)
         }
+
+        func isNeeded(_ name: String) -> Bool { needs.values.contains { $0.contains(name) } }
     }
     private let state = Mutex(State())
     /// Yields when rooms wait to be woken.
@@ -68,8 +71,7 @@ final class ProgramNeeds: Sendable {
                 if state.watchers[other]?.isEmpty ?? false { state.watchers[other] = nil }
             }
             for other in needs.rooms { state.watchers[other, default: []].insert(room) }
-            for name in before.names.subtracting(needs.names)
-            where state.failures[name] != nil && state.rooms(showing: name).isEmpty {
+            for name in state.failures.keys where before.contains(name) && !state.isNeeded(name) {
                 state.failures[name] = nil
             }
             return (before.images != needs.images, before.media != needs.media)
@@ -99,15 +101,15 @@ final class ProgramNeeds: Sendable {
     /// Keeps the failure of an image, or of idle media, until it can be shown or is needed no more.
     func failed(_ image: String, _ entry: TimelineEntry) {
         state.withLock { state in
-            if !state.rooms(showing: image).isEmpty { state.failures[image] = entry }
+            if state.isNeeded(image) { state.failures[image] = entry }
         }
     }
 
     /// The failures of what a room's programs need, by image or medium.
     func failures(of room: RoomID) -> [String: TimelineEntry] {
         state.withLock { state in
-            guard !state.failures.isEmpty, let names = state.needs[room]?.names else { return [:] }
-            return state.failures.filter { names.contains($0.key) }
+            guard !state.failures.isEmpty, let needs = state.needs[room] else { return [:] }
+            return state.failures.filter { needs.contains($0.key) }
         }
     }
 
