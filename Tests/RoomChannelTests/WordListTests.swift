@@ -1,3 +1,4 @@
+import Foundation
 import MixModel
 import Testing
 
@@ -71,5 +72,13 @@ import Testing
         let gift = try #require(
             ChannelGift(["price": .number(3), "id": .text("rose"), "big": .flag(true), "x": .number(0.5)]))
         #expect(try DocumentEncoder.json(gift) == #"{"big":true,"id":"rose","price":3,"x":0.5}"#)
+    }
+
+    @Test(arguments: [-0x1p63, 0x1p63, -0x1p53, 0x1p53, 1 - 0x1p53, 1e300, -1e-300]) func anyNumberIsWritten(
+        number: Double
+    ) throws {
+        let gift = try #require(ChannelGift(["n": .number(number)]))
+        let text = try DocumentEncoder.json(gift)
+        #expect(try JSONDecoder().decode(ChannelGift.self, from: Data(text.utf8)) == gift, "\(text)")
     }
 }

@@ -66,7 +66,7 @@ extension ChannelGift: Codable {
             case .flag(let flag): try container.encode(flag, forKey: Key(stringValue: key))
             // A whole number is written as one: 3, not 3.0.
             case .number(let number):
-                if let whole = Int64(exactly: number), abs(whole) < 1 << 53 {
+                if let whole = Int64(exactly: number), whole.magnitude < 1 << 53 {
                     try container.encode(whole, forKey: Key(stringValue: key))
                 } else {
                     try container.encode(number, forKey: Key(stringValue: key))
