@@ -36,7 +36,7 @@ import Testing
             ]
             for (user, url, _) in guests { try await stage.client.published(stage.room, user: user, url: url) }
             var errors: [String: String] = [:]
-            try await waitUntil("everything is told of: \(errors)", within: 60) {
+            try await waitUntil("everything is told of: \(errors)") {
                 errors = try await stage.client.streamErrors(stage.room)
                 return guests.allSatisfy { user, _, error in errors[user]?.contains(error) ?? false }
             }
@@ -70,7 +70,7 @@ import Testing
         ]
         try await Stage.run(environment: environment) { stage in
             let cure = "gstreamer1.0-plugins-ugly"
-            try await waitUntil("the log names the package", within: 60) {
+            try await waitUntil("the log names the package") {
                 stage.service.messages(last: .max).contains(cure)
             }
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -78,7 +78,7 @@ import Testing
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             try await stage.join("bob")
-            try await waitUntil("the task tells", within: 60) {
+            try await waitUntil("the task tells") {
                 try await stage.client.task(stage.room)?.state.lastError?.contains(cure) ?? false
             }
             // Time for several attempts.
@@ -126,7 +126,7 @@ import Testing
         for (index, (arguments, words)) in cases.enumerated() {
             let service = try ManagedProcess(
                 "serve-\(index)", Workspace.executable("mixorchestrator"), ["serve"] + arguments, in: directory)
-            try await waitUntil("serve \(arguments) ends", within: 60) { !service.isRunning }
+            try await waitUntil("serve \(arguments) ends") { !service.isRunning }
             let text = service.messages()
             let lines = text.split(separator: "\n").filter { $0.hasPrefix("mixorchestrator: ") }
             #expect(service.exitStatus == 1 && lines.count == 1, "\(arguments): \(text)")
@@ -144,14 +144,14 @@ import Testing
                 "PUT", "/v1/rooms/\(stage.room)",
                 json: #"{"layout": "wrong", "outputs": [{"id": "cdn", "url": "\#(output)"}]}"#)
             #expect(answer.status == 422 && answer.text.contains("wrong"), "\(answer.text)")
-            try await waitUntil("the layout's error is told", within: 60) {
+            try await waitUntil("the layout's error is told") {
                 stage.service.messages(last: .max)
                     .contains("wrong.json:1:33: $.arrangements[0].algorithm: found \"grdi\"")
             }
             try await stage.client.putRoom(
                 stage.room, host: "alice", output: output, layout: "grid", canvas: stage.canvas)
             try await stage.client.published(stage.room, user: "alice", url: stage.media.live("alice"))
-            try await waitUntil("the task tells", within: 60) {
+            try await waitUntil("the task tells") {
                 try await stage.client.task(stage.room)?.state.lastError?.contains("/none/mixworker") ?? false
             }
             try await Task.sleep(for: .seconds(2))

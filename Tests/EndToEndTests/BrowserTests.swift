@@ -36,7 +36,7 @@ struct BrowserTests {
 
             // Over HTTP a page of another place may not ask this service for recordings: it plays a copy.
             var name = ""
-            try await waitUntil("the recording is closed", within: 60) {
+            try await waitUntil("the recording is closed") {
                 let answer = try await stage.client.request("GET", "\(room)/recordings")
                 let list = try JSONSerialization.jsonObject(with: answer.body) as? [String: [[String: Any]]]
                 let file = list?["recordings"]?.first
@@ -49,7 +49,7 @@ struct BrowserTests {
 
             let top = try #require(master.text.split(separator: "\n").first { !$0.hasPrefix("#") })
             let vod = "/live/\(stage.room)/\(top.replacing("video.m3u8", with: "vod.m3u8"))"
-            try await waitUntil("the playlists are closed", within: 60) {
+            try await waitUntil("the playlists are closed") {
                 try await stage.client.request("GET", vod).status == 200
             }
             try check(try await browser.play("http://127.0.0.1:\(stage.client.port)\(vod)", within: 60), "HLS")
@@ -86,7 +86,7 @@ struct BrowserTests {
             let page = try Browser(directory: stage.directory).open(
                 "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures")
             func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
-            try await waitUntil("the page plays", within: 60) { (latest()?.shown ?? 0) > 40 }
+            try await waitUntil("the page plays") { (latest()?.shown ?? 0) > 40 }
             var pauses: [String: [Int]] = [:]
             /// Counts the pauses from now to three seconds after the switch.
             func count(_ kind: String, _ change: () async throws -> Void) async throws {
@@ -100,7 +100,7 @@ struct BrowserTests {
                 try await count("mix") { try await stage.join("bob") }
                 try await count("bypass") { try await stage.leave("bob") }
             }
-            try await waitUntil("it is near: \(String(describing: latest()))", within: 60) {
+            try await waitUntil("it is near: \(String(describing: latest()))") {
                 guard let now = latest() else { return false }
                 return now.words.hasPrefix("Live") && now.size == "360x640" && (now.behind ?? 9) < 3
             }
@@ -125,23 +125,23 @@ struct BrowserTests {
             let page = try Browser(directory: stage.directory).open(
                 "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#webrtc&figures")
             func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
-            try await waitUntil("the page plays", within: 60) { (latest()?.shown ?? 0) > 40 }
+            try await waitUntil("the page plays") { (latest()?.shown ?? 0) > 40 }
             #expect(latest()?.size == "360x640", "\(String(describing: latest()))")
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await waitUntil("the mix is shown", within: 60) { latest()?.size == "720x1280" }
+            try await waitUntil("the mix is shown") { latest()?.size == "720x1280" }
             try await Task.sleep(for: .seconds(3))
             try await stage.leave("bob")
             try await stage.waitForOnAir("bypass")
-            try await waitUntil("the bypass is shown", within: 60) { latest()?.size == "360x640" }
+            try await waitUntil("the bypass is shown") { latest()?.size == "360x640" }
             try await Task.sleep(for: .seconds(3))
             let watched = try #require(latest())
             print("the watch page over WebRTC: \(watched)")
-            try await waitUntil("there is one viewer", within: 60) {
+            try await waitUntil("there is one viewer") {
                 try await stage.client.viewers(stage.room) == 1
             }
             await page.stop()
-            try await waitUntil("the viewer has left", within: 60) {
+            try await waitUntil("the viewer has left") {
                 try await stage.client.viewers(stage.room) == 0
             }
             #expect(watched.connections == 1 && watched.words.hasPrefix("Live"))

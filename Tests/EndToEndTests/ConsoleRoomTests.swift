@@ -53,10 +53,10 @@ struct ConsoleRoomTests {
             }
             try await press("#layout-board")
             try await press("section[aria-labelledby=settings] .primary")
-            try await waitUntil("the layout is set", within: 60) { try await room().contains(#""layout":"board""#) }
+            try await waitUntil("the layout is set") { try await room().contains(#""layout":"board""#) }
             try await write("Ada", into: "#param-home")
             try await press("section[aria-labelledby=params] .primary")
-            try await waitUntil("the value is set", within: 60) { try await room().contains(#""home":"Ada""#) }
+            try await waitUntil("the value is set") { try await room().contains(#""home":"Ada""#) }
             try await press("section[aria-labelledby=outputs] summary")
             try await write("second", into: "#output-id")
             try await write("\(ControlStage.nowhere)/show/S3CRET", into: "#output-url")
@@ -71,7 +71,7 @@ struct ConsoleRoomTests {
             await page.close()
 
             try await client.published("show", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
-            try await waitUntil("the program goes there", within: 60) {
+            try await waitUntil("the program goes there") {
                 let task = try await client.request("GET", "/v1/tasks/auto-show").text
                 return task.contains(#""second""#) && task.contains(#""board""#) && task.contains("Ada")
             }
@@ -130,7 +130,7 @@ struct ConsoleRoomTests {
             let _: Bool = try await page.evaluate(
                 set.replacing("\"missing.png\"", with: "\"a.png\"").replacing("#a0b0c0", with: "#0a0b0c"))
             try await page.wait(for: "!document.querySelector('.problem[role=alert]')")
-            try await waitUntil("the values are stored", within: 60) {
+            try await waitUntil("the values are stored") {
                 let text = try await client.request("GET", "/v1/rooms/show").text
                 return text.contains("\"Ada\"") && text.contains("#0A0B0C") && text.contains("\"score\":1")
             }

@@ -191,7 +191,7 @@ struct ConsoleTests {
                   return true;
                 })()
                 """)
-            try await waitUntil("bob is at half", within: 60) { try await bob().gain == 50 }
+            try await waitUntil("bob is at half") { try await bob().gain == 50 }
             try await press("Hide bob")
             try await stage.waitForOnAir("bypass")
             try await page.wait(for: "document.querySelector('[aria-label=\"Show bob\"][aria-pressed=true]')")
@@ -208,7 +208,7 @@ struct ConsoleTests {
                 "document.querySelector('\(people) .problem[role=alert]').textContent")
             #expect(problem.contains("Something is set for too many users"), "\(problem)")
             try await press("Reset u1")
-            try await waitUntil("u1 is as usual", within: 60) {
+            try await waitUntil("u1 is as usual") {
                 try await !stage.client.request("GET", "\(room)/participants/u1").text.contains("\"muted\":true")
             }
 
@@ -241,7 +241,7 @@ struct ConsoleTests {
             try await page.waitUntilShown()
             var place: [Double] = []
             // What comes late moves it.
-            try await waitUntil("the pane stays where it is", within: 60, every: 300) {
+            try await waitUntil("the pane stays where it is", every: 300) {
                 let before = place
                 place = try await page.evaluate(
                     """
@@ -260,7 +260,7 @@ struct ConsoleTests {
             #expect(try await Self.text(of: page) == expected)
             try await page.click("Take on air")
             var panes = before
-            try await waitUntil("the pane is on air where it was dragged to", within: 60) {
+            try await waitUntil("the pane is on air where it was dragged to") {
                 panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
                 return panes != before
             }
@@ -285,7 +285,7 @@ struct ConsoleTests {
                 try await page.wait(for: "\(buttons).some(one => one.textContent === 'Take on air')")
                 let clicked = ContinuousClock.now
                 try await page.click("Take on air")
-                try await waitUntil("the pane is on air one step on", within: 60, every: 5) {
+                try await waitUntil("the pane is on air one step on", every: 5) {
                     panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
                     return panes != shown
                 }

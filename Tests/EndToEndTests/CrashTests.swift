@@ -85,7 +85,7 @@ import EncodedMedia
                 }
             }
             for call in script {
-                try await waitUntil("\(call.method) \(call.path) is answered", within: 60, every: 10) {
+                try await waitUntil("\(call.method) \(call.path) is answered", every: 10) {
                     try await startAgainIfNeeded()
                     var headers = call.headers
                     if call.method == "PATCH" {
@@ -107,7 +107,7 @@ import EncodedMedia
                 }
             }
             var outcome = Outcome()
-            try await waitUntil("a's program is as it should be and b's has ended", within: 60, every: 20) {
+            try await waitUntil("a's program is as it should be and b's has ended", every: 20) {
                 // Also what it stores only now may be its last write.
                 try await startAgainIfNeeded()
                 guard let state = try await stage.stateIfSettled("auto-a"), state["mixMode"] as? Int == 0,
@@ -124,7 +124,7 @@ import EncodedMedia
             outcome.relays = stage.relays.mapValues(\.count)
             await stage.service.stop(within: 30)
             // A relay that the service took over closes its connection, and ends a moment after it.
-            try? await waitUntil("the relays have ended", within: 60, every: 10) { stage.relays.isEmpty }
+            try? await waitUntil("the relays have ended", every: 10) { stage.relays.isEmpty }
             outcome.leftovers = stage.relays.mapValues(\.count)
             try await stage.withStore { store in
                 outcome.events = try await store.events(of: "a", limit: 100).map(\.id)

@@ -52,7 +52,7 @@ struct DatabaseTests {
             let refused = try await stage.client.request("POST", "/v1/rooms/a/events", json: event)
             #expect(refused.status == 503)
             #expect(refused.text.contains("store-unavailable"), "\(refused.text)")
-            try await waitUntil("the service says that it is not ready", within: 60) {
+            try await waitUntil("the service says that it is not ready") {
                 try await stage.client.request("GET", "/readyz").status == 503
             }
             let ready = try await stage.client.request("GET", "/readyz")
@@ -60,7 +60,7 @@ struct DatabaseTests {
             #expect(!(refused.text + ready.text).contains(PostgreSQLServer.password))
             #expect(stage.relays == relays, "programs on air go on")
             try server.start()
-            try await waitUntil("the event is stored", within: 60) {
+            try await waitUntil("the event is stored") {
                 try await stage.client.request("POST", "/v1/rooms/a/events", json: event).status < 300
             }
         }
@@ -77,7 +77,7 @@ struct DatabaseTests {
                 "program", Workspace.executable("mixorchestrator"),
                 arguments + ["--data", directory.appendingPathComponent(data).path], in: directory,
                 environment: ["MIXORCHESTRATOR_STORE_URL": url])
-            try await waitUntil("the program ends", within: 60) { !process.isRunning }
+            try await waitUntil("the program ends") { !process.isRunning }
             return (process.exitStatus, process.messages())
         }
         let made = try await run(["store", "migrate"], server.url(schema: newer), data: "first")

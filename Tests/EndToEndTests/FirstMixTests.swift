@@ -19,12 +19,12 @@ import Testing
             let make = try ManagedProcess(
                 "clip", "ffmpeg", SyntheticPublisher(id: 2, gopSeconds: 1, seconds: 15).arguments(url: clip),
                 in: stage.directory)
-            try await waitUntil("the clip is made", within: 60) { !make.isRunning }
+            try await waitUntil("the clip is made") { !make.isRunning }
             let place = "rtmp://127.0.0.1:\(port)/live/\(stage.room)__"
             let alice = try ManagedProcess(
                 "alice", "ffmpeg", SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: place + "alice"),
                 in: stage.directory)
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
             /// Returns when the room has these people, which is before a publisher may send its first keyframe.
             func wait(for users: Set<String>) async throws -> Int64 {
@@ -38,11 +38,11 @@ import Testing
                     ["-nostdin", "-v", "error", "-re", "-i", clip, "-c", "copy", "-f", "flv", place + "bob"],
                     in: stage.directory)
                 changes.append(("join", try await wait(for: ["alice", "bob"])))
-                try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
                 try await Task.sleep(for: .milliseconds(1500 + 170 * round))
                 await bob.stop()
                 changes.append(("leave", try await wait(for: ["alice"])))
-                try await stage.waitForOnAir("bypass", within: 60)
+                try await stage.waitForOnAir("bypass")
                 try await Task.sleep(for: .milliseconds(1500))
             }
             viewer.stop()

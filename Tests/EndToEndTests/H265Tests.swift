@@ -90,14 +90,14 @@ import Testing
                 #expect(played.messages.contains { $0.contains("round 3") }, "\(played.messages)")
             }
             let base = "http://127.0.0.1:\(stage.client.port)/live/\(stage.room)"
-            try await waitUntil("both codecs are in the playlist", within: 60) {
+            try await waitUntil("both codecs are in the playlist") {
                 let master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8")
                 return master.text.contains("hvc1.1.")
             }
             let master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
             let variants = master.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { "\(base)/\($0)" }
             // Only H.265 is left in the window after a while, and the smaller one is H.264 all along.
-            try await waitUntil("the mix fills the window", within: 60) {
+            try await waitUntil("the mix fills the window") {
                 let text = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
                 return text.contains("hvc1.") && text.components(separatedBy: "avc1.").count == 2
             }
@@ -111,7 +111,7 @@ import Testing
             try await Task.sleep(for: .seconds(2))
             let stopped = try await stage.client.request("DELETE", "/v1/rooms/\(stage.room)/recording")
             #expect(stopped.status == 204)
-            try await waitUntil("three files are closed", within: 60) {
+            try await waitUntil("three files are closed") {
                 let list = try await stage.client.request("GET", "/v1/rooms/\(stage.room)/recordings").text
                 return list.components(separatedBy: #""complete""#).count == 4
             }

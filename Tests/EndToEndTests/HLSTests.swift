@@ -38,14 +38,14 @@ import Testing
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(4))
             var hls: [String: Any] = [:]
-            try await waitUntil("both variants are there: \(hls)", within: 60) {
+            try await waitUntil("both variants are there: \(hls)") {
                 let room = try await stage.client.request("GET", "/v1/rooms/demo")
                 let shown = try JSONSerialization.jsonObject(with: room.body) as? [String: Any]
                 hls = shown?["hls"] as? [String: Any] ?? [:]
                 return hls["running"] as? Bool == true && (hls["variants"] as? [Any])?.count == 2
             }
             #expect(try await stage.client.request("DELETE", "/v1/rooms/demo/hls").status == 204)
-            try await waitUntil("the playlist is closed", within: 60) { inspector.isEnded }
+            try await waitUntil("the playlist is closed") { inspector.isEnded }
             watching.cancel()
             _ = await watching.result
             #expect(inspector.complaints == [])

@@ -49,21 +49,21 @@ import Testing
             do {
                 // With a second participant the room is mixed, without one it is copied.
                 let alice = try Self.publish("lobby__alice", 1, server, stage)
-                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 60)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby")
                 let viewer = try await stage.record(stage.media.cdn("lobby"), as: "viewer")
                 let bob = try Self.publish("lobby__bob", 2, server, stage)
-                try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: "auto-lobby", within: 60)
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: "auto-lobby")
                 await bob.stop()
-                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 60)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby")
                 #expect(try await stage.client.users("lobby") == ["alice"])
-                try await waitUntil("the viewer has three seconds", within: 60) { viewer.progress.timestamp > 3000 }
+                try await waitUntil("the viewer has three seconds") { viewer.progress.timestamp > 3000 }
                 viewer.stop()
                 let trace = try await viewer.recording().trace()
                 #expect(trace.video.count > 20, "the viewer has a program")
 
                 // A name that is already published: nginx turns the second one away, and the first one stays.
                 let twin = try Self.publish("lobby__alice", 3, server, stage)
-                try await waitUntil("the twin is turned away", within: 60) { !twin.isRunning }
+                try await waitUntil("the twin is turned away") { !twin.isRunning }
                 #expect(alice.isRunning)
                 #expect(try await stage.client.users("lobby") == ["alice"])
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
@@ -82,15 +82,15 @@ import Testing
                     in: stage.directory, port: port, application: try Self.application(stage), name: "hooking-again",
                     stat: stat)
                 let again = try Self.publish("lobby__alice", 1, server, stage)
-                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 60)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby")
                 // It has been read once.
                 try await Task.sleep(for: .seconds(3))
                 await again.stop()
-                try await waitUntil("alice has left", within: 60) { try await stage.client.users("lobby").isEmpty }
+                try await waitUntil("alice has left") { try await stage.client.users("lobby").isEmpty }
 
                 // An app server may take a publisher off, whom the statistics list.
                 let stayer = try Self.publish("lobby__alice", 1, server, stage)
-                try await waitUntil("alice is back", within: 60) { try await stage.client.users("lobby") == ["alice"] }
+                try await waitUntil("alice is back") { try await stage.client.users("lobby") == ["alice"] }
                 try await stage.client.unpublished("lobby", user: "alice")
                 try await Task.sleep(for: .seconds(3))
                 #expect(try await stage.client.users("lobby").isEmpty, "who was taken off by the app server stays off")
@@ -116,7 +116,7 @@ import Testing
             do {
                 let alice = try Self.publish("lobby__alice", 1, server, stage)
                 let bob = try Self.publish("lobby__bob", 2, server, stage)
-                try await waitUntil("both are there", within: 60) {
+                try await waitUntil("both are there") {
                     try await stage.client.users("lobby") == ["alice", "bob"]
                 }
                 try await stage.killService()
@@ -128,14 +128,14 @@ import Testing
                     SyntheticPublisher(id: 3, gopSeconds: 1).arguments(
                         url: "rtmp://127.0.0.1:\(port)/open/lobby__carol"), in: stage.directory)
                 let refused = try Self.publish("lobby__dave", 4, server, stage)
-                try await waitUntil("dave is turned away", within: 60) { !refused.isRunning }
+                try await waitUntil("dave is turned away") { !refused.isRunning }
                 let statistics = ServiceClient(port: stat)
-                try await waitUntil("carol publishes", within: 60) {
+                try await waitUntil("carol publishes") {
                     try await statistics.request("GET", "/stat").text.contains("<name>lobby__carol</name>")
                 }
                 #expect(alice.isRunning, "publishers outlive the service")
                 try await stage.startServiceAgain()
-                try await waitUntil("the room is right", within: 60) {
+                try await waitUntil("the room is right") {
                     try await stage.client.users("lobby") == ["alice", "carol"]
                 }
                 func expectOneCorrectionEach() async throws {
@@ -146,10 +146,10 @@ import Testing
                 try await expectOneCorrectionEach()
                 // What nginx reports from now on counts as ever, and what it does not report is found.
                 await alice.stop()
-                try await waitUntil("alice has left", within: 60) { try await stage.client.users("lobby") == ["carol"] }
+                try await waitUntil("alice has left") { try await stage.client.users("lobby") == ["carol"] }
                 try await expectOneCorrectionEach()
                 await carol.stop()
-                try await waitUntil("carol has left", within: 60) { try await stage.client.users("lobby").isEmpty }
+                try await waitUntil("carol has left") { try await stage.client.users("lobby").isEmpty }
             } catch {
                 print("--- nginx\n\(server.log.split(separator: "\n").suffix(60).joined(separator: "\n"))")
                 await server.stop()
@@ -176,10 +176,10 @@ import Testing
                 in: stage.directory, port: port, application: application, name: "hooking")
             let publisher = try Self.publish("lobby__alice", 1, server, stage)
             if secret == Self.secret {
-                try await waitUntil("alice is there", within: 60) { try await stage.client.users("lobby") == ["alice"] }
+                try await waitUntil("alice is there") { try await stage.client.users("lobby") == ["alice"] }
                 #expect(publisher.isRunning)
             } else {
-                try await waitUntil("the publisher is dropped\n\(server.log)", within: 60) { !publisher.isRunning }
+                try await waitUntil("the publisher is dropped\n\(server.log)") { !publisher.isRunning }
                 #expect(publisher.exitStatus != 0)
                 #expect(try await stage.client.request("GET", "/v1/rooms/lobby").status == 404)
                 let metrics = try await stage.client.request("GET", "/metrics").text

@@ -43,7 +43,7 @@ import Testing
             stage.knows(Self.page)
             let id = try #require(started["id"] as? String)
             #expect(started["status"] as? String == "starting")
-            try await waitUntil("the stream runs", within: 60) {
+            try await waitUntil("the stream runs") {
                 try await call("GET", "external-streams/\(id)")["status"] as? String == "running"
             }
             let viewer = try await stage.watch()
@@ -54,10 +54,10 @@ import Testing
             #expect(pictures > 3 && report.decodeErrors.isEmpty, "the page arrives: \(report.table)")
 
             #expect(try await call("POST", "external-streams/\(id)/stop")["status"] as? String == "stopping")
-            try await waitUntil("the stream is completed", within: 60) {
+            try await waitUntil("the stream is completed") {
                 try await call("GET", "external-streams/\(id)")["status"] as? String == "completed"
             }
-            try await waitUntil("all webhooks have come", within: 60) { server.posted.count >= 3 }
+            try await waitUntil("all webhooks have come") { server.posted.count >= 3 }
             let types = server.posted.compactMap { body in
                 (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])?["type"] as? String
             }
@@ -71,7 +71,7 @@ import Testing
             let file = try await stage.client.request("GET", url.path + "?" + (url.percentEncodedQuery ?? ""))
             #expect(file.status == 200 && file.contentType == "video/mp4" && file.body.count > 20_000)
             #expect(file.body.dropFirst(4).starts(with: Data("ftyp".utf8)))
-            try await waitUntil("no browser is left", within: 60) {
+            try await waitUntil("no browser is left") {
                 !ProcessTable.entries().contains { entry in
                     entry.arguments.contains("page") && entry.arguments.contains { $0.hasPrefix(stage.directory.path) }
                 }

@@ -32,22 +32,22 @@ import Testing
                     """)
             #expect((200..<300).contains(room.status), "\(room.text)")
             try await stage.join("alice")
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(2))
             for round in 1...2 {
                 try await stage.leave("alice")
                 try await stage.waitForOnAir("slate")
-                try await waitUntil("the file is played", within: 60) {
+                try await waitUntil("the file is played") {
                     try await Self.idle(of: stage).hasPrefix("playing clip.flv")
                 }
                 // A round and a half.
                 try await Task.sleep(for: .seconds(5))
-                try await waitUntil("what cannot be played is told of", within: 60) {
+                try await waitUntil("what cannot be played is told of") {
                     try await Self.complaints(of: stage) >= round
                 }
                 try await stage.join("alice")
-                try await stage.waitForOnAir("bypass", within: 60)
+                try await stage.waitForOnAir("bypass")
                 try await Task.sleep(for: .seconds(2))
             }
             let told = try await Self.complaints(of: stage)
@@ -108,6 +108,6 @@ import Testing
     private static func write(_ clip: SyntheticPublisher, to file: URL, of stage: Stage) async throws {
         let arguments = clip.arguments(url: file.path).filter { $0 != "-re" }
         let process = try ManagedProcess("clip", "ffmpeg", arguments, in: stage.directory)
-        try await waitUntil("the clip is made", within: 60) { !process.isRunning }
+        try await waitUntil("the clip is made") { !process.isRunning }
     }
 }

@@ -14,7 +14,7 @@ extension IngestTests {
             let script = stage.directory.appendingPathComponent("hook.py")
             try HookingMediaServer.snippet("python", of: "docs/ingest.md").replacing("9000", with: "\(hookPort)")
                 .write(to: script, atomically: true, encoding: .utf8)
-            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
             func publish(_ key: String) throws -> ManagedProcess {
                 try ManagedProcess(
                     "publisher-\(UInt16.random(in: 0...9999))", "ffmpeg",
@@ -23,19 +23,19 @@ extension IngestTests {
             }
             // Nobody is let in while it does not answer.
             let early = try publish("k3y-of-alice")
-            try await waitUntil("silence refuses", within: 60) { !early.isRunning }
+            try await waitUntil("silence refuses") { !early.isRunning }
             #expect(early.messages().contains("cannot be asked at the moment"), "\(early.messages())")
             let hook = try ManagedProcess("hook", "python3", [script.path], in: stage.directory)
-            try await waitUntil("the hook listens", within: 60) {
+            try await waitUntil("the hook listens") {
                 (try? await ServiceClient(port: hookPort).request("GET", "/").status) != nil
             }
             let alice = try publish("k3y-of-alice")
             let client = stage.client
-            try await waitUntil("alice is in the lobby", within: 60) {
+            try await waitUntil("alice is in the lobby") {
                 try await client.request("GET", "/v1/rooms/lobby").text.contains(#""user":"alice""#)
             }
             let stranger = try publish("k3y-of-nobody")
-            try await waitUntil("the stranger is refused", within: 60) { !stranger.isRunning }
+            try await waitUntil("the stranger is refused") { !stranger.isRunning }
             #expect(stranger.messages().contains("this stream key is not known"), "\(stranger.messages())")
             #expect(alice.isRunning && !stage.service.messages(last: .max).contains("k3y-of"))
             await alice.stop()
@@ -48,27 +48,27 @@ extension IngestTests {
         var environment = Self.environment(port)
         environment["MIXORCHESTRATOR_INGEST_KEY"] = "ingest-key-0123456789"
         try await Stage.run(environment: environment) { stage in
-            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
             let refused = try Self.publish("alice", 1, port, stage)
-            try await waitUntil("alice is refused", within: 60) { !refused.isRunning }
+            try await waitUntil("alice is refused") { !refused.isRunning }
             #expect(refused.exitStatus != 0)
             #expect(try await stage.client.users(stage.room).isEmpty)
             let url = "rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice"
             let signer = try ManagedProcess(
                 "sign-url", Workspace.executable("mixorchestrator"), ["sign-url", url], in: stage.directory,
                 environment: ["MIXORCHESTRATOR_INGEST_KEY": "ingest-key-0123456789"])
-            try await waitUntil("signed", within: 60) { !signer.isRunning }
+            try await waitUntil("signed") { !signer.isRunning }
             let signed = signer.messages().split(separator: "\n").first { $0.hasPrefix("rtmp://") }
             let alice = try ManagedProcess(
                 "publisher-signed", "ffmpeg",
                 SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: String(try #require(signed))),
                 in: stage.directory)
-            try await waitUntil("alice is there", within: 60) { try await stage.client.users(stage.room) == ["alice"] }
+            try await waitUntil("alice is there") { try await stage.client.users(stage.room) == ["alice"] }
             // The room has a program now, whose timeline tells what becomes of its publishers.
             let second = try Self.publish("bob", 2, port, stage)
-            try await waitUntil("bob is refused", within: 60) { !second.isRunning }
+            try await waitUntil("bob is refused") { !second.isRunning }
             alice.kill9()
-            try await waitUntil("the timeline has both", within: 60) {
+            try await waitUntil("the timeline has both") {
                 let text = try await stage.client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
                 return text.contains("publisher refused: bob/camera: the stream key has no auth_key")
                     && text.contains("publisher lost: alice/camera")

@@ -31,7 +31,7 @@ import Testing
         let settings =
             #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
         #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-        try await waitUntil("the ingest runs", within: 60) { ingest(stage) != nil }
+        try await waitUntil("the ingest runs") { ingest(stage) != nil }
     }
 
     @Test(.timeLimit(.minutes(8))) func publishingIsAllThatIsNeeded() async throws {
@@ -41,20 +41,20 @@ import Testing
             try await Self.prepare(stage)
             let ingest = try #require(Self.ingest(stage))
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             var bob = try Self.publish("bob", 2, port, stage)
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             let player = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
             let viewer = try await stage.watch()
 
             // Killed without a word, and back within the grace: the same pane, and no destination notices.
             bob.kill9()
-            try await waitUntil("bob's process is gone", within: 60) { !bob.isRunning }
+            try await waitUntil("bob's process is gone") { !bob.isRunning }
             try await Task.sleep(for: .seconds(1))
             #expect(try await stage.client.users(stage.room) == ["alice", "bob"], "the place is kept")
             bob = try Self.publish("bob", 2, port, stage)
             let before = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await waitUntil("bob is live again", within: 60) {
+            try await waitUntil("bob is live again") {
                 try await client.streamErrors(stage.room).isEmpty
             }
             try await Task.sleep(for: .seconds(3))
@@ -73,7 +73,7 @@ import Testing
             // A clean end is one at once, without the grace.
             await bob.stop()
             try await waitUntil("bob has left", within: 12) { try await stage.client.users(stage.room) == ["alice"] }
-            let last = try await stage.waitForOnAir("bypass", within: 60)
+            let last = try await stage.waitForOnAir("bypass")
             #expect(last.outputs.map(\.reconnects) == [0])
             #expect(player.progress.tags > 50)
             viewer.stop()
@@ -84,7 +84,7 @@ import Testing
             try await stage.killService()
             await alice.stop()
             try await stage.startServiceAgain()
-            try await waitUntil("alice has left", within: 60) { try await stage.client.users(stage.room).isEmpty }
+            try await waitUntil("alice has left") { try await stage.client.users(stage.room).isEmpty }
             let timeline = try await client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
             #expect(timeline.contains("stream.unpublished bob/camera"), "\(timeline)")
             #expect(!stage.service.messages(last: .max).contains("relay="), "the log shows a code")
@@ -101,25 +101,25 @@ import Testing
                 [try Self.publish("alice", 1, port, stage), try Self.publish("bob", 2, port, stage)]
             }
             let first = try publish()
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             let viewer = try await stage.watch()
             let connections = viewer.progress.connections
             kill(ingest, SIGKILL)
-            try await waitUntil("the publishers have lost it", within: 60) { !first.contains { $0.isRunning } }
-            try await waitUntil("another one listens", within: 60) {
+            try await waitUntil("the publishers have lost it") { !first.contains { $0.isRunning } }
+            try await waitUntil("another one listens") {
                 let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
                 defer { close(descriptor) }
                 return Self.ingest(stage) != ingest && LoopbackListener.connect(descriptor, to: port)
             }
             let tags = viewer.progress.tags
             let second = try publish()
-            try await waitUntil("both are live again", within: 60) {
+            try await waitUntil("both are live again") {
                 try await stage.client.streamErrors(stage.room).isEmpty
             }
-            let state = try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
+            let state = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             try await Task.sleep(for: .seconds(2))
             #expect(state.outputs.map(\.reconnects) == [0] && second.allSatisfy { $0.isRunning })
-            try await waitUntil("the viewer goes on", within: 60) { viewer.progress.tags > tags + 40 }
+            try await waitUntil("the viewer goes on") { viewer.progress.tags > tags + 40 }
             #expect(viewer.progress.connections == connections)
             viewer.stop()
             let video = try await viewer.recording().trace().video.compactMap(\.arrival)
@@ -137,14 +137,14 @@ import Testing
             let client = stage.client
             try await Self.prepare(stage)
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             let url = "rtmp://127.0.0.1:\(port)/program/\(stage.room)"
             let viewer = try await stage.record(url, as: "program")
             let other = try await stage.record(url, as: "program-other")
             let bob = try Self.publish("bob", 2, port, stage)
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             struct Watched: Decodable { var viewers: Int }
-            try await waitUntil("both viewers are counted", within: 60) {
+            try await waitUntil("both viewers are counted") {
                 let answer = try await client.request("GET", "/v1/tasks/auto-\(stage.room)")
                 return try JSONDecoder().decode(Watched.self, from: answer.body).viewers == 2
             }
@@ -153,10 +153,10 @@ import Testing
             try await stage.killService()
             let before = viewer.progress.tags
             // It needs no service.
-            try await waitUntil("the play goes on", within: 60) { viewer.progress.tags > before + 60 }
+            try await waitUntil("the play goes on") { viewer.progress.tags > before + 60 }
             try await stage.startServiceAgain()
             await bob.stop()
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(1))
             viewer.stop()
             let recording = await viewer.recording()
@@ -168,7 +168,7 @@ import Testing
             // The end of the program is told.
             let last = try await stage.record(url, as: "program-last")
             #expect(try await client.request("DELETE", "/v1/rooms/\(stage.room)").status < 300)
-            try await waitUntil("the player's connection is ended", within: 60) { last.progress.lastError != nil }
+            try await waitUntil("the player's connection is ended") { last.progress.lastError != nil }
             last.stop()
             #expect(await last.recording().publisherLosses == 1, "the player is told")
             await alice.stop()
@@ -189,10 +189,10 @@ import Testing
             }
             try await send(stage.room, to: ["\(stage.room)__self", "second__first"])
             try await send("second", to: ["\(stage.room)__back"])
-            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 60)
-            try await waitUntil("the program is in the second room", within: 60) {
+            try await stage.waitForOnAir("bypass")
+            try await waitUntil("the program is in the second room") {
                 try await client.users("second") == ["first"]
             }
             struct Task: Decodable {
@@ -207,16 +207,16 @@ import Testing
                 let answer = try await client.request("GET", "/v1/tasks/auto-\(room)")
                 return try JSONDecoder().decode(Task.self, from: answer.body).outputs.sorted { $0.id < $1.id }
             }
-            try await waitUntil("the second room is on air, and both circles are refused", within: 60) {
+            try await waitUntil("the second room is on air, and both circles are refused") {
                 let (first, second) = (try await outputs(stage.room), try await outputs("second"))
                 return (first + second).filter { $0.lastError?.contains("own program") == true }.count == 2
             }
-            try await waitUntil("the program goes on into the second room", within: 60) {
+            try await waitUntil("the program goes on into the second room") {
                 try await outputs(stage.room).count { $0.state == "live" } == 1
             }
             #expect(try await client.users(stage.room) == ["alice"])
             let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/second.flv", as: "second")
-            try await waitUntil("the second room's program has pictures", within: 60) { viewer.progress.tags > 50 }
+            try await waitUntil("the second room's program has pictures") { viewer.progress.tags > 50 }
             viewer.stop()
             await alice.stop()
         }
@@ -228,23 +228,23 @@ import Testing
             let client = stage.client
             let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
             #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
             let ingest = Self.ingest(stage)
             let alice = try Self.publish("alice", 1, port, stage)
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             try await stage.killService()
             try await stage.startServiceAgain(changing: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(other)"])
-            try await waitUntil("alice's stream is at the new port", within: 60) {
+            try await waitUntil("alice's stream is at the new port") {
                 try await client.request("GET", "/v1/rooms/\(stage.room)").text.contains(":\(other)/relay/")
             }
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             #expect(alice.isRunning && Self.ingest(stage) == ingest, "a publisher stays connected")
-            try await waitUntil("alice is pulled", within: 60) { try await client.streamErrors(stage.room).isEmpty }
+            try await waitUntil("alice is pulled") { try await client.streamErrors(stage.room).isEmpty }
 
             try await stage.killService()
             try await stage.startServiceAgain(changing: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": ""])
-            try await waitUntil("the ingest has ended", within: 60) { Self.ingest(stage) == nil }
-            try await waitUntil("alice has left", within: 60) { try await stage.client.users(stage.room).isEmpty }
+            try await waitUntil("the ingest has ended") { Self.ingest(stage) == nil }
+            try await waitUntil("alice has left") { try await stage.client.users(stage.room).isEmpty }
             await alice.stop()
         }
     }
@@ -255,21 +255,21 @@ import Testing
         environment["MIXORCHESTRATOR_INGEST_TAKEOVER"] = "refuse"
         environment["MIXORCHESTRATOR_INGEST_PLAY"] = "on"
         try await Stage.run(environment: environment) { stage in
-            try await waitUntil("the ingest runs", within: 60) { Self.ingest(stage) != nil }
+            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
             let alice = try Self.publish("alice", 1, port, stage)
-            try await waitUntil("alice is there", within: 60) { try await stage.client.users(stage.room) == ["alice"] }
+            try await waitUntil("alice is there") { try await stage.client.users(stage.room) == ["alice"] }
             let player = try await stage.record("rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice", as: "alice")
             let second = try Self.publish("alice", 2, port, stage)
-            try await waitUntil("the second is refused", within: 60) { !second.isRunning }
+            try await waitUntil("the second is refused") { !second.isRunning }
             #expect(second.messages().contains("another publisher is live"), "\(second.messages())")
             let before = player.progress.tags
-            try await waitUntil("alice goes on", within: 60) { player.progress.tags > before + 20 }
+            try await waitUntil("alice goes on") { player.progress.tags > before + 20 }
             #expect(alice.isRunning && player.progress.connections == 1)
             // Once she has left, the key is free.
             await alice.stop()
-            try await waitUntil("alice has left", within: 60) { try await stage.client.users(stage.room).isEmpty }
+            try await waitUntil("alice has left") { try await stage.client.users(stage.room).isEmpty }
             let third = try Self.publish("alice", 2, port, stage)
-            try await waitUntil("alice is there again", within: 60) {
+            try await waitUntil("alice is there again") {
                 try await stage.client.users(stage.room) == ["alice"]
             }
             await third.stop()

@@ -63,7 +63,7 @@ import Testing
         let begin = ContinuousClock.now
         try await body()
         var now = panes
-        try await waitUntil("another scene is on air", within: 60, every: 10) {
+        try await waitUntil("another scene is on air", every: 10) {
             now = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
             return now != panes
         }

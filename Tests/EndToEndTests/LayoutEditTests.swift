@@ -42,7 +42,7 @@ import Testing
                 let manner = Manner.allCases[index % Manner.allCases.count]
                 saved.append(try Self.save(text, to: file, manner))
                 let before = panes
-                try await waitUntil("edit \(index) (\(manner)) is on air", within: 60, every: 10) {
+                try await waitUntil("edit \(index) (\(manner)) is on air", every: 10) {
                     panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
                     return panes != before
                 }
@@ -72,7 +72,7 @@ import Testing
     ) async throws {
         let told = try await rejections(stage)
         try #"{"arrangements": [{"algoritm": "grid"}]}"#.write(to: file, atomically: true, encoding: .utf8)
-        try await waitUntil("the broken file is told of", within: 60, every: 10) { try await rejections(stage) > told }
+        try await waitUntil("the broken file is told of", every: 10) { try await rejections(stage) > told }
         let now = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
         #expect(now == panes)
     }

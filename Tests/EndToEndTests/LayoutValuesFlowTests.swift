@@ -35,7 +35,7 @@ import Testing
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
-            try await waitUntil("the layout is read", within: 60) {
+            try await waitUntil("the layout is read") {
                 try await stage.client.request("GET", "/v1/layouts/board").status == 200
             }
             try await stage.open(host: "alice")

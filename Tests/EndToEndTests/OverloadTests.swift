@@ -65,7 +65,7 @@ import Testing
             let degraded = try #require(loads[index].degradation)
             #expect(degraded.fps < 20)
             #expect(degraded.reason.contains("busy") || degraded.reason.contains("late"), "\(degraded.reason)")
-            try await waitUntil("the timeline tells", within: 60) {
+            try await waitUntil("the timeline tells") {
                 try await stage.client.timeline(rooms[index]).contains { $0.contains("frame is rendered (load level") }
             }
             // All but one go: the machine is calm and the last one is whole again, where nothing else keeps it busy.
@@ -89,7 +89,7 @@ import Testing
             let waiting = try await Self.loads(stage, ["second"])
             #expect(waiting.map(\.state) == ["stopped"])
             try await stage.client.deleteRoom(stage.room)
-            try await waitUntil("the second room is on air", within: 60) {
+            try await waitUntil("the second room is on air") {
                 try await Self.loads(stage, ["second"]).map(\.onAir) == ["bypass"]
             }
             try await stage.client.deleteRoom("second")

@@ -32,16 +32,16 @@ import Testing
                     """)
             #expect(answer.status == 202, "\(answer.text)")
             stage.knows(Self.board)
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             let viewer = try await stage.record(
                 "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv", as: "viewer")
             try await Task.sleep(for: .seconds(3))
             try await stage.publish("bob", Self.guest)
             try await stage.join("bob")
-            try await stage.waitForOnAir("mix", users: ["board", "bob"], within: 60)
+            try await stage.waitForOnAir("mix", users: ["board", "bob"])
             try await Task.sleep(for: .seconds(3))
             try await stage.leave("bob")
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))
             let report = try await stage.judge(viewer, expectedSwitches: 2, limits: Self.limits)
             // A picture of a page may be taken twice also at a switch: the step of its content says nothing.
@@ -54,7 +54,7 @@ import Testing
             // What viewers accept when sound is early (ITU-R BT.1359-1); the bench measures pages more closely.
             #expect(!offsets.isEmpty && offsets.allSatisfy { abs($0) <= 90 }, "\(offsets)")
             try await stage.client.unpublished(stage.room, user: "board")
-            try await waitUntil("no browser is left", within: 60) {
+            try await waitUntil("no browser is left") {
                 !ProcessTable.entries().contains { entry in
                     entry.arguments.contains("page") && entry.arguments.contains { $0.hasPrefix(stage.directory.path) }
                 }
@@ -92,7 +92,7 @@ import Testing
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
-            try await waitUntil("the layout is read", within: 60) {
+            try await waitUntil("the layout is read") {
                 try await stage.client.request("GET", "/v1/layouts/board").status == 200
             }
             try await stage.open(host: "alice")
@@ -100,7 +100,7 @@ import Testing
             try await Task.sleep(for: .seconds(2))
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await waitUntil("the page is shown", within: 60) {
+            try await waitUntil("the page is shown") {
                 try await stage.client.request("GET", "/v1/rooms/\(stage.room)").text.contains(#""state":"on-air""#)
             }
             try await Task.sleep(for: .seconds(2))

@@ -203,7 +203,7 @@ import Testing
             }
             var found: Levels?
             // The tones have a tenth of the full amplitude; beeps are louder.
-            try await waitUntil("both are heard: \(String(describing: found))", within: 60) {
+            try await waitUntil("both are heard: \(String(describing: found))") {
                 let now = try await levels()
                 found = now
                 return (now.program.rms ?? -100) > -25 && now.sources.count == 2
@@ -211,7 +211,7 @@ import Testing
             }
             for user in ["alice", "bob"] { try await Self.control(stage, user, #"{"muted": true}"#) }
             // What they send is still seen.
-            try await waitUntil("nobody is heard: \(String(describing: found))", within: 60) {
+            try await waitUntil("nobody is heard: \(String(describing: found))") {
                 let now = try await levels()
                 found = now
                 return (now.program.peak ?? 0) < -80 && now.sources.count == 2
@@ -225,7 +225,7 @@ import Testing
             let refused = try await stage.client.request("GET", "\(path)/thumbnail.jpg")
             #expect(refused.status == 503, "\(refused.text)")
             #expect(ContinuousClock.now - began < .seconds(30))
-            try await waitUntil("there is a picture again", within: 60) { (try? await picture("thumbnail")) != nil }
+            try await waitUntil("there is a picture again") { (try? await picture("thumbnail")) != nil }
             #expect(thumbnailers().count == 1 && thumbnailers() != first)
             // The program has noticed nothing.
             let task = try await stage.waitForOnAir("mix", users: ["alice", "bob"])

@@ -20,7 +20,7 @@ import EncodedMedia
             try await Task.sleep(for: .seconds(4))
             kill(stage.service.identifier, SIGCONT)
             let stopped = viewer.progress.timestamp
-            try await waitUntil("the viewer goes on", within: 60) { viewer.progress.timestamp > stopped + 6000 }
+            try await waitUntil("the viewer goes on") { viewer.progress.timestamp > stopped + 6000 }
             let report = try await stage.judge(program, expectedSwitches: 0)
             #expect(report.isWithinLimits, "\(report.table)")
             viewer.stop()
@@ -41,7 +41,7 @@ import EncodedMedia
             let signing = try ManagedProcess(
                 "sign-url", Workspace.executable("mixorchestrator"), ["sign-url", url, "--key", key, "--ttl", "60"],
                 in: stage.directory)
-            try await waitUntil("the URL is signed", within: 60) { !signing.isRunning }
+            try await waitUntil("the URL is signed") { !signing.isRunning }
             let signed = signing.messages().trimmingCharacters(in: .whitespacesAndNewlines)
             #expect(signed.hasPrefix(url + "?auth_key="))
             let refused = try await stage.client.request("GET", "/live/\(stage.room).flv")
@@ -51,21 +51,21 @@ import EncodedMedia
             let player = try ManagedProcess(
                 "player", "ffmpeg", ["-nostdin", "-v", "error", "-i", signed, "-c", "copy", "-y", file],
                 in: stage.directory)
-            try await waitUntil("the viewer is counted", within: 60) {
+            try await waitUntil("the viewer is counted") {
                 let room = try await stage.client.request("GET", "/v1/rooms/\(stage.room)")
                 let state = try JSONSerialization.jsonObject(with: room.body) as? [String: Any]
                 return state?["viewers"] as? Int == 1
             }
             try await Task.sleep(for: .seconds(3))
             try await stage.close()
-            try await waitUntil("the player has ended", within: 60) { !player.isRunning }
+            try await waitUntil("the player has ended") { !player.isRunning }
             #expect(player.exitStatus == 0)
             #expect(player.messages() == "", "\(player.messages())")
             // Three seconds of it, with a margin for when they began.
             let probe = try ManagedProcess(
                 "ffprobe", "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", file],
                 in: stage.directory)
-            try await waitUntil("the file is looked at", within: 60) { !probe.isRunning }
+            try await waitUntil("the file is looked at") { !probe.isRunning }
             let seconds = Double(probe.messages().trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
             #expect(seconds > 2, "\(probe.messages())")
         }

@@ -36,10 +36,10 @@ struct PlayerTests {
             try await stage.open(host: "alice")
             let page = try Browser(directory: stage.directory).open(
                 "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures")
-            try await waitUntil("the page plays", within: 60) { (Self.latest(page)?.shown ?? 0) > 40 }
-            try await waitUntil("it is near the newest picture", within: 60) { (Self.latest(page)?.behind ?? 9) < 1.8 }
+            try await waitUntil("the page plays") { (Self.latest(page)?.shown ?? 0) > 40 }
+            try await waitUntil("it is near the newest picture") { (Self.latest(page)?.behind ?? 9) < 1.8 }
 
-            try await waitUntil("it says how many watch", within: 60) { Self.latest(page)?.viewers == "1 watching" }
+            try await waitUntil("it says how many watch") { Self.latest(page)?.viewers == "1 watching" }
 
             // So long that it jumps: from less it catches up by playing faster, at 0.15 s a second.
             let stopped = [page.identifier] + ProcessTable.descendants(of: page.identifier).map(\.identifier)
@@ -47,25 +47,25 @@ struct PlayerTests {
             try await Task.sleep(for: .seconds(10))
             for identifier in stopped { kill(identifier, SIGCONT) }
             let before = Self.latest(page)?.shown ?? 0
-            try await waitUntil("it has caught up", within: 60) {
+            try await waitUntil("it has caught up") {
                 guard let now = Self.latest(page) else { return false }
                 return now.shown > before + 40 && (now.behind ?? 9) < 3 && now.words.hasPrefix("Live")
             }
 
             let connections = try #require(Self.latest(page)).connections
             try await stage.killService()
-            try await waitUntil("it says that the connection is lost", within: 60) {
+            try await waitUntil("it says that the connection is lost") {
                 Self.words(page) == "The connection is lost. Trying again …"
             }
             try await stage.startServiceAgain()
-            try await waitUntil("it plays again", within: 60) {
+            try await waitUntil("it plays again") {
                 guard let now = Self.latest(page) else { return false }
                 return now.connections > connections && now.words.hasPrefix("Live")
             }
 
             try await stage.leave("alice")
             _ = try await stage.client.request("DELETE", "/v1/rooms/\(stage.room)")
-            try await waitUntil("it says that the program has ended", within: 60) {
+            try await waitUntil("it says that the program has ended") {
                 Self.words(page).hasPrefix("The program has ended.")
             }
             Self.expectNoComplaint(page)
@@ -117,10 +117,10 @@ struct PlayerTests {
             try html.write(to: file, atomically: true, encoding: .utf8)
             let page = try Browser(directory: stage.directory).open(file.absoluteString)
             func latest() -> Told? { (Browser.logged("EMBED ", by: page) as [Told]).last }
-            try await waitUntil("the page is told who is on air\n\(page.messages())", within: 60) {
+            try await waitUntil("the page is told who is on air\n\(page.messages())") {
                 latest()?.people == ["alice"]
             }
-            try await waitUntil("keys have done what they stand for", within: 60) { latest()?.keys.count == 4 }
+            try await waitUntil("keys have done what they stand for") { latest()?.keys.count == 4 }
             #expect(latest()?.keys == ["muted true", "muted false", "paused", "playing"])
             Self.expectNoComplaint(page)
             await page.stop()
@@ -144,12 +144,12 @@ struct PlayerTests {
                 let signing = try ManagedProcess(
                     "sign-url", Workspace.executable("mixorchestrator"),
                     ["sign-url", url, "--key", key, "--ttl", link == "expired" ? "1" : "600"], in: stage.directory)
-                try await waitUntil("the URL is signed", within: 60) { !signing.isRunning }
+                try await waitUntil("the URL is signed") { !signing.isRunning }
                 query = signing.messages().trimmingCharacters(in: .whitespacesAndNewlines).dropFirst(url.count)
             }
             let page = try Browser(directory: stage.directory).open(
                 "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)\(query)#figures")
-            try await waitUntil("the page says it\n\(page.messages())", within: 60) { Self.words(page) == sentence }
+            try await waitUntil("the page says it\n\(page.messages())") { Self.words(page) == sentence }
             Self.expectNoComplaint(page)
             await page.stop()
         }

@@ -125,7 +125,7 @@ import Testing
             try await Task.sleep(for: .seconds(2.5))
             let before = try await stage.client.task(stage.room)?.state.switches.count ?? 0
             try await Self.patch(stage, #"{"program": {"encoding": {"videoBitrate": 500000, "preset": "ultrafast"}}}"#)
-            try await waitUntil("another mixer is on air", within: 60) {
+            try await waitUntil("another mixer is on air") {
                 try await stage.client.task(stage.room)?.state.switches.count ?? 0 > before
             }
             try await Task.sleep(for: .seconds(3))
@@ -178,7 +178,7 @@ import Testing
                     """)
             #expect(made.status == 201, "\(made.text)")
             try await stage.join("alice")
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(2))
             try await stage.join("bob")

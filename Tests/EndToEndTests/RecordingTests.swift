@@ -22,7 +22,7 @@ import EncodedMedia
             try await Task.sleep(for: .seconds(1))
 
             try await shelf.start(#"{"participants":true}"#)
-            try await waitUntil("recording runs", within: 60) { try await shelf.isRunning }
+            try await waitUntil("recording runs") { try await shelf.isRunning }
             try await Task.sleep(for: .seconds(2))
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
@@ -30,7 +30,7 @@ import EncodedMedia
             // The service's death is nothing to relay and recorder.
             try await stage.killService()
             try await stage.startServiceAgain()
-            try await waitUntil("recording is known to run", within: 60) { try await shelf.isRunning }
+            try await waitUntil("recording is known to run") { try await shelf.isRunning }
             try await stage.leave("bob")
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))
@@ -39,12 +39,12 @@ import EncodedMedia
             #expect(Set(first.map(\.source)) == [nil, "alice/camera", "bob/camera"])
 
             try await shelf.start("")
-            try await waitUntil("recording runs again", within: 60) { try await shelf.isRunning }
+            try await waitUntil("recording runs again") { try await shelf.isRunning }
             try await Task.sleep(for: .seconds(3))
             // A recorder that is killed is replaced; its file plays as it is.
             let recorder = try #require(stage.recorders.first)
             kill(recorder, SIGKILL)
-            try await waitUntil("another recorder writes another file", within: 60) {
+            try await waitUntil("another recorder writes another file") {
                 try await shelf.files().filter { $0.part == 2 && $0.state == "recording" }.count == 1
             }
             try await Task.sleep(for: .seconds(3))
@@ -83,10 +83,10 @@ import EncodedMedia
             try await stage.open(host: "alice")
             let shelf = RecordingClient(stage: stage)
             try await shelf.start(#"{"participants":true}"#)
-            try await waitUntil("recording runs", within: 60) { try await shelf.isRunning }
+            try await waitUntil("recording runs") { try await shelf.isRunning }
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await waitUntil("three files are written", within: 60) {
+            try await waitUntil("three files are written") {
                 try await shelf.files().count { $0.state == "recording" } == 3
             }
             try await Task.sleep(for: .seconds(2))
@@ -110,23 +110,23 @@ import EncodedMedia
                 "PUT", "/v1/rooms/\(stage.room)", json: #"{"outputs":[],"recording":true}"#)
             try await stage.join("alice")
             let shelf = RecordingClient(stage: stage)
-            try await waitUntil("recording runs", within: 60) { try await shelf.isRunning }
+            try await waitUntil("recording runs") { try await shelf.isRunning }
             try await Task.sleep(for: .seconds(2))
             let directory = try #require(stage.recordingDirectory)
             try FileManager.default.removeItem(atPath: directory)
-            try await waitUntil("the loss is told", within: 60) { try await shelf.errorCode == "recording_removed" }
+            try await waitUntil("the loss is told") { try await shelf.errorCode == "recording_removed" }
             #expect(try await !shelf.isRunning)
             // The program goes on.
             try await stage.waitForOnAir("bypass")
             // Asked for again it begins anew.
             try await shelf.start("")
-            try await waitUntil("recording runs again", within: 60) {
+            try await waitUntil("recording runs again") {
                 guard try await shelf.isRunning else { return false }
                 return try await shelf.errorCode == nil
             }
             try await stage.client.deleteRoom(stage.room)
-            try await waitUntil("its processes end", within: 60) { stage.workers.isEmpty }
-            try await waitUntil("all files are closed", within: 60) {
+            try await waitUntil("its processes end") { stage.workers.isEmpty }
+            try await waitUntil("all files are closed") {
                 try await shelf.files().allSatisfy { $0.state == "complete" }
             }
         }
@@ -191,7 +191,7 @@ private struct RecordingClient {
 
     /// As soon as there are so many, all of them closed.
     func closed(count: Int) async throws -> [File] {
-        try await waitUntil("\(count) files are closed", within: 60) {
+        try await waitUntil("\(count) files are closed") {
             let files = try await files()
             return files.count == count && files.allSatisfy { $0.state == "complete" }
         }

@@ -57,10 +57,10 @@ import Testing
                 let relay = try stage.relay()
                 kills.append((program, MonotonicClock.now()))
                 kill(relay, SIGKILL)
-                try await waitUntil("another relay has the program", within: 60) {
+                try await waitUntil("another relay has the program") {
                     (try? stage.relay()).map { $0 != relay } ?? false
                 }
-                try await stage.waitForOnAir(program, within: 60)
+                try await stage.waitForOnAir(program)
                 try await Task.sleep(for: .seconds(3))
             }
             let task = try await stage.waitForOnAir("mix")

@@ -49,7 +49,7 @@ import EncodedMedia
             await stage.service.stop()
             #expect(stage.relays == relays, "with --keep-relays they stay")
             #expect(try await stage.start(environment: outputs("two")))
-            try await waitUntil("the other outputs are applied", within: 60) {
+            try await waitUntil("the other outputs are applied") {
                 let state = try await stage.settled("auto-a")
                 return "\(state["outputs"] ?? "")".contains("127.0.0.1:1/two")
             }
@@ -57,7 +57,7 @@ import EncodedMedia
             await stage.service.stop(within: 30)
             #expect(stage.service.exitStatus == 0)
             // A relay that the service took over closes its connection, and ends a moment after it. An orphan would go on.
-            try await waitUntil("without --keep-relays they end", within: 60) { stage.relays.isEmpty }
+            try await waitUntil("without --keep-relays they end") { stage.relays.isEmpty }
         }
     }
 
@@ -74,7 +74,7 @@ import EncodedMedia
             }
             #expect(stage.relays.count == 1)
             #expect(try await stage.start())
-            try await waitUntil("the relay has ended", within: 60) { stage.relays.isEmpty }
+            try await waitUntil("the relay has ended") { stage.relays.isEmpty }
             #expect(stage.service.messages().contains("an orphaned relay is drained"))
             #expect(try await stage.client.request("GET", "/v1/tasks/auto-a").status == 404)
             // The room can begin again at once.
@@ -102,7 +102,7 @@ import EncodedMedia
             }
             #expect(stage.relays.count == 1)
             #expect(try await stage.start())
-            try await waitUntil("the relay has ended", within: 60) { stage.relays.isEmpty }
+            try await waitUntil("the relay has ended") { stage.relays.isEmpty }
             #expect(try await stage.client.request("GET", "/v1/rooms/a").status == 404)
         }
     }
@@ -117,7 +117,7 @@ import EncodedMedia
             try await Task.sleep(for: .seconds(2))
             #expect(stage.relays["auto-a"] == [orphan])
             try await stage.kill()
-            try await waitUntil("the orphan has ended", within: 60) { stage.relays.isEmpty }
+            try await waitUntil("the orphan has ended") { stage.relays.isEmpty }
             #expect(try await stage.start())
             try await stage.settled("auto-a")
             let successor = try #require(stage.relays["auto-a"]?.first)
@@ -141,13 +141,13 @@ import EncodedMedia
             let text = #"{"boot":"\#(boot)","zero":1,"wallZero":0,"noted":1000000000,"ahead":50000000}"#
             try text.write(to: clock, atomically: true, encoding: .utf8)
             kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
-            try await waitUntil("another relay continues", within: 60) { try continuations() == 1 }
+            try await waitUntil("another relay continues") { try continuations() == 1 }
             try await stage.settled("auto-a")
 
             // The service has to start another relay itself.
             try await stage.kill()
             kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
-            try await waitUntil("the relay is gone", within: 60, every: 5) { stage.relays["auto-a"] == nil }
+            try await waitUntil("the relay is gone", every: 5) { stage.relays["auto-a"] == nil }
             #expect(try await stage.start())
             try await stage.settled("auto-a")
             #expect(try continuations() == 2)
@@ -164,7 +164,7 @@ import EncodedMedia
                 #expect(try await store.commit(change) == .committed)
             }
             #expect(try await stage.start())
-            try await waitUntil("the clock is gone", within: 60) { access(clock.path, F_OK) != 0 }
+            try await waitUntil("the clock is gone") { access(clock.path, F_OK) != 0 }
 
             // A program that ends in good order leaves none either.
             try await stage.makeRoom("a")
@@ -173,7 +173,7 @@ import EncodedMedia
             #expect(try continuations() == 2)
             try text.write(to: clock, atomically: true, encoding: .utf8)
             try await stage.client.deleteRoom("a")
-            try await waitUntil("the clock is gone", within: 60) { access(clock.path, F_OK) != 0 }
+            try await waitUntil("the clock is gone") { access(clock.path, F_OK) != 0 }
         }
     }
 
@@ -188,7 +188,7 @@ import EncodedMedia
             let hung = try #require(stage.relays["auto-a"]?.first)
             let neighbour = stage.relays["auto-b"]
             kill(hung, SIGSTOP)
-            try await waitUntil("another relay took the place of \(hung)", within: 60) {
+            try await waitUntil("another relay took the place of \(hung)") {
                 stage.relays["auto-a"].map { $0.count == 1 && $0 != [hung] } ?? false
             }
             let state = try await stage.settled("auto-a")
@@ -217,7 +217,7 @@ import EncodedMedia
                 try await stage.kill()
                 try text.write(to: file, atomically: true, encoding: .utf8)
                 kill(relay, SIGKILL)
-                try await waitUntil("the relay is gone", within: 60, every: 5) { stage.relays["auto-a"] == nil }
+                try await waitUntil("the relay is gone", every: 5) { stage.relays["auto-a"] == nil }
                 #expect(try await stage.start())
                 try await stage.settled("auto-a")
                 try await stage.settled("auto-b")

@@ -55,7 +55,7 @@ import EncodedMedia
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1, hasSound: false))
             try await stage.join("alice")
-            try await stage.waitForOnAir("bypass", task: Self.task, within: 60)
+            try await stage.waitForOnAir("bypass", task: Self.task)
             let viewer = try await stage.watch()
             try await stage.join("bob")
             try await Task.sleep(for: .seconds(3))
@@ -78,7 +78,7 @@ import EncodedMedia
             #expect(Set(report.sources.map(\.id)) == [1, 2])
 
             try await call(sdk, "StopLiveMPUTask", #""AppId": "default", "TaskId": "program""#)
-            try await waitUntil("nothing is left of the task", within: 60) {
+            try await waitUntil("nothing is left of the task") {
                 let task = try await stage.client.task(stage.room, name: Self.task)
                 return stage.workers.isEmpty && task == nil
             }

@@ -37,7 +37,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 in: stage.directory)
             self.process = process
             let client = ServiceClient(port: api)
-            try await waitUntil("SRS answers", within: 60) {
+            try await waitUntil("SRS answers") {
                 guard process.isRunning else { throw EndToEndError("SRS ended: \(process.messages())") }
                 return (try? await client.request("GET", "/api/v1/versions").status) == 200
             }
@@ -70,15 +70,15 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
             try await server.start(stage, "srs")
             do {
                 let alice = try server.publish("lobby__alice", 1, stage)
-                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 60)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby")
                 let viewer = try await stage.record(stage.media.cdn("lobby"), as: "viewer")
                 let bob = try server.publish("lobby__bob", 2, stage)
-                try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: "auto-lobby", within: 60)
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: "auto-lobby")
                 await bob.stop()
-                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 60)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby")
                 #expect(try await stage.client.users("lobby") == ["alice"])
                 let mark = viewer.progress.timestamp
-                try await waitUntil("alice is seen alone", within: 60) { viewer.progress.timestamp > mark + 1000 }
+                try await waitUntil("alice is seen alone") { viewer.progress.timestamp > mark + 1000 }
                 viewer.stop()
                 let times = try await viewer.recording().trace().video.map(\.frame.dts.roundedMilliseconds)
                 let steps = zip(times, times.dropFirst()).map { $1 - $0 }
@@ -87,9 +87,9 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
 
                 // SRS turns a second publisher of a name away, after asking.
                 let second = try server.publish("lobby__alice", 3, stage)
-                try await waitUntil("the second one is turned away\n\(server.log)", within: 60) { !second.isRunning }
+                try await waitUntil("the second one is turned away\n\(server.log)") { !second.isRunning }
                 #expect(alice.isRunning)
-                try await waitUntil("the first one is in the room", within: 60) {
+                try await waitUntil("the first one is in the room") {
                     try await stage.client.users("lobby") == ["alice"]
                 }
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
@@ -97,18 +97,18 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 // While the service is down, nobody is let in, and who leaves is found by polling.
                 try await stage.killService()
                 let refused = try server.publish("lobby__dave", 4, stage)
-                try await waitUntil("dave is turned away", within: 60) { !refused.isRunning }
+                try await waitUntil("dave is turned away") { !refused.isRunning }
                 await alice.stop()
                 try await stage.startServiceAgain()
-                try await waitUntil("alice has left", within: 60) { try await stage.client.users("lobby").isEmpty }
+                try await waitUntil("alice has left") { try await stage.client.users("lobby").isEmpty }
 
                 // SRS is killed and started again.
                 let carol = try server.publish("lobby__carol", 5, stage)
-                try await waitUntil("carol is there", within: 60) { try await stage.client.users("lobby") == ["carol"] }
+                try await waitUntil("carol is there") { try await stage.client.users("lobby") == ["carol"] }
                 server.process?.kill9()
-                try await waitUntil("carol's connection is gone", within: 60) { !carol.isRunning }
+                try await waitUntil("carol's connection is gone") { !carol.isRunning }
                 try await server.start(stage, "srs-again")
-                try await waitUntil("carol has left", within: 60) { try await stage.client.users("lobby").isEmpty }
+                try await waitUntil("carol has left") { try await stage.client.users("lobby").isEmpty }
             } catch {
                 print("--- SRS\n\(server.log)")
                 await server.process?.stop()
@@ -126,7 +126,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
         try await Stage.run(environment: environment) { stage in
             try await server.start(stage, "srs")
             let publisher = try server.publish("lobby__alice", 1, stage)
-            try await waitUntil("the publisher is dropped\n\(server.log)", within: 60) { !publisher.isRunning }
+            try await waitUntil("the publisher is dropped\n\(server.log)") { !publisher.isRunning }
             #expect(try await stage.client.users("lobby").isEmpty)
             let metrics = try await stage.client.request("GET", "/metrics").text
             #expect(metrics.contains(#"hook_calls_total{hook="srs",result="unauthorized"}"#))

@@ -13,7 +13,7 @@ import Testing
         try await stage.client.putRoom(
             "second", host: "bob", output: stage.media.cdn("second"), layout: stage.layout, canvas: stage.canvas)
         try await stage.client.published("second", user: "bob", url: stage.media.live("bob"), role: "host")
-        try await waitUntil("the second room is on air", within: 60) { try await self.second(stage)?.onAir == "bypass" }
+        try await waitUntil("the second room is on air") { try await self.second(stage)?.onAir == "bypass" }
     }
 
     private func second(_ stage: Stage) async throws -> ServiceClient.TaskState? {
@@ -36,7 +36,7 @@ import Testing
             try await Task.sleep(for: .seconds(1))
             try await stage.startServiceAgain()
             try await stage.waitForOnAir("bypass")
-            try await waitUntil("the second room is found", within: 60) {
+            try await waitUntil("the second room is found") {
                 try await self.second(stage)?.onAir == "bypass"
             }
             #expect(try stage.relay() == relay, "the relay was started again")
@@ -65,16 +65,16 @@ import Testing
             try await openSecond(stage)
             let relay = try stage.relay()
             kill(relay, SIGKILL)
-            try await waitUntil("there are two relays", within: 60) {
+            try await waitUntil("there are two relays") {
                 let relays = stage.workers.filter { $0.arguments.contains("relay") }
                 return relays.count == 2 && relays.allSatisfy { $0.arguments.contains("--task") }
             }
-            try await stage.waitForOnAir("bypass", within: 60)
-            try await waitUntil("the second room is back", within: 60) {
+            try await stage.waitForOnAir("bypass")
+            try await waitUntil("the second room is back") {
                 try await self.second(stage)?.onAir == "bypass"
             }
             try await stage.client.deleteRoom("second")
-            try await waitUntil("one relay is left", within: 60) { (try? stage.relay()) != nil }
+            try await waitUntil("one relay is left") { (try? stage.relay()) != nil }
         }
     }
 }

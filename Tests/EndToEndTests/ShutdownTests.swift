@@ -38,7 +38,7 @@ import EncodedMedia
             try await stage.settled("auto-a")
             #expect(stage.relays.count == 1)
             // The slate: the source will not come.
-            try await waitUntil("the program is on air", within: 60) {
+            try await waitUntil("the program is on air") {
                 try await stage.settled("auto-a")["onAir"] is String
             }
 
@@ -57,16 +57,16 @@ import EncodedMedia
             let accepted = Accepted()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await send(8, to: stage.client, accepted) }
-                try await waitUntil("events are taken", within: 60) { accepted.count >= 200 }
+                try await waitUntil("events are taken") { accepted.count >= 200 }
                 let began = ContinuousClock.now
                 kill(stage.service.identifier, SIGTERM)
-                try await waitUntil("the service ends", within: 60, every: 10) { !stage.service.isRunning }
+                try await waitUntil("the service ends", every: 10) { !stage.service.isRunning }
                 print("shutdown under load: \(began.duration(to: .now)), \(accepted.count) events taken")
                 try await group.waitForAll()
             }
             #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
             #expect(stage.service.messages().contains("stopped"))
-            try await waitUntil("relays are drained", within: 60) { stage.relays.isEmpty }
+            try await waitUntil("relays are drained") { stage.relays.isEmpty }
             // The program came to an end, it was not cut off.
             let seen = viewer.receive()
             #expect(seen.hasPrefix("HTTP/1.1 200 ") && seen.hasSuffix("\r\n0\r\n\r\n"), "\(seen.suffix(100))")
@@ -110,7 +110,7 @@ import EncodedMedia
             await stage.service.stop(within: 30)
             print("shutdown with a relay that hangs: \(began.duration(to: .now))")
             #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
-            try await waitUntil("no relay is left", within: 60) { stage.relays.isEmpty }
+            try await waitUntil("no relay is left") { stage.relays.isEmpty }
             #expect(halfBody.receive().isEmpty)
         }
     }
@@ -125,11 +125,11 @@ import EncodedMedia
             // Has the shutdown wait.
             kill(relay, SIGSTOP)
             kill(stage.service.identifier, SIGTERM)
-            try await waitUntil("the shutdown waits for the relay", within: 60, every: 5) {
+            try await waitUntil("the shutdown waits for the relay", every: 5) {
                 stage.service.messages().contains("draining relays")
             }
             kill(stage.service.identifier, signal)
-            try await waitUntil("the service ends", within: 60, every: 5) { !stage.service.isRunning }
+            try await waitUntil("the service ends", every: 5) { !stage.service.isRunning }
             #expect(stage.service.exitStatus == 128 + signal, "\(stage.service.messages())")
             #expect(stage.service.messages().contains("second signal"))
             // It was told to end and does so by itself, or the signal came first and it goes on: the next start copes with
@@ -137,7 +137,7 @@ import EncodedMedia
             kill(relay, SIGCONT)
             #expect(try await stage.start())
             try await stage.settled("auto-a")
-            try await waitUntil("the task has one relay", within: 60) { stage.relays["auto-a"]?.count == 1 }
+            try await waitUntil("the task has one relay") { stage.relays["auto-a"]?.count == 1 }
         }
     }
 }

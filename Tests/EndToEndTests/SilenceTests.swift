@@ -20,7 +20,7 @@ import Testing
             in: directory)
         let descriptor = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        try await waitUntil("the relay listens\n\(process.messages())", within: 60, every: 10) {
+        try await waitUntil("the relay listens\n\(process.messages())", every: 10) {
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(socket.utf8) + [0]) }
@@ -51,7 +51,7 @@ import Testing
                 until = inSeconds(4)
                 try tell(.hold(until: until))
             }
-            try await waitUntil("the relay has ended", within: 60, every: 5) { !process.isRunning }
+            try await waitUntil("the relay has ended", every: 5) { !process.isRunning }
             #expect(process.exitStatus == 75, "\(process.messages())")
             #expect(BootClock.now() > until - 300_000_000, "it was put off")
             #expect(process.messages().contains("sends nothing more"))
@@ -67,7 +67,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(500))
             kill(process.identifier, SIGSTOP)
             let threads = "/proc/\(process.identifier)/task"
-            try await waitUntil("all threads stand still", within: 60, every: 5) {
+            try await waitUntil("all threads stand still", every: 5) {
                 try FileManager.default.contentsOfDirectory(atPath: threads).allSatisfy { thread in
                     (try? String(contentsOfFile: "\(threads)/\(thread)/stat", encoding: .utf8))?.contains(") T ")
                         ?? true
@@ -77,7 +77,7 @@ import Testing
             try tell(.hold(until: inSeconds(60)))
             try await Task.sleep(for: .nanoseconds(max(0, until - BootClock.now()) + 700_000_000))
             kill(process.identifier, SIGCONT)
-            try await waitUntil("the relay has ended", within: 60, every: 5) { !process.isRunning }
+            try await waitUntil("the relay has ended", every: 5) { !process.isRunning }
             #expect(process.exitStatus == 75, "\(process.messages())")
         }
     }

@@ -21,12 +21,12 @@ import Testing
             #expect((200..<300).contains(room.status), "\(room.text)")
             try await stage.join("alice")
             let kind = bypass == "auto" ? "bypass" : "mix"
-            try await stage.waitForOnAir(kind, within: 60)
+            try await stage.waitForOnAir(kind)
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(1))
             try await stage.leave("alice")
             try await stage.waitForOnAir("slate")
-            try await waitUntil("no mixer is left", within: 60) {
+            try await waitUntil("no mixer is left") {
                 !stage.workers.contains { $0.arguments.contains("mixer") }
             }
             let relay = try stage.relay()
@@ -37,7 +37,7 @@ import Testing
             print("the relay takes \(share) % of a core for a repeated slate")
             #expect(share < 6)
             try await stage.join("alice")
-            let task = try await stage.waitForOnAir(kind, within: 60)
+            let task = try await stage.waitForOnAir(kind)
             #expect(task.outputs.map(\.reconnects) == [0])
             try await Task.sleep(for: .seconds(2))
             viewer.stop()

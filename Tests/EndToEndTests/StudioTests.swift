@@ -54,25 +54,25 @@ struct StudioTests {
             func latest() -> BrowserTests.Watched? {
                 (Browser.logged("WATCH ", by: watch) as [BrowserTests.Watched]).last
             }
-            try await waitUntil("the watch page plays\n\(watch.messages())", within: 60) { (latest()?.shown ?? 0) > 30 }
+            try await waitUntil("the watch page plays\n\(watch.messages())") { (latest()?.shown ?? 0) > 30 }
             #expect(latest()?.size == "1280x720", "\(String(describing: latest()))")
             let bob = try publish("bob")
             try await waitForOnAir("mix", [alice, bob], users: ["alice", "bob"])
             func studio() -> Studio? { (Browser.logged("PUBLISH ", by: alice) as [Studio]).last }
-            try await waitUntil("alice sees bob: \(String(describing: studio()))", within: 60) {
+            try await waitUntil("alice sees bob: \(String(describing: studio()))") {
                 guard let studio = studio(), studio.others.map(\.user) == ["bob"] else { return false }
                 return studio.others[0].pictures > 30 && studio.words == "You are live."
             }
             try await Task.sleep(for: .seconds(2))
             // Killed without a word.
             bob.kill9()
-            try await waitUntil("bob's browser is gone", within: 60) { !bob.isRunning }
+            try await waitUntil("bob's browser is gone") { !bob.isRunning }
             try await waitForOnAir("bypass", [alice])
             let onAir = try await stage.waitForOnAir("bypass")
             #expect(onAir.outputs.map(\.reconnects) == [0])
-            try await waitUntil("alice no longer sees bob", within: 60) { studio()?.others.isEmpty ?? false }
+            try await waitUntil("alice no longer sees bob") { studio()?.others.isEmpty ?? false }
             let before = latest()?.shown ?? 0
-            try await waitUntil("the viewer is near: \(String(describing: latest()))", within: 60) {
+            try await waitUntil("the viewer is near: \(String(describing: latest()))") {
                 guard let now = latest() else { return false }
                 return now.shown > before + 20 && now.words.hasPrefix("Live") && (now.behind ?? 9) < 3
             }
@@ -80,7 +80,7 @@ struct StudioTests {
             print("two tabs, and one that watches: \(watched)")
             #expect(watched.connections == 1 && watched.size == "1280x720")
             await alice.stop()
-            try await waitUntil("alice has left", within: 60) { try await client.users(stage.room).isEmpty }
+            try await waitUntil("alice has left") { try await client.users(stage.room).isEmpty }
             await watch.stop()
         }
     }

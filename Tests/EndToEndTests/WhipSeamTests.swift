@@ -72,17 +72,17 @@ import Testing
         try await Self.run { stage in
             let alice = try await WhipPublisher("alice", Self.host, on: stage)
             try await alice.publish()
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(3))
             var (joined, left): ([Int64], [Int64]) = ([], [])
             for _ in 0..<joins {
                 let bob = try await WhipPublisher("bob", Self.guest, on: stage)
                 joined.append(try await bob.publish())
-                try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
                 left.append(try await bob.leave())
-                try await stage.waitForOnAir("bypass", within: 60)
+                try await stage.waitForOnAir("bypass")
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
             }
             let report = try await stage.judge(viewer, expectedSwitches: 2 * joins, limits: Self.limits)
@@ -122,7 +122,7 @@ import Testing
             let path = try LossyPath(seed: random)
             let alice = try await WhipPublisher("alice", Self.host, on: stage, through: path)
             try await alice.publish()
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             var results: [String] = []
             for (name, weather) in [
                 ("5 % lost", LossyPath.Weather(loss: 0.05)), ("50 ms jitter", LossyPath.Weather(jitter: 50)),
@@ -167,16 +167,16 @@ import Testing
         try await Self.run { stage in
             let alice = try await WhipPublisher("alice", Self.host, on: stage, dropping: 0.2)
             try await alice.publish()
-            try await stage.waitForOnAir("bypass", within: 60)
+            try await stage.waitForOnAir("bypass")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(2))
             for _ in 0..<3 {
                 let bob = try await WhipPublisher("bob", Self.guest, on: stage, dropping: 0.2)
                 try await bob.publish()
-                try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 60)
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
                 try await Task.sleep(for: .seconds(2))
                 try await bob.leave()
-                try await stage.waitForOnAir("bypass", within: 60)
+                try await stage.waitForOnAir("bypass")
                 try await Task.sleep(for: .seconds(2))
             }
             let report = try await stage.judge(viewer, expectedSwitches: 6, limits: Self.limits)
@@ -218,9 +218,9 @@ import Testing
             for round in 1...rounds {
                 let alice = try await WhipPublisher("alice", Self.host, on: stage)
                 try await alice.publish()
-                try await stage.waitForOnAir("bypass", within: 60)
+                try await stage.waitForOnAir("bypass")
                 try await alice.leave()
-                try await waitUntil("alice has left", within: 60) { try await stage.client.users(stage.room).isEmpty }
+                try await waitUntil("alice has left") { try await stage.client.users(stage.room).isEmpty }
                 if round % (rounds / 5) == 0 {
                     try await Task.sleep(for: .seconds(1))
                     counts.append(try count())

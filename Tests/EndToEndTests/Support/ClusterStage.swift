@@ -92,7 +92,7 @@ final class ClusterStage: Sendable {
     /// Starts a node's service again, after it was killed.
     func restart(_ node: Node) async throws -> Node {
         node.service.kill9()
-        try await waitUntil("node \(node.name) has ended", within: 60) { !node.service.isRunning }
+        try await waitUntil("node \(node.name) has ended") { !node.service.isRunning }
         return try await Self.start(node.name, in: directory, environment, hasIngest: hasIngests)
     }
 
@@ -137,7 +137,7 @@ final class ClusterStage: Sendable {
         publisher = try ManagedProcess(
             "publisher", "ffmpeg", source.arguments(url: media.live("alice")), in: directory)
         let stat = ServiceClient(port: media.httpPort)
-        try await waitUntil("alice publishes", within: 60) {
+        try await waitUntil("alice publishes") {
             try await stat.request("GET", "/stat").text.contains("<name>alice</name>")
         }
     }
@@ -162,7 +162,7 @@ final class ClusterStage: Sendable {
                     directory.appendingPathComponent("layouts").path,
                 ], in: directory, environment: environment.merging(own) { $1 })
             let client = ServiceClient(port: port)
-            try await waitUntil("node \(name) answers\n\(service.messages())", within: 60) {
+            try await waitUntil("node \(name) answers\n\(service.messages())") {
                 if !service.isRunning { return true }
                 return (try? await client.request("GET", "/readyz").status) == 200
             }
@@ -180,7 +180,7 @@ final class ClusterStage: Sendable {
             "expel", Workspace.executable("mixorchestrator"),
             ["store", "expel", node.name, "--data", directory.appendingPathComponent("data-operator").path],
             in: directory, environment: environment.filter { $0.key == "MIXORCHESTRATOR_STORE_URL" })
-        try await waitUntil("store expel", within: 60) { !process.isRunning }
+        try await waitUntil("store expel") { !process.isRunning }
         guard process.exitStatus == 0 else { throw EndToEndError(process.messages()) }
     }
 
@@ -189,12 +189,12 @@ final class ClusterStage: Sendable {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         recorders.withLock { $0.append(recorder) }
         try recorder.start()
-        try await waitUntil("a viewer of \(url) gets the stream", within: 60) { recorder.progress.tags > 4 }
+        try await waitUntil("a viewer of \(url) gets the stream") { recorder.progress.tags > 4 }
         return recorder
     }
 
     /// Returns when the room's program is on air, as this node tells.
-    func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = 60) async throws {
+    func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = patience) async throws {
         try await waitUntil("\(kind) on air at \(node.name)", within: seconds) {
             (try? await node.client.task("demo"))?.state.onAir == kind
         }

@@ -76,7 +76,7 @@ final class ControlStage: Sendable {
     /// False when the process ended first.
     private static func isReady(_ process: ManagedProcess, _ port: Int) async throws -> Bool {
         var isReady = false
-        try await waitUntil("mixorchestrator answers\n\(process.messages())", within: 60, every: 10) {
+        try await waitUntil("mixorchestrator answers\n\(process.messages())", every: 10) {
             guard process.isRunning else { return true }
             isReady = (try? await ServiceClient(port: port).request("GET", "/readyz").status) == 200
             return isReady
@@ -96,7 +96,7 @@ final class ControlStage: Sendable {
     func kill() async throws {
         let service = service
         service.kill9()
-        try await waitUntil("the service is gone", within: 60, every: 5) { !service.isRunning }
+        try await waitUntil("the service is gone", every: 5) { !service.isRunning }
     }
 
     /// Relays of this stage's data directory, by task; also those whose service is gone.
@@ -138,7 +138,7 @@ final class ControlStage: Sendable {
     @discardableResult
     func settled(_ task: String) async throws -> [String: any Sendable] {
         var state: [String: any Sendable] = [:]
-        try await waitUntil("\(task) is settled", within: 60, every: 20) {
+        try await waitUntil("\(task) is settled", every: 20) {
             guard let settled = try await stateIfSettled(task) else { return false }
             state = settled
             return true

@@ -89,7 +89,7 @@ struct HookingMediaServer {
             name, "/usr/sbin/nginx",
             ["-p", directory.path, "-e", directory.appendingPathComponent("error.log").path, "-c", file.path],
             in: stage)
-        try await waitUntil("nginx listens", within: 60) {
+        try await waitUntil("nginx listens") {
             guard process.isRunning else { throw EndToEndError("nginx ended: \(process.messages())") }
             return FileManager.default.fileExists(atPath: directory.path + "/nginx.pid")
         }
@@ -102,7 +102,7 @@ struct HookingMediaServer {
         let workers = ProcessTable.descendants(of: process.identifier)
         process.kill9()
         for worker in workers { Foundation.kill(worker.identifier, SIGKILL) }
-        try await waitUntil("nginx is gone", within: 60) { !process.isRunning }
+        try await waitUntil("nginx is gone") { !process.isRunning }
     }
 
     /// What nginx wrote about its callbacks.

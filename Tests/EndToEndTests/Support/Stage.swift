@@ -100,7 +100,7 @@ final class Stage: Sendable {
                 "--layouts", directory.appendingPathComponent("layouts").path,
             ], in: directory, environment: environment)
         let client = ServiceClient(port: port)
-        try await waitUntil("mixorchestrator answers\n\(process.messages())", within: 60) {
+        try await waitUntil("mixorchestrator answers\n\(process.messages())") {
             if !process.isRunning { return true }
             return (try? await client.request("GET", "/healthz").status) == 200
         }
@@ -111,7 +111,7 @@ final class Stage: Sendable {
     func killService() async throws {
         let service = service
         service.kill9()
-        try await waitUntil("the service is gone", within: 60) { !service.isRunning }
+        try await waitUntil("the service is gone") { !service.isRunning }
     }
 
     /// Starts the service again, with the same data on the same port; returns when it answers.
@@ -131,7 +131,7 @@ final class Stage: Sendable {
     func publish(_ name: String, _ source: SyntheticPublisher) async throws {
         let process = try publish(name, source, to: media.live(name))
         let stat = ServiceClient(port: media.httpPort)
-        try await waitUntil("\(name) publishes\n\(process.messages())", within: 60) {
+        try await waitUntil("\(name) publishes\n\(process.messages())") {
             guard process.isRunning else { throw EndToEndError("publisher \(name) ended: \(process.messages())") }
             let text = try await stat.request("GET", "/stat").text
             return text.contains("<name>\(name)</name>") && text.contains("<profile>")
@@ -184,7 +184,7 @@ final class Stage: Sendable {
     func open(host: String) async throws {
         try await client.putRoom(room, host: host, output: media.cdn(room), layout: layout, canvas: canvas)
         try await client.published(room, user: host, url: media.live(host), role: "host")
-        try await waitForOnAir("bypass", within: 60)
+        try await waitForOnAir("bypass")
     }
 
     func join(_ user: String) async throws {
@@ -210,7 +210,7 @@ final class Stage: Sendable {
     /// - Parameter name: Of the task; `nil` = the room's own.
     @discardableResult
     func waitForOnAir(
-        _ kind: String, users: Set<String>? = nil, task name: String? = nil, within seconds: Double = 60
+        _ kind: String, users: Set<String>? = nil, task name: String? = nil, within seconds: Double = patience
     ) async throws -> ServiceClient.TaskState {
         var last: ServiceClient.TaskState?
         do {
@@ -238,7 +238,7 @@ final class Stage: Sendable {
     func close() async throws {
         let relay = try relay()
         try await client.deleteRoom(room)
-        try await waitUntil("the relay has ended", within: 60) {
+        try await waitUntil("the relay has ended") {
             !ProcessTable.descendants(of: self.service.identifier).contains { $0.identifier == relay }
         }
     }
@@ -250,7 +250,7 @@ final class Stage: Sendable {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         state.withLock { $0.recorders.append(recorder) }
         try recorder.start()
-        try await waitUntil("a viewer of \(url) gets the stream", within: 60) { recorder.progress.tags > 4 }
+        try await waitUntil("a viewer of \(url) gets the stream") { recorder.progress.tags > 4 }
         return recorder
     }
 

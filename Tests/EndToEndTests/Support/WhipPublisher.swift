@@ -86,7 +86,7 @@ final class WhipPublisher: Sendable {
         // Lost packets are sent again, as browsers do.
         try peer.sendOnly(2)
         peer.offer()
-        try await waitUntil("\(user) has an offer \(camera.messages())", within: 60) {
+        try await waitUntil("\(user) has an offer \(camera.messages())") {
             shared.state.withLock { $0.offer != nil && $0.isGathered && $0.pictures > 10 }
         }
     }
@@ -104,7 +104,7 @@ final class WhipPublisher: Sendable {
         shared.state.withLock { $0.session = answer.session }
         peer.accept(try path?.lead(answer.text) ?? answer.text)
         try await waitUntil(
-            "\(user) is connected: \(shared.state.withLock { $0.failure ?? "" })", within: 60, every: 2
+            "\(user) is connected: \(shared.state.withLock { $0.failure ?? "" })", every: 2
         ) { shared.state.withLock { $0.isConnected } }
         for valve in ["camera", "microphone"] { try peer.pipeline.element(valve).set("drop", to: "false") }
         return begin

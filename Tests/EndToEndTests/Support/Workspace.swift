@@ -36,11 +36,15 @@ struct EndToEndError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
+/// In seconds: how long a test waits for what must come true, and of which the time is no subject. Programs of a debug build on two
+/// cores that others use, too, are given up by the service and started again with longer and longer waits: 75 s for four attempts.
+let patience = 120.0
+
 /// Suspends until `condition` holds.
 ///
 /// - Parameter seconds: The deadline, after which it throws with `what` was waited for.
 func waitUntil(
-    _ what: @autoclosure () -> String, within seconds: Double, every milliseconds: Int = 50,
+    _ what: @autoclosure () -> String, within seconds: Double = patience, every milliseconds: Int = 50,
     _ condition: () async throws -> Bool
 ) async throws {
     let found = try await poll(within: .seconds(seconds), every: .milliseconds(milliseconds)) {
