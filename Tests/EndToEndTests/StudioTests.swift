@@ -41,7 +41,7 @@ struct StudioTests {
             let alice = try publish("alice")
             func waitForOnAir(_ kind: String, _ pages: [ManagedProcess], users: Set<String>? = nil) async throws {
                 do {
-                    try await stage.waitForOnAir(kind, users: users, within: 90)
+                    try await stage.waitForOnAir(kind, users: users)
                 } catch {
                     for page in pages { print("--- \(page.name)\n\(page.messages(last: 40))") }
                     let room = try await client.request("GET", "/v1/rooms/\(stage.room)").text

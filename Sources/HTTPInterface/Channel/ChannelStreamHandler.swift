@@ -129,8 +129,13 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         context.fireUserInboundEventTriggered(event)
+        switch event {
         // The service shuts down: the body ends properly.
-        if event is ChannelShouldQuiesceEvent { complete() }
+        case is ChannelShouldQuiesceEvent: complete()
+        // A follower who has closed says nothing more. Otherwise the second heartbeat would be the first to fail.
+        case ChannelEvent.inputClosed: disconnect()
+        default: break
+        }
     }
 
     private func complete() {

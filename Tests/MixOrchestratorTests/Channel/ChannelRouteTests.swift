@@ -58,10 +58,13 @@ import Testing
             let metrics = try await bench.call(.get, "/metrics").text
             #expect(metrics.contains("\nchannel_viewers 5\n") && metrics.contains("\nchannels 1\n"))
             #expect(metrics.contains("\nchannel_messages_total{kind=\"gift\"} 1\n"))
+            // They are missed at once, and not by a heartbeat that fails.
+            let closed = ContinuousClock.now
             for follower in followers.dropFirst() { follower.close() }
             try await eventually {
                 try await bench.call(.get, "/metrics").text.contains("\nchannel_viewers 1\n") ? true : nil
             }
+            #expect(closed.duration(to: .now) < .seconds(10))
         }
     }
 
