@@ -141,7 +141,7 @@ import Testing
         limits.contentFaults = .max
         // With two publishers, a mix and a browser on two cores a page stands still for some pictures.
         limits.frozenMs = 2000
-        limits.unreadable = 3
+        limits.unreadable = 10
         return limits
     }
 }

