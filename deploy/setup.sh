@@ -3,8 +3,8 @@
 # of it is there. Needs root or sudo only when something is missing.
 #
 #   deploy/setup.sh            install what is missing
-#   deploy/setup.sh --tests    and the browser that tests play in (290 MB), an RTSP server, and PostgreSQL's server; without
-#                              them these tests are skipped
+#   deploy/setup.sh --tests    and the browser that tests play in (290 MB), an RTSP server, a TURN server, and PostgreSQL's
+#                              server; without them these tests are skipped
 #   deploy/setup.sh --fonts    and fonts for names in other scripts, Chinese, Japanese and Korean among them, and for emoji (145 MB)
 #   deploy/setup.sh --pages    and what web pages as sources need: Chromium, a display without a screen and a sound server (400 MB)
 #   deploy/setup.sh --check    only say what is missing; exit 1 if something is
@@ -33,8 +33,9 @@ packages=(
 )
 # Web pages as sources: the browser, its display, its sound, and who starts it as another user.
 page_packages=(chromium xvfb pulseaudio gstreamer1.0-pulseaudio util-linux)
-# The browser and what pages need, an RTSP server for the pulls, and a database server, which tests start for themselves.
-test_packages=("${page_packages[@]}" gir1.2-gst-rtsp-server-1.0 python3-gi postgresql)
+# The browser and what pages need, an RTSP server for the pulls, a TURN server, and a database server, which tests start for
+# themselves.
+test_packages=("${page_packages[@]}" gir1.2-gst-rtsp-server-1.0 python3-gi coturn postgresql)
 # A service without such names can do without them.
 font_packages=(fonts-noto-cjk fonts-noto-color-emoji fonts-noto-core)
 oldest_swift=6.2

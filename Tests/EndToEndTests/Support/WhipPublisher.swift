@@ -27,11 +27,13 @@ final class WhipPublisher: Sendable {
     private let stage: Stage
     private let path: LossyPath?
 
-    private static func description(_ pipe: String, _ source: SyntheticPublisher, dropping: Double) -> String {
+    private static func description(
+        _ pipe: String, _ source: SyntheticPublisher, dropping: Double, isRelayed: Bool
+    ) -> String {
         // Pictures that are missing, as a camera in poor light leaves them out.
         let identity = dropping > 0 ? "! identity drop-probability=\(dropping)" : ""
         return """
-            webrtcbin name=peer bundle-policy=max-bundle
+            webrtcbin name=peer bundle-policy=max-bundle \(isRelayed ? "ice-transport-policy=relay" : "")
             filesrc location=\(pipe) ! matroskademux name=demux
             demux.video_0 ! tee name=pictures pictures. ! queue ! appsink name=seen sync=false async=false drop=true
             pictures. ! queue max-size-bytes=0 max-size-buffers=60 \(identity) ! valve name=camera drop=true \
@@ -51,9 +53,10 @@ final class WhipPublisher: Sendable {
     /// - Parameters:
     ///   - dropping: Share of the pictures that the camera leaves out, 0…1.
     ///   - path: The network between the client and the service; `nil` for none.
+    ///   - relay: The TURN server that the client has to use; `nil` for none.
     init(
         _ user: String, _ source: SyntheticPublisher, on stage: Stage, dropping: Double = 0,
-        through path: LossyPath? = nil
+        through path: LossyPath? = nil, relay: TurnServer? = nil
     ) async throws {
         self.user = user
         self.stage = stage
@@ -66,9 +69,11 @@ final class WhipPublisher: Sendable {
         let shared = Shared()
         self.shared = shared
         var network = WebRTCPeer.Network()
-        if path != nil { network.addresses = ["127.0.0.1"] }
+        if path != nil || relay != nil { network.addresses = ["127.0.0.1"] }
+        network.turn = relay.map { [$0.url] } ?? []
         peer = try WebRTCPeer(
-            Self.description(pipe, source, dropping: dropping), network: network, name: "whip-\(user)"
+            Self.description(pipe, source, dropping: dropping, isRelayed: relay != nil), network: network,
+            name: "whip-\(user)"
         ) { event in
             shared.state.withLock { state in
                 switch event {
@@ -90,6 +95,9 @@ final class WhipPublisher: Sendable {
             shared.state.withLock { $0.offer != nil && $0.isGathered && $0.pictures > 10 }
         }
     }
+
+    /// Those of the offer.
+    var candidates: [String] { shared.state.withLock { $0.candidates } }
 
     /// Publishes, and returns once the connection stands and media are sent.
     ///
