@@ -25,9 +25,12 @@ SCHEMES = ("dark", "light")
 
 
 class Chromium:
-    """Chromium without a window, driven over the DevTools protocol on a pair of pipes: messages end with a zero byte."""
+    """Chromium without a window, driven over the DevTools protocol on a pair of pipes: messages end with a zero byte.
 
-    def __init__(self, executable):
+    With `devices`, every page may use a camera and a microphone, which are not real.
+    """
+
+    def __init__(self, executable, devices=False):
         self.profile = tempfile.mkdtemp(prefix="screenshots.")
         self.number, self.rest, self.events = 0, b"", []
         commands, self.commands = os.pipe()
@@ -39,9 +42,10 @@ class Chromium:
             os.dup2(103, 3)
             os.dup2(104, 4)
 
+        fakes = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"] if devices else []
         self.process = subprocess.Popen(
             [
-                executable, "--headless=new", "--no-sandbox", "--disable-gpu", "--mute-audio", "--no-first-run",
+                executable, *fakes, "--headless=new", "--no-sandbox", "--disable-gpu", "--mute-audio", "--no-first-run",
                 "--hide-scrollbars", "--autoplay-policy=no-user-gesture-required", "--remote-debugging-pipe",
                 f"--user-data-dir={self.profile}", "about:blank",
             ],
