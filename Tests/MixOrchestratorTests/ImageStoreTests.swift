@@ -118,4 +118,44 @@ import Testing
             }
         }
     }
+
+    /// How often a task's timeline says that its layout's image is missing.
+    private func complaints(_ bench: Bench, _ room: String) async throws -> Int {
+        let timeline = try await bench.call(.get, "/v1/tasks/auto-\(room)/timeline").text
+        return timeline.components(separatedBy: "logo.png cannot be fetched: the server answered 404").count - 1
+    }
+
+    @Test func everyTaskIsToldOnceWhatItsLayoutLacksWheneverItBegins() async throws {
+        let isThere = LockedFlag()
+        try await withImageServer { router in
+            router.get("logo.png") { _, _ in
+                isThere.value ? imageResponse(SampleImages.red) : Response(status: .notFound)
+            }
+        } _: { base in
+            try await withDirectory { directory in
+                try await withOrchestrator(directory: directory) { bench in
+                    let layout = Self.layout(image: base + "/logo.png")
+                    #expect(try await bench.call(.put, "/v1/layouts/mine", layout).status == 201)
+                    for room in ["first", "demo", "last"] {
+                        #expect(try await bench.call(.put, "/v1/rooms/\(room)", #"{"layout":"mine"}"#).status == 201)
+                    }
+                    try await bench.publish("alice", room: "first")
+                    try await eventually { try await complaints(bench, "first") == 1 ? true : nil }
+                    // Its room was there when that was told, but no task of it.
+                    try await bench.publish("alice")
+                    try await eventually { try await complaints(bench, "demo") == 1 ? true : nil }
+                    try await bench.publish("bob")
+                    try await bench.plan { $0.room == "demo" && $0.mode == .mix(host: "alice/camera") }
+                    #expect(try await complaints(bench, "first") == 1)
+                    #expect(try await complaints(bench, "demo") == 1)
+
+                    isThere.value = true
+                    try await bench.plan { background($0) == SampleImages.red }
+                    try await bench.publish("alice", room: "last")
+                    try await bench.plan { $0.room == "last" }
+                    #expect(try await complaints(bench, "last") == 0)
+                }
+            }
+        }
+    }
 }

@@ -52,9 +52,9 @@ extension LayoutDirectory {
 
     /// Requests the images that layouts and programs name now.
     func wantImages() async {
-        await images.want(
-            layouts.catalogue.templates.reduce(into: []) { $0.formUnion($1.images) },
-            ofPrograms: registry.services.needs.images)
+        let named: Set<String> = layouts.catalogue.templates.reduce(into: []) { $0.formUnion($1.images) }
+        layouts.keepFailures(only: named)
+        await images.want(named, ofPrograms: registry.services.needs.images)
         layouts.setImages(await images.paths)
     }
 
@@ -72,18 +72,20 @@ extension LayoutDirectory {
         layouts.setImages(await images.paths)
         let image = ImageStore.shown(news.reference)
         await tellPrograms(news, image)
-        for (name, entry) in layouts.catalogue.all where entry.good?.template.images.contains(news.reference) == true {
-            switch news.kind {
-            case .changed:
+        let users = layouts.catalogue.all.filter { $0.entry.good?.template.images.contains(news.reference) == true }
+        switch news.kind {
+        case .changed:
+            layouts.imageIsShown(news.reference)
+            for (name, _) in users {
                 await registry.layoutChanged(
                     name,
                     cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) of layout \(name) is available")
                 )
-            case .failed(let reason):
-                let entry = TimelineEntry(
-                    kind: .event, message: "image \(image) \(reason)", cause: "layout \(name)")
-                await registry.note(entry, ofLayout: name)
             }
+        case .failed(let reason):
+            guard !users.isEmpty else { return }
+            layouts.imageFailed(news.reference, "image \(image) \(reason)")
+            await registry.imagesOfLayoutsFailed()
         }
     }
 

@@ -8,6 +8,7 @@ package final class Layouts: Sendable {
         var catalogue = LayoutCatalogue()
         /// Paths of checked local copies, by the reference that templates use.
         var images: [String: String] = [:]
+        var failures = LayoutImageFailures()
         /// Layouts with values of parameters. Reading one again takes milliseconds, and rooms plan often.
         var applied: [Applied: LayoutTemplate] = [:]
         /// Number of the catalogue's last change.
@@ -93,6 +94,25 @@ package final class Layouts: Sendable {
     }
 
     func setImages(_ images: [String: String]) { state.withLock { $0.images = images } }
+
+    // MARK: Images that cannot be shown
+
+    /// Keeps the failure of an image until it can be shown, or until no layout names it.
+    func imageFailed(_ image: String, _ message: String) { state.withLock { $0.failures.failed(image, message) } }
+
+    func imageIsShown(_ image: String) { state.withLock { $0.failures.shown(image) } }
+
+    /// Forgets failures of images that no layout names any more.
+    func keepFailures(only images: Set<String>) { state.withLock { $0.failures.keep(only: images) } }
+
+    /// Number of the last failure; `nil` while no image is known to have failed.
+    var lastImageFailure: Int? { state.withLock { $0.failures.isEmpty ? nil : $0.failures.last } }
+
+    /// Returns the failures of a layout's images after the one with this number, oldest first.
+    func imageFailures(of name: String, after number: Int) -> [LayoutImageFailures.Failure] {
+        let (template, failures) = state.withLock { ($0.catalogue.template(name), $0.failures) }
+        return failures.of(template.images, after: number)
+    }
 }
 
 extension LayoutTemplate {

@@ -104,6 +104,8 @@ enum RoomMessage: Sendable {
     case layoutChanged
     /// An entry for the timelines of the tasks that use a layout.
     case layoutNote(String, TimelineEntry)
+    /// An image of a layout cannot be shown; which one is in `Layouts`.
+    case imagesOfLayoutsFailed
     /// Another room from which streams are taken, or an image, has changed. The cause waits in the owner.
     case needsChanged
     /// The values that layouts show have changed.

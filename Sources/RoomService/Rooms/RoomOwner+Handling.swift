@@ -41,11 +41,12 @@ extension RoomOwner {
             await transact(state.replanning(cause(reason), services))
         case .relay(let task, let report):
             await handle(report, of: task)
-        case .tidy, .fold:
+        case .imagesOfLayoutsFailed, .tidy, .fold:
             break  // Done after every message, or by the loop.
         }
         releaseNeeds()
         await noteFailures()
+        await noteLayoutFailures()
         noteShownValues()
     }
 
@@ -64,6 +65,7 @@ extension RoomOwner {
         await transact(state.restoring(cause("service started"), services))
         // They were told before, or will be by the next check.
         if holdsNeeds { activeTasks = state.activeTasks }
+        skipLayoutFailures()
         noteShownValues()
     }
 

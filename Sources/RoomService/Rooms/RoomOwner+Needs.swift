@@ -45,6 +45,41 @@ extension RoomOwner {
         }
     }
 
+    /// Tells active tasks which images of their layouts cannot be shown: each failure once, and those from before when a task
+    /// begins or gets another layout.
+    func noteLayoutFailures() async {
+        // Nothing costs anything as long as every image can be shown: what fails later has a higher number.
+        guard let last = services.layouts.lastImageFailure else {
+            if !toldOfLayouts.isEmpty { toldOfLayouts = [:] }
+            return
+        }
+        let before = toldOfLayouts
+        toldOfLayouts = layoutsOfActiveTasks.mapValues { (layout: $0, number: last) }
+        for (task, told) in toldOfLayouts.sorted(by: { $0.key < $1.key }) {
+            let known = before[task].flatMap { $0.layout == told.layout ? $0.number : nil } ?? 0
+            guard known < last else { continue }
+            for failure in services.layouts.imageFailures(of: told.layout, after: known) {
+                let entry = TimelineEntry(kind: .event, message: failure.message, cause: "layout \(told.layout)")
+                let cause = services.numbers.nextCause()
+                await transact(state.noting(entry, ofLayout: told.layout, in: task, cause: cause, services))
+            }
+        }
+    }
+
+    /// Counts everything that has failed as known to the active tasks.
+    func skipLayoutFailures() {
+        guard let last = services.layouts.lastImageFailure else { return }
+        toldOfLayouts = layoutsOfActiveTasks.mapValues { (layout: $0, number: last) }
+    }
+
+    private var layoutsOfActiveTasks: [TaskID: String] {
+        var layouts: [TaskID: String] = [:]
+        for task in state.tasks.lazy.map(\.machine.document) where task.isActive {
+            layouts[task.id] = services.layoutName(of: task.seen(state.room.document))
+        }
+        return layouts
+    }
+
     /// Takes up a change of another room, of an image or of idle media.
     func takeOthers() async {
         guard let cause = otherCause.withLock({ $0.take() }) else { return }

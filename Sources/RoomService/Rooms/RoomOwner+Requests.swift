@@ -64,6 +64,9 @@ extension RoomOwner {
         inbox.yield(.layoutNote(name, entry))
     }
 
+    /// Tells the active tasks which images of their layouts cannot be shown, as far as they do not know it yet.
+    nonisolated func imagesOfLayoutsFailed() { inbox.yield(.imagesOfLayoutsFailed) }
+
     /// Takes note of a change of a needed room or image. Changes that come faster than they are taken up wait as one.
     nonisolated func needsChanged(_ cause: Cause) {
         if otherCause.withLock({ $0.keep(cause) }) { inbox.yield(.needsChanged) }

@@ -23,6 +23,9 @@ package actor RoomOwner {
     var holdsNeeds = false
     /// The tasks that were active after the last message, while the room needs something.
     var activeTasks: Set<TaskID> = []
+    /// The layout of each active task, and the number of the last failure of an image that the task knows of, while images of any
+    /// layout cannot be shown.
+    var toldOfLayouts: [TaskID: (layout: String, number: Int)] = [:]
 
     let services: RoomServices
     let logger: Logger

@@ -14,6 +14,12 @@ extension RoomRegistry {
         for owner in owners { owner.note(entry, ofLayout: name) }
     }
 
+    /// Has every room look for images of its layouts that cannot be shown. Rooms that are not in memory look when a task of
+    /// theirs begins.
+    func imagesOfLayoutsFailed() async {
+        for owner in owners { owner.imagesOfLayoutsFailed() }
+    }
+
     /// Adds an entry to the timelines of the tasks on air that need this image, or these media, which cannot be shown; and of those that
     /// begin while that is so.
     func noteFailure(_ entry: TimelineEntry, ofImage image: String) async {

@@ -82,12 +82,16 @@ extension RoomState {
     }
 
     /// Adds an entry to the timelines of the active tasks that use a layout.
+    ///
+    /// - Parameter chosen: Only to that of this task; `nil` = to all.
     func noting(
-        _ entry: TimelineEntry, ofLayout name: String, cause: CauseID, _ facts: some PlanningFacts
+        _ entry: TimelineEntry, ofLayout name: String, in chosen: TaskID? = nil, cause: CauseID,
+        _ facts: some PlanningFacts
     ) -> RoomDraft {
         var draft = draft(cause: cause)
         draft.changeTasks { task, room in
-            task.isActive && facts.layoutName(of: task.seen(room)) == name ? [.record(entry)] : []
+            let isMeant = task.isActive && chosen.map { $0 == task.id } ?? true
+            return isMeant && facts.layoutName(of: task.seen(room)) == name ? [.record(entry)] : []
         }
         draft.occurrences = draft.tasks.filter { !$0.actions.isEmpty }.map {
             .layoutFailed($0.machine.id, layout: name, message: entry.message)
