@@ -22,10 +22,16 @@ struct StartReport: Sendable {
     }
 
     /// Notes a mark; only the first time counts.
+    ///
+    /// Before the server has answered, the browser paints an empty document of its own and has an idle network, which say nothing
+    /// about the page (`PageMachine` does not count them either).
     mutating func note(_ mark: Mark, at now: Int64) {
-        guard begun != nil, !marks.contains(where: { $0.mark == mark }) else { return }
+        guard begun != nil, !has(mark) else { return }
+        guard has(.loaded) || mark != .painted && mark != .idle else { return }
         marks.append((mark, now))
     }
+
+    private func has(_ mark: Mark) -> Bool { marks.contains { $0.mark == mark } }
 
     /// Returns what took how long, for operators, and ends the report; `nil` if none was begun.
     mutating func end(at now: Int64) -> String? {

@@ -10,11 +10,13 @@ struct StartReportTests {
         report.begin(at: 5 * Self.second)
         report.note(.processes, at: 5_204_000_000)
         report.note(.browser, at: 6 * Self.second)
+        report.note(.loaded, at: 7 * Self.second)
         report.note(.idle, at: 7_999_999_999)
         report.note(.idle, at: 9 * Self.second)
         #expect(
             report.end(at: 8 * Self.second)
-                == "on air after 3.00 s: processes after 0.20 s, browser after 1.00 s, network idle after 2.99 s")
+                == "on air after 3.00 s: processes after 0.20 s, browser after 1.00 s, loaded after 2.00 s, network idle after 2.99 s"
+        )
         #expect(report.end(at: 8 * Self.second) == nil, "once")
     }
 
@@ -26,6 +28,20 @@ struct StartReportTests {
         report.note(.loaded, at: 20)
         report.begin(at: Self.second)
         #expect(report.end(at: 0) == "on air after 0.00 s", "a page that is opened anew, and a clock that went back")
+    }
+
+    @Test func theBrowsersEmptyDocumentIsNotThePage() {
+        var report = StartReport()
+        report.begin(at: 0)
+        report.note(.painted, at: 1 * Self.second)
+        report.note(.idle, at: 2 * Self.second)
+        report.note(.loaded, at: 3 * Self.second)
+        report.note(.painted, at: 4 * Self.second)
+        report.note(.painted, at: 5 * Self.second)
+        report.note(.idle, at: 6 * Self.second)
+        #expect(
+            report.end(at: 6 * Self.second)
+                == "on air after 6.00 s: loaded after 3.00 s, painted after 4.00 s, network idle after 6.00 s")
     }
 
     @Test func eventsOfTheBrowserAreMarks() {
