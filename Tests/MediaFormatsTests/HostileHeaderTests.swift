@@ -115,7 +115,7 @@ import Testing
         #expect(good.isSound)
         let bad: [(inout PlaylistEntry) -> Void] = [
             { $0.number = .max }, { $0.number = -1 }, { $0.duration = .min }, { $0.duration = .max },
-            { $0.bytes = .max },
+            { $0.bytes = .max }, { $0.bytes = 1 << 41 },
             { $0.wallClock = .min }, { $0.wallClock = .max }, { $0.format.width = .max }, { $0.format.height = -1 },
             { $0.format.frameRate = .max },
         ]

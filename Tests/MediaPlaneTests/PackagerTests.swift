@@ -121,6 +121,37 @@ import Testing
         _ = killed
     }
 
+    /// Numbers in `session.json` that no packager has written are not computed with.
+    @Test func aDamagedSessionIsNotGoneOnWith() throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let settings = HLSSettings(windowSeconds: 12)
+        let packager = bench.packager(settings)
+        try packager.push(FLVTag.fileHeader)
+        try packager.push(Self.program(from: 0, seconds: 12))
+        let now = Date().timeIntervalSince1970
+        func resumed() -> PackagerSession? {
+            PackagerSession(resuming: "\(bench.directory)/room", settings: settings, now: now)
+        }
+        let record = try bench.text(PackagerSession.recordName)
+        let file = "\(bench.session)/\(PackagerSession.recordName)"
+        #expect(
+            record.contains(/"wallClock":\d+/) && record.contains(/"bytes":\d+/) && record.contains(/"duration":\d+/))
+        for number in [Int64.min, -1, 1 << 53, (1 << 53) + 1, .max] {
+            for (field, text) in [
+                ("wallClock", record.replacing(/"wallClock":\d+/, with: "\"wallClock\":\(number)")),
+                ("duration", record.replacing(/"duration":\d+/, with: "\"duration\":\(number)")),
+                ("bytes", record.replacing(/"bytes":\d+/, with: "\"bytes\":\(number)")),
+            ] {
+                try Data(text.utf8).write(to: URL(filePath: file))
+                #expect(resumed() == nil, "\(field) \(number)")
+            }
+        }
+        try Data(record.utf8).write(to: URL(filePath: file))
+        #expect(resumed() != nil, "as it was")
+        withExtendedLifetime(packager) {}
+    }
+
     @Test func aDirectoryThatCannotBeWrittenIsToldAndGoneOnWithWhenItCan() async throws {
         let bench = Bench()
         defer { bench.remove() }

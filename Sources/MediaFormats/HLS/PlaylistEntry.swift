@@ -34,8 +34,9 @@ public struct PlaylistEntry: Hashable, Codable, Sendable {
 
     /// Whether all numbers are possible ones; false means that the stored entry is damaged.
     public var isSound: Bool {
-        let counts = 0...(1 << 53)
-        return counts ~= number && counts ~= bytes && 0...3_600_000_000 ~= duration && 0...(1 << 53) ~= wallClock
+        // Sizes and durations are added up, in playlists of any length.
+        0...(1 << 53) ~= number && 0...(1 << 40) ~= bytes && 0...3_600_000_000 ~= duration
+            && 0...(1 << 53) ~= wallClock
             && 0...16384 ~= format.width && 0...16384 ~= format.height && 0...1_000_000 ~= format.frameRate
     }
 
