@@ -61,17 +61,27 @@ import Testing
     /// The tests may run behind others.
     private static let ownNiceness = Int(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0))
 
+    /// Soft and hard limit of this process.
+    private static var ownDescriptors: [String] {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return ["\(limit.rlim_cur)", "\(limit.rlim_max)"]
+    }
+
     static func executable() throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(filePath: own).deletingLastPathComponent().appending(path: "mixworker").path
     }
 
-    @Test(arguments: [WorkerKind.mixer, .recorder, .packager, .rendition, .pull, .push, .whip, .whep, .thumbnail])
+    /// Those on which all programs of a machine depend.
+    private static let first: [WorkerKind] = [.relay, .ingest]
+
+    @Test(arguments: WorkerKind.allCases.filter { !first.contains($0) })
     func eachHasItsLimitsPriorityAndPlaceAmongTheDying(kind: WorkerKind) async throws {
         let socket = FileManager.default.temporaryDirectory.appending(
             path: "start-\(UInt32.random(in: 0 ... .max)).sock")
         defer { try? FileManager.default.removeItem(at: socket) }
-        let arguments = [.whip, .whep].contains(kind) ? ["--socket", socket.path] : []
+        let arguments = [.whip, .whep, .page].contains(kind) ? ["--socket", socket.path] : []
         let worker = try Worker([kind.rawValue] + arguments, limits: WorkerLimits(memory: [kind: 700]))
         let isContained = [.mixer, .rendition, .pull, .push, .whip, .whep, .thumbnail].contains(kind)
         try await until {
@@ -87,16 +97,29 @@ import Testing
         let wanted = max(Self.ownNiceness, Int(kind.niceness))
         #expect(niceness.allSatisfy { $0.value == wanted }, "\(niceness)")
         #expect(worker.status("NoNewPrivs") == (isContained ? "1" : "0"))
-        if isContained { #expect(worker.status("CapEff") == "0000000000000000") }
+        let capabilities = UInt64(worker.status("CapEff") ?? "", radix: 16)
+        if isContained { #expect(capabilities == 0) }
+        // Whoever may lower niceness has it set back by libdispatch.
+        #expect(capabilities.map { $0 & 1 << Self.niceCapability } == 0)
     }
 
-    @Test func aRelayKeepsItsPlaceAndPutsItsSocketsFirst() async throws {
+    /// `CAP_SYS_NICE`, capabilities(7).
+    private static let niceCapability: UInt64 = 23
+
+    @Test(arguments: first)
+    func whatIsOnAirKeepsItsPlaceAndPutsItsSocketsFirst(kind: WorkerKind) async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "start-\(UInt32.random(in: 0 ... .max)).sock")
-        let worker = try Worker(["relay", "--task", "t", "--socket", path.path])
+        let worker = try Worker(
+            [kind.rawValue, "--socket", path.path] + (kind == .relay ? ["--task", "t"] : []),
+            limits: WorkerLimits(memory: kind == .ingest ? [.ingest: 700] : [:]))
         defer { try? FileManager.default.removeItem(at: path) }
         try await until { FileManager.default.fileExists(atPath: path.path) }
-        #expect(worker.read("oom_score_adj") == "\(WorkerKind.relay.memoryShortage)\n")
-        #expect(worker.limit("Max data size").first == "\(WorkerKind.relay.defaultMemory << 20)")
+        #expect(worker.read("oom_score_adj") == "\(kind.memoryShortage)\n")
+        let memory = (kind == .ingest ? 700 : kind.defaultMemory) << 20
+        #expect(worker.limit("Max data size") == ["\(memory)", "\(memory)"])
+        #expect(worker.limit("Max core file size") == ["0", "0"])
+        // As many as the service may have: every publisher and player needs one.
+        #expect(kind.descriptors == nil && worker.limit("Max open files") == Self.ownDescriptors)
         // Another one is libdispatch's own, if it may.
         let wanted = Self.ownNiceness - (geteuid() == 0 ? 4 : 0)
         try await until { worker.niceness.contains { $0.value == wanted && !$0.thread.contains("overcommit") } }
