@@ -15,8 +15,7 @@ package struct MixerRecovery: Sendable {
 
     package init() {}
 
-    /// Notes a failure, and sets the time of the next start: at once after the first one, then after 0.5, 1, 2, 4, 8,
-    /// 16 and 30 s.
+    /// Notes a failure, and sets the time of the next start: at once after the first one, then after 0.5, 1, 2, 4 and at most 5 s.
     package mutating func failed(at now: MediaTime) {
         failures = failures.saturatingSum(1)
         retryAt = now + Self.pause(afterFailures: failures)
@@ -46,8 +45,12 @@ package struct MixerRecovery: Sendable {
         return lastFrame.map { now - $0 >= Self.patience + interval } ?? false
     }
 
+    /// Longest time until a mixer is started again. Viewers see the host alone meanwhile, or a picture that stands still where nobody
+    /// is there. It bounds the load of mixers that always end at once to 12 starts a minute.
+    private static let longestPause = 5.0
+
     /// Returns the time until a mixer that has failed so many times in a row is started again.
     package static func pause(afterFailures count: Int) -> MediaTime {
-        count <= 1 ? .zero : .seconds(min(0.5 * Double(1 << min(count - 2, 6)), 30))
+        count <= 1 ? .zero : .seconds(min(0.5 * Double(1 << min(count - 2, 6)), longestPause))
     }
 }

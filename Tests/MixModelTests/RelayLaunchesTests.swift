@@ -6,12 +6,29 @@ import Testing
     @Test func delaysGrowUntilARelayLasts() {
         var launches = RelayLaunches(RelayRecord())
         let delays = (0..<9).map { launches.lost("no binary", at: $0, origin: nil).delay / 1_000_000 }
-        #expect(delays == [50, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000])
+        #expect(delays == [50, 500, 1000, 2000, 4000, 5000, 5000, 5000, 5000])
         launches.connected(at: 0)
-        #expect(launches.lost("killed", at: RelayLaunches.stableAfter - 1, origin: nil).delay == 30_000_000_000)
+        #expect(launches.lost("killed", at: RelayLaunches.stableAfter - 1, origin: nil).delay == 5_000_000_000)
         launches.connected(at: 0)
         #expect(launches.lost("killed", at: RelayLaunches.stableAfter, origin: nil).delay == 50_000_000)
         #expect(launches.record.failures == 1)
+    }
+
+    /// A program whose relays end after a while, for an hour: never away for longer than five seconds, and hardly ever if they last.
+    @Test(arguments: [(life: 0, starts: 715...730), (3, 440...460), (9, 250...260), (10, 355...360), (20, 175...180)])
+    func programsAreAwayForSecondsHoweverOftenTheirRelaysEnd(life: Int64, starts: ClosedRange<Int>) {
+        var launches = RelayLaunches(RelayRecord())
+        var (now, count, longest): (Int64, Int, Int64) = (0, 0, 0)
+        while now < 3_600_000_000_000 {
+            launches.connected(at: now)
+            count += 1
+            now += life * 1_000_000_000
+            let delay = launches.lost("killed", at: now, origin: nil).delay
+            longest = max(longest, delay)
+            now += delay
+        }
+        #expect(starts.contains(count), "\(count) starts")
+        #expect(longest == (life < 10 ? 5_000_000_000 : 50_000_000))
     }
 
     @Test func aRepeatedReasonIsNoNewsAndKeepsItsCause() {

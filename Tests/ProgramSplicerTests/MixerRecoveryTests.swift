@@ -313,8 +313,8 @@ import Testing
             recovery.failed(at: .seconds(1))
             pauses.append(recovery.retryAt.inSeconds - 1)
         }
-        #expect(pauses == [0, 0.5, 1, 2, 4, 8, 16, 30, 30])
-        #expect(recovery.isHeldBack(at: .seconds(30)) && !recovery.isHeldBack(at: .seconds(31)))
+        #expect(pauses == [0, 0.5, 1, 2, 4, 5, 5, 5, 5])
+        #expect(recovery.isHeldBack(at: .seconds(5)) && !recovery.isHeldBack(at: .seconds(6)))
         recovery.recovered()
         #expect(!recovery.isHeldBack(at: .seconds(2)))
     }

@@ -7,8 +7,15 @@ struct RelayLaunches: Hashable, Sendable {
     /// Number of the deadline of the next launch; `nil` if none is awaited. A relay may connect before it is due.
     var deadline: Int?
 
-    /// Time that a relay must last for the back-off to begin anew with the shortest delay. In nanoseconds.
-    static let stableAfter: Int64 = 30_000_000_000
+    /// Time that a relay must last for the back-off to begin anew with the shortest delay. In nanoseconds. A source is on probation
+    /// as long (`SourceQuarantine`): one that ends relays is found by then.
+    static let stableAfter: Int64 = 10_000_000_000
+
+    /// Delays before the next start: after the first failure, after the second, and at most. In nanoseconds.
+    ///
+    /// A program is off air for as long as the delay, so that the longest is no longer than that of other workers. It bounds the load of
+    /// relays that always end at once to 12 starts a minute each.
+    private static let delays = (first: Int64(50_000_000), second: Int64(500_000_000), longest: Int64(5_000_000_000))
 
     init(_ record: RelayRecord, lastError: String? = nil, deadline: Int? = nil) {
         self.record = record
@@ -45,9 +52,8 @@ struct RelayLaunches: Hashable, Sendable {
         deadline = nil
     }
 
-    /// Returns the delay before start number `failures + 1`, in nanoseconds: 50 ms at first, then 0.5 s doubling to 30
-    /// s.
+    /// Returns the delay before start number `failures + 1`, in nanoseconds: 50 ms at first, then 0.5 s doubling to 5 s.
     static func backOff(after failures: Int) -> Int64 {
-        failures == 0 ? 50_000_000 : min(500_000_000 << Int64(min(failures - 1, 6)), 30_000_000_000)
+        failures == 0 ? delays.first : min(delays.second << Int64(min(failures - 1, 6)), delays.longest)
     }
 }

@@ -5,7 +5,8 @@ import MixModel
 import ProgramSplicer
 
 extension Relay {
-    /// Time after which a mixer counts as healthy and its next failure counts as the first.
+    /// Time after which a mixer counts as healthy and its next failure counts as the first. Longer than for other workers, because
+    /// mixers that follow failed ones get more patience: a machine that holds them up now and then has to keep that.
     static let healthyAfter = MediaTime.seconds(30)
     /// Time for which a mix goes on after a participant's sound was removed. The mixer fades it out over one AAC frame,
     /// and a splice in the middle of the fade is a click. If a GOP of the next source begins meanwhile, the splice
