@@ -64,7 +64,8 @@ if wantsMedia || only == "bench" || only == "fuzz" {
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "CEpoll"),
         .target(
-            name: "RTMP", dependencies: ["CEpoll", "COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
+            name: "RTMP", dependencies: ["CEpoll", "COpenSSL", "ChildProcesses", "MediaFormats", "TextFormats"],
+            swiftSettings: strict),
     ]
 }
 

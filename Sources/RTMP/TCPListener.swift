@@ -1,11 +1,8 @@
-import EncodedMedia
 import Foundation
 import TextFormats
 
-/// A listener on a TCP port, on the socket loop.
-///
-/// `@unchecked Sendable`: all state that changes belongs to the loop.
-package final class TCPListener: @unchecked Sendable {
+/// A listener on a TCP port, on the socket loop. Connections of strangers leave the process what it needs (`DescriptorReserve`).
+package final class TCPListener: Sendable {
     /// The reason why there is no listener, in words with the cure.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -13,17 +10,12 @@ package final class TCPListener: @unchecked Sendable {
         package let isTaken: Bool
     }
 
-    /// Pause in ns after a connection that could not be accepted, for example because no descriptor is left.
-    private static let pause: Int64 = 100_000_000
     /// Connections that the kernel may keep until they are accepted.
     private static let backlog: Int32 = 512
 
     /// The port, also if any free one was asked for.
     package let port: UInt16
-    private let loop = SocketLoop.shared
-    private let descriptor: Int32
-    private let onAccept: @Sendable (Int32, InternetAddress?) -> Void
-    private var watch: SocketLoop.Watch?
+    private let listening: ListeningSocket
 
     /// Begins to listen.
     ///
@@ -50,48 +42,12 @@ package final class TCPListener: @unchecked Sendable {
             Foundation.close(descriptor)
             throw Failure(description: String(cString: strerror(error)), isTaken: error == EADDRINUSE)
         }
-        self.descriptor = descriptor
         self.port = Self.port(of: descriptor) ?? port
-        self.onAccept = onAccept
-        loop.run { [self] in
-            let watch = SocketLoop.Watch(onReady: { self.accept() }, onDeadline: { self.watch?.events = POLLIN })
-            watch.descriptor = descriptor
-            watch.events = POLLIN
-            self.watch = watch
-            loop.add(watch)
-        }
+        listening = ListeningSocket(descriptor, reserve: .ofStrangers) { onAccept($0, $1.internet) }
     }
 
     /// Stops listening.
-    package func close() {
-        loop.run { [self] in
-            guard let watch else { return }
-            loop.remove(watch)
-            self.watch = nil
-            Foundation.close(descriptor)
-        }
-    }
-
-    private func accept() {
-        // Bounded, so that a flood of connections does not delay the other sockets on the loop.
-        for _ in 0..<16 {
-            var storage = sockaddr_storage()
-            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-            let connection = withUnsafeMutablePointer(to: &storage) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Foundation.accept(descriptor, $0, &length) }
-            }
-            guard connection >= 0 else {
-                if errno == EINTR || errno == ECONNABORTED { continue }
-                guard errno != EAGAIN else { return }
-                watch?.events = 0
-                watch?.deadline = MonotonicClock.now() + Self.pause
-                return
-            }
-            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(connection, F_SETFL, O_NONBLOCK)
-            onAccept(connection, SocketAddress(storage: storage, length: length).internet)
-        }
-    }
+    package func close() { listening.close() }
 
     private static func port(of descriptor: Int32) -> UInt16? {
         var storage = sockaddr_storage()

@@ -1,24 +1,16 @@
-import EncodedMedia
 import Foundation
 
-/// A listener on a unix socket that only this user may open, on the socket loop.
-///
-/// `@unchecked Sendable`: all state that changes belongs to the loop.
-package final class UnixListener: @unchecked Sendable {
+/// A listener on a unix socket that only this user may open, on the socket loop. It accepts connections when strangers may take no
+/// descriptor any more, but not to the last one (`DescriptorReserve`).
+package final class UnixListener: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
 
         package init(description: String) { self.description = description }
     }
 
-    /// Pause in ns after a connection that could not be accepted, for example because no descriptor is left.
-    private static let pause: Int64 = 100_000_000
-
-    private let loop = SocketLoop.shared
     private let path: String
-    private let descriptor: Int32
-    private let onAccept: @Sendable (Int32) -> Void
-    private var watch: SocketLoop.Watch?
+    private let listening: ListeningSocket
 
     /// Begins to listen.
     /// - Parameters:
@@ -44,37 +36,13 @@ package final class UnixListener: @unchecked Sendable {
             throw Failure(description: "cannot listen on \(path): \(reason). Is the data directory writable?")
         }
         self.path = path
-        self.descriptor = descriptor
-        self.onAccept = onAccept
-        loop.run { [self] in
-            let watch = SocketLoop.Watch(onReady: { self.accept() }, onDeadline: { self.watch?.events = POLLIN })
-            watch.descriptor = descriptor
-            watch.events = POLLIN
-            self.watch = watch
-            loop.add(watch)
-        }
+        listening = ListeningSocket(descriptor, reserve: .ofService) { connection, _ in onAccept(connection) }
     }
 
     /// Stops listening and removes the socket.
     package func close() {
         unlink(path)
-        loop.run { [self] in
-            guard let watch else { return }
-            loop.remove(watch)
-            self.watch = nil
-            Foundation.close(descriptor)
-        }
-    }
-
-    private func accept() {
-        let connection = Foundation.accept(descriptor, nil, nil)
-        if connection >= 0 {
-            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-            return onAccept(connection)
-        }
-        guard errno != EAGAIN, errno != EINTR else { return }
-        watch?.events = 0
-        watch?.deadline = MonotonicClock.now() + Self.pause
+        listening.close()
     }
 
     private static let kind =

@@ -15,6 +15,8 @@ final class IngestRig: Sendable {
 
     let process: LaunchedProcess
     let directory: URL
+    /// Path of the socket by which the service rules it.
+    let socketPath: String
     private let channel: SocketChannel
     private let state = Mutex(State())
 
@@ -29,10 +31,11 @@ final class IngestRig: Sendable {
     /// - Parameters:
     ///   - port: Port to listen on; 0 for any.
     ///   - certificate: Certificate for RTMPS; `nil` for RTMP alone.
+    ///   - descriptors: Files that it may have open; `nil` = as many as this process.
     static func start(
-        port: Int = 0, grace: Double = 10, certificate: TestCertificate? = nil
+        port: Int = 0, grace: Double = 10, certificate: TestCertificate? = nil, descriptors: Int? = nil
     ) async throws -> IngestRig {
-        let rig = try await IngestRig()
+        let rig = try await IngestRig(descriptors)
         rig.send(.hello(version: IngestCommand.version))
         let tls = certificate.map { IngestTLS(host: "127.0.0.1", port: 0, certificate: $0.file, key: $0.key) }
         rig.send(.configure(IngestSettings(host: "127.0.0.1", port: port, grace: grace, secret: secret, rtmps: tls)))
@@ -44,11 +47,13 @@ final class IngestRig: Sendable {
 
     enum Failure: Error { case notListening }
 
-    private init() async throws {
+    private init(_ descriptors: Int?) async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "ing-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let socket = directory.appending(path: "i.sock").path
-        var launch = ProcessLaunch(try WorkerStartTests.executable(), ["ingest", "--socket", socket])
+        socketPath = socket
+        var launch = ProcessLaunch(
+            try WorkerStartTests.executable(), ["ingest", "--socket", socket], descriptors: descriptors)
         launch.output = .null
         launch.errors = .file(directory.appending(path: "ingest.log").path, truncates: true)
         process = try launch.start()

@@ -12,7 +12,8 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
     let process: LaunchedProcess
     let directory: URL
     private let kind: WorkerKind
-    private let socket: String
+    /// Path of the worker's socket.
+    let socket: String
     private let channel: Mutex<SocketChannel?>
     private let shared: Shared
 
@@ -29,7 +30,13 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
     }
 
     /// Returns when its socket is there.
-    init(_ kind: WorkerKind, orphanTimeout: Double = 60) async throws {
+    ///
+    /// - Parameters:
+    ///   - options: Options beside those that all workers with a socket have.
+    ///   - descriptors: Files that it may have open; `nil` = as many as this process.
+    init(
+        _ kind: WorkerKind, options: [String] = [], orphanTimeout: Double = 60, descriptors: Int? = nil
+    ) async throws {
         self.kind = kind
         shared = Shared()
         directory = FileManager.default.temporaryDirectory.appending(
@@ -38,7 +45,8 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
         socket = directory.appending(path: "w.sock").path
         var launch = ProcessLaunch(
             try WorkerStartTests.executable(),
-            [kind.rawValue, "--socket", socket, "--orphan-timeout", "\(orphanTimeout)", "--log-level", "debug"])
+            [kind.rawValue, "--socket", socket, "--orphan-timeout", "\(orphanTimeout)", "--log-level", "debug"]
+                + options, descriptors: descriptors)
         launch.output = .null
         launch.errors = .file(directory.appending(path: "worker.log").path, truncates: true)
         process = try launch.start()
@@ -76,7 +84,7 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
 
     /// Numbers of the process's threads and descriptors.
     var threads: Int { entries("task") }
-    var descriptors: Int { entries("fd") }
+    var descriptors: Int { process.descriptors }
 
     private func entries(_ name: String) -> Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processID)/\(name)").count) ?? 0
@@ -90,5 +98,23 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
         process.signal(SIGKILL)
         process.waitForExit()
         try? FileManager.default.removeItem(at: directory)
+    }
+}
+
+extension ProcessLaunch {
+    /// - Parameter descriptors: Files that the process may have open; `nil` = as many as this one.
+    init(_ executable: String, _ arguments: [String], descriptors: Int?) {
+        guard let descriptors else {
+            self.init(executable, arguments)
+            return
+        }
+        self.init("/bin/sh", ["-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", executable] + arguments)
+    }
+}
+
+extension LaunchedProcess {
+    /// Number of descriptors that the process has open.
+    var descriptors: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd").count) ?? 0
     }
 }

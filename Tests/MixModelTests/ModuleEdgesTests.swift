@@ -31,7 +31,7 @@ struct ModuleEdgesTests {
         "TaskStore": ["EncodedMedia", "LayoutEngine", "MixModel", "TextFormats"],
         "PostgreSQLStore": ["CLibPQ", "EncodedMedia", "LayoutEngine", "MixModel", "TaskStore", "TextFormats"],
         "GStreamerKit": ["CGStreamer", "EncodedMedia", "MediaFormats", "TextFormats"],
-        "RTMP": ["CEpoll", "COpenSSL", "EncodedMedia", "MediaFormats", "TextFormats"],
+        "RTMP": ["CEpoll", "COpenSSL", "ChildProcesses", "EncodedMedia", "MediaFormats", "TextFormats"],
         "ProgramMixer": [
             "CFontconfig", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer",
             "TextFormats",
