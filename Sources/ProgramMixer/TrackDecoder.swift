@@ -30,6 +30,8 @@ final class TrackDecoder: Sendable {
         /// Whether the next access unit must start a group of pictures.
         var needsIDR = true
         var entry = OpenGroupEntry()
+        /// Time of the picture with which the decoder began last.
+        var beginning: MediaTime?
         var place = DecodingPlace()
         /// Frames that the decoder's own thread has not finished, and their bytes.
         var waiting = 0
@@ -106,10 +108,17 @@ final class TrackDecoder: Sendable {
             let isFull = work.waitingBytes > Self.mostWaiting
             guard frame.track == .video else { return !isFull }
             let neededIDR = work.needsIDR
-            work.needsIDR = isFull || (work.needsIDR && !frame.isIDR)
-            if neededIDR, !work.needsIDR { _ = work.entry.begin(with: frame, of: video) }
+            work.needsIDR = isFull || (work.needsIDR && !canBegin(with: frame))
+            if neededIDR, !work.needsIDR {
+                _ = work.entry.begin(with: frame, of: video)
+                work.beginning = frame.pts
+            }
             return !work.needsIDR && work.entry.admits(frame)
         }
+    }
+
+    private func canBegin(with frame: EncodedFrame) -> Bool {
+        frame.isIDR || video.map { frame.beginsOpenGroup(of: $0) } ?? false
     }
 
     /// Decodes a frame that was admitted, at once or later.
@@ -136,10 +145,11 @@ final class TrackDecoder: Sendable {
 
     private func decode(_ frame: EncodedFrame) {
         let begin = (MonotonicClock.now(), ThreadClock.now())
+        let isDelta = frame.track == .video && !frame.isIDR && work.withLock { $0.beginning } != frame.pts
         _ = frame.payload.withUnsafeBytes { bytes in
             chain.push(
                 bytes: bytes, pts: Self.pipelineTime(frame.pts), dts: Self.pipelineTime(frame.dts),
-                isDelta: frame.track == .video && !frame.isIDR)
+                isDelta: isDelta)
         }
         let time = MediaTime(nanoseconds: MonotonicClock.now() - begin.0)
         let processorTime = MediaTime(nanoseconds: ThreadClock.now() - begin.1)

@@ -1,17 +1,29 @@
 import EncodedMedia
+import MediaFormats
 
 /// A source's frames since its last IDR, kept so that a decoder or a viewer can begin at once.
 ///
-/// Times are its owner's. Audio is kept from one second before the IDR, because a splice needs the audio around
-/// the IDR, which may have arrived first.
+/// A source whose groups of pictures are open sends no further IDR. What is kept then begins with the I picture of an open group, once
+/// the group of the last IDR has become too large, or where none was seen: a decoder can begin with it.
+///
+/// Times are its owner's. Audio is kept from one second before the first picture, because a splice needs the audio around
+/// an IDR, which may have arrived first.
 public struct GOPCache: Sendable {
+    private enum Beginning: Hashable, Sendable {
+        case idr
+        /// The I picture of an open group of H.264.
+        case openGroup
+    }
+
     public private(set) var frames: [EncodedFrame] = []
-    public private(set) var hasIDR = false
+    private var beginning: Beginning?
     private var bytes = 0
     private var newestVideo: MediaTime?
+    /// Configuration of the pictures that come; `nil`: those that begin open groups cannot be told from others.
+    package var pictures: VideoConfiguration?
 
-    /// Largest GOP that is kept, in bytes as `EncodedFrame.footprint` counts. A larger one is dropped, and the source
-    /// is decodable again at its next IDR.
+    /// Largest GOP that is kept, in bytes as `EncodedFrame.footprint` counts. A larger one is dropped, up to the last picture that
+    /// begins an open group; without one, the source is decodable again at its next IDR.
     static let byteLimit = 32 << 20
     static let audioBefore = MediaTime.milliseconds(1000)
     /// Age at which pictures followed by sound alone are no beginning any more: the camera is off.
@@ -19,30 +31,57 @@ public struct GOPCache: Sendable {
 
     public init() {}
 
-    /// Takes the source's next frame, in decoding order. Video before the first IDR is not kept.
+    /// Whether a decoder can begin with what is kept.
+    public var isDecodable: Bool { beginning != nil }
+    /// Whether what is kept begins with an IDR.
+    public var hasIDR: Bool { beginning == .idr }
+
+    /// Takes the source's next frame, in decoding order. Video before the first picture to begin with is not kept.
     public mutating func append(_ frame: EncodedFrame) {
         if frame.isIDR {
-            let horizon = frame.pts - GOPCache.audioBefore
-            frames.removeAll { $0.track == .video || $0.pts < horizon }
-            bytes = frames.reduce(0) { $0 + $1.footprint }
-            hasIDR = true
-        } else if frame.track == .video, !hasIDR {
-            return
+            begin(.idr, at: frame.pts)
+        } else if frame.track == .video, beginning != .idr {
+            if beginsOpenGroup(frame) { begin(.openGroup, at: frame.pts) }
+            guard isDecodable else { return }
         }
         if frame.track == .video {
             newestVideo = frame.pts
-        } else if hasIDR, let newestVideo, frame.pts - newestVideo > GOPCache.pictureAge {
+        } else if isDecodable, let newestVideo, frame.pts - newestVideo > GOPCache.pictureAge {
             frames.removeAll { $0.track == .video }
-            hasIDR = false
+            beginning = nil
         }
         frames.append(frame)
         bytes += frame.footprint
-        if bytes > GOPCache.byteLimit { removeAll() }
-        if !hasIDR { trimAudio(to: frame.pts) }
+        if bytes > GOPCache.byteLimit { shorten() }
+        if !isDecodable { trimAudio(to: frame.pts) }
+    }
+
+    private func beginsOpenGroup(_ frame: EncodedFrame) -> Bool {
+        pictures.map { frame.beginsOpenGroup(of: $0) } ?? false
+    }
+
+    /// Forgets what comes before a picture at `time` with which a decoder can begin, and which is appended next.
+    private mutating func begin(_ beginning: Beginning, at time: MediaTime) {
+        let horizon = time - GOPCache.audioBefore
+        frames.removeAll { $0.track == .video || $0.pts < horizon }
+        bytes = frames.reduce(0) { $0 + $1.footprint }
+        self.beginning = beginning
+    }
+
+    /// Keeps what follows the last picture that begins an open group, or nothing.
+    private mutating func shorten() {
+        let rest = frames.lastIndex { beginsOpenGroup($0) }.map { frames[$0...] } ?? []
+        guard let first = rest.first, rest.reduce(0, { $0 + $1.footprint }) <= GOPCache.byteLimit / 2 else {
+            return removeAll()
+        }
+        frames.removeLast(rest.count)
+        begin(.openGroup, at: first.pts)
+        frames += rest
+        bytes += rest.reduce(0) { $0 + $1.footprint }
     }
 
     /// Latest decoding time of the pictures that are kept.
-    var newestDecoding: MediaTime? { hasIDR ? frames.last { $0.track == .video }?.dts : nil }
+    var newestDecoding: MediaTime? { isDecodable ? frames.last { $0.track == .video }?.dts : nil }
 
     /// Moves all frames by `amount`.
     mutating func shift(by amount: MediaTime) {
@@ -54,11 +93,11 @@ public struct GOPCache: Sendable {
         newestVideo = newestVideo.map { $0 + amount }
     }
 
-    /// Forgets everything. The source is decodable again from the next IDR.
+    /// Forgets everything. The source is decodable again from the next picture with which a decoder can begin.
     public mutating func removeAll() {
         frames = []
         bytes = 0
-        hasIDR = false
+        beginning = nil
         newestVideo = nil
     }
 

@@ -23,11 +23,14 @@ public struct ProgramDirector: Sendable {
         public var isConnected: Bool
         /// Whether the source's timeline is stable enough to be the program's own.
         public var isSettled: Bool
+        /// Whether a program can begin with what is known of the source. A decoder can also begin with an open group of pictures.
+        public var hasKeyframe: Bool
 
         public init(
             isDecodable: Bool, isSilent: Bool, hasVideo: Bool, isConnected: Bool = true, isSettled: Bool = true,
-            isSuspect: Bool = false, isSteady: Bool = true
+            isSuspect: Bool = false, isSteady: Bool = true, hasKeyframe: Bool = true
         ) {
+            self.hasKeyframe = hasKeyframe
             self.isSuspect = isSuspect
             self.isSteady = isSteady
             self.isConnected = isConnected
@@ -48,6 +51,7 @@ public struct ProgramDirector: Sendable {
         var countingSound: SourceFact {
             var fact = self
             fact.hasVideo = true
+            fact.hasKeyframe = true
             return fact
         }
     }
@@ -151,7 +155,10 @@ public struct ProgramDirector: Sendable {
         let canBypass = fact?.canBypass ?? false
         switch onAir {
         case nil:
-            if canBypass { return Decision(aim: .source(source), mixer: .none, isSceneReady: true) }
+            // Its keyframe may never come: a mix begins without.
+            if canBypass, fact?.hasKeyframe ?? false {
+                return Decision(aim: .source(source), mixer: .none, isSceneReady: true)
+            }
             let isAudioOnly = fact.map { $0.isDecodable && !$0.hasVideo } ?? false
             guard age > ProgramDirector.firstSourcePatience || isAudioOnly else {
                 return Decision(aim: .wait, mixer: .none, isSceneReady: true)

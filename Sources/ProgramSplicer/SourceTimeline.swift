@@ -68,10 +68,14 @@ public struct SourceTimeline: Sendable {
     /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe.
     /// Where no video is expected, it counts at once.
     public func isDecodable(at now: MediaTime, expectsVideo: Bool = true) -> Bool {
-        if gop.hasIDR { return true }
+        if gop.isDecodable { return true }
         guard expectsVideo else { return firstAudio != nil }
         return video == nil && firstAudio.map { now - $0 > SourceTimeline.soundAlone } ?? false
     }
+
+    /// Whether what is kept of the pictures begins with a keyframe, and not with the I picture of an open group: with that a decoder can
+    /// begin, but no bypass.
+    public var hasKeyframe: Bool { gop.hasIDR }
 
     /// Returns the time since the last keyframe if that is longer than `longestGroup`.
     public func withoutKeyframe(at now: MediaTime) -> MediaTime? {
@@ -136,6 +140,7 @@ public struct SourceTimeline: Sendable {
             lastKeyframe = nil
             refreshesGradually = false
             gop.removeAll()
+            gop.pictures = pictures
             decodingTimes = []
             reorders = false
         case .audio:

@@ -27,11 +27,12 @@ import Testing
         #expect(admitted == [false, false, true, false, true, true])
     }
 
-    @Test(arguments: [16, 17, 18, 19, 20] as [UInt8]) func closedGroupsPass(type: UInt8) {
+    /// Where something else was shown before, leading pictures of a closed group, which can be decoded, would be shown after it.
+    @Test(arguments: [16, 17, 18, 19, 20] as [UInt8]) func closedGroupsPassWithoutLeadingPictures(type: UInt8) {
         var entry = OpenGroupEntry()
         let first = entry.begin(with: picture(type), of: Self.h265)
-        let isAdmitted = entry.admits(picture(8))
-        #expect(first == picture(type) && isAdmitted)
+        let admitted = [picture(7), picture(6), picture(1), picture(7)].map { entry.admits($0) }
+        #expect(first == picture(type) && admitted == [false, false, true, true])
     }
 
     @Test func h264Passes() {
@@ -41,6 +42,24 @@ import Testing
             let first = entry.begin(with: frame, of: configuration)
             let isAdmitted = entry.admits(picture(9))
             #expect(first == frame && isAdmitted)
+        }
+    }
+
+    /// An open group of H.264, with which a decoder begins: leading pictures are told by their times.
+    @Test func h264BeginsWithoutWhatIsShownBefore() {
+        func frame(_ milliseconds: Int, isIDR: Bool = false) -> EncodedFrame {
+            EncodedFrame(
+                track: .video, pts: .milliseconds(milliseconds), dts: .zero, isIDR: isIDR, payload: [0, 0, 0, 1, 65])
+        }
+        for isIDR in [false, true] {
+            var entry = OpenGroupEntry()
+            let first = entry.begin(with: frame(120, isIDR: isIDR), of: Self.h264)
+            let sound = EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [1])
+            let admitted = [frame(80), frame(40), sound, frame(240), frame(200), frame(80)].map { entry.admits($0) }
+            #expect(first == frame(120, isIDR: isIDR))
+            // Nothing that follows an IDR is shown before it, whatever its time says.
+            #expect(
+                admitted == (isIDR ? [true, true, true, true, true, true] : [false, false, true, true, true, true]))
         }
     }
 

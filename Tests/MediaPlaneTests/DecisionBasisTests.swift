@@ -19,7 +19,9 @@ import Testing
         basis.take(Self.feeds, ["ann/camera": Self.fact])
         #expect(basis.holds(with: Self.feeds) && basis.holds(with: Self.fact, of: "ann/camera"))
         #expect(!basis.holds(with: Self.fact, of: "bob/camera"))
-        for path in [\ProgramDirector.SourceFact.isDecodable, \.isSilent, \.hasVideo, \.isConnected, \.isSettled] {
+        for path in [
+            \ProgramDirector.SourceFact.isDecodable, \.isSilent, \.hasVideo, \.isConnected, \.isSettled, \.hasKeyframe,
+        ] {
             var fact = Self.fact
             fact[keyPath: path].toggle()
             #expect(!basis.holds(with: fact, of: "ann/camera"))

@@ -154,7 +154,8 @@ package struct HostileRoom {
                 let last = timeline.video == nil ? timeline.lastAudio : timeline.lastVideo
                 let fact = ProgramDirector.SourceFact(
                     isDecodable: timeline.isDecodable(at: now), isSilent: last.map { now - $0 > .seconds(1) } ?? true,
-                    hasVideo: timeline.video != nil, isSettled: timeline.clock.isSettled(at: now))
+                    hasVideo: timeline.video != nil, isSettled: timeline.clock.isSettled(at: now),
+                    hasKeyframe: timeline.video == nil || timeline.hasKeyframe)
                 return (source.id, fact)
             })
         let decision = ProgramDirector().decide(

@@ -28,6 +28,8 @@ import Testing
     static let unsteady = Fact(isDecodable: true, isSilent: false, hasVideo: true, isSteady: false)
     static let connecting = Fact(isDecodable: false, isSilent: true, hasVideo: false, isConnected: false)
     static let awaitingKeyframe = Fact(isDecodable: false, isSilent: true, hasVideo: true)
+    /// Only an open group of its pictures is known.
+    static let openGroup = Fact(isDecodable: true, isSilent: false, hasVideo: true, hasKeyframe: false)
     static let sound = Fact(isDecodable: true, isSilent: false, hasVideo: false)
     static let soundConnected = Fact(isDecodable: false, isSilent: false, hasVideo: false)
     static let a: SourceID = "alice/camera"
@@ -43,6 +45,18 @@ import Testing
         Case(
             testDescription: "a first source that never comes gives a slate", mode: .bypass(a), age: 6,
             sources: [a: connecting], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "a first source whose keyframe has not come is waited for", mode: .bypass(a),
+            sources: [a: openGroup], aim: .wait, mixer: .none),
+        Case(
+            testDescription: "if none comes, its open groups are mixed", mode: .bypass(a), age: 6,
+            sources: [a: openGroup], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "the mix is left with its next keyframe", mode: .bypass(a), onAir: .mixer(1),
+            sources: [a: openGroup], aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "open groups can be mixed at once", mode: .mix(host: a), sources: [a: openGroup, b: live],
+            aim: .mixer, mixer: .running),
         Case(
             testDescription: "a bypass needs no mixer", mode: .bypass(a), onAir: .source(a), sources: [a: live],
             aim: .source(a), mixer: .none),

@@ -1,11 +1,14 @@
 import EncodedMedia
 
-/// Lets a program or a decoder begin in the middle of a stream of H.265, whose groups of pictures may be open.
+/// Lets a program or a decoder begin in the middle of a stream, whose groups of pictures may be open.
 ///
-/// Such a group begins with a CRA picture. Pictures that follow it but are shown before it (leading pictures) may refer to
-/// the group before, which is missing here: they are left out, and the picture is marked as a BLA picture without leading
-/// pictures, which is how the standard marks a splice (ITU-T H.265 §3.9, §7.4.2.2). Nothing is lost where what was shown
-/// before reaches up to the time of the CRA picture. H.264 has no such picture, and passes.
+/// Pictures that follow the first one but are shown before it (leading pictures) may refer to the group before, which is missing here:
+/// they are left out. Nothing is lost where what was shown before reaches up to the time of the first picture; there, they
+/// would be shown a second time.
+///
+/// An open group of H.265 begins with a CRA picture, which is marked as a BLA picture without leading pictures: that is how the
+/// standard marks a splice (ITU-T H.265 §3.9, §7.4.2.2). H.264 has no such picture: a program begins with IDR pictures only, after which
+/// nothing is shown before them, but a decoder may begin with the I picture of an open group (`beginsOpenGroup`).
 package struct OpenGroupEntry: Sendable {
     private static let cra: UInt8 = 21
     private static let blaWithoutLeading: UInt8 = 18
@@ -15,6 +18,8 @@ package struct OpenGroupEntry: Sendable {
     private var configuration: VideoConfiguration?
     private var hasBegun = false
     private var dropsLeading = false
+    /// Time at which the first picture is shown.
+    private var beginning = MediaTime.zero
 
     package init() {}
 
@@ -24,26 +29,31 @@ package struct OpenGroupEntry: Sendable {
     package mutating func begin(with frame: EncodedFrame, of configuration: VideoConfiguration?) -> EncodedFrame {
         self.configuration = configuration
         hasBegun = true
-        dropsLeading = false
+        beginning = frame.pts
+        dropsLeading = configuration.map { $0.codec == .h265 || !frame.isIDR } ?? false
         guard let configuration, configuration.codec == .h265 else { return frame }
         var frame = frame
         var units = NALUnits(frame.payload, lengthSize: configuration.lengthSize).makeIterator()
         while let unit = units.next() {
             guard unit[unit.startIndex] >> 1 & 0x3F == Self.cra else { continue }
             frame.payload[unit.startIndex] = unit[unit.startIndex] & 0x81 | Self.blaWithoutLeading << 1
-            dropsLeading = true
         }
         return frame
     }
 
-    /// Whether a picture that follows, in decoding order, can be decoded.
+    /// Whether a picture that follows, in decoding order, can be decoded and is not shown before the first one.
     package mutating func admits(_ frame: EncodedFrame) -> Bool {
         guard dropsLeading, frame.track == .video, let configuration else { return true }
-        let slice = NALUnits(frame.payload, lengthSize: configuration.lengthSize).first {
-            NALUnitKind($0, configuration.codec).isSlice
+        switch configuration.codec {
+        case .h264:
+            if frame.pts < beginning { return false }
+        case .h265:
+            let slice = NALUnits(frame.payload, lengthSize: configuration.lengthSize).first {
+                NALUnitKind($0, configuration.codec).isSlice
+            }
+            guard let header = slice?.first else { return true }
+            if Self.leading.contains(header >> 1 & 0x3F) { return false }
         }
-        guard let header = slice?.first else { return true }
-        if Self.leading.contains(header >> 1 & 0x3F) { return false }
         dropsLeading = false
         return true
     }

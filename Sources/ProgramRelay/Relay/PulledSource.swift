@@ -254,7 +254,8 @@ final class PulledSource {
             isSilent: hasStalled(now: now) || isCardShown,
             hasVideo: timeline.video != nil, isConnected: timeline.video != nil || timeline.audio != nil,
             isSettled: timeline.clock.isSettled(at: now), isSuspect: isSuspect(now: now),
-            isSteady: isSteadyAgain(now: now) && !isCardShown)
+            isSteady: isSteadyAgain(now: now) && !isCardShown,
+            hasKeyframe: timeline.video == nil || timeline.hasKeyframe)
     }
 
     /// State for operators.
