@@ -115,9 +115,8 @@ func buildOrchestrator(
     }
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
-    let courier = StreamCourier(
-        registry: registry,
-        cluster: cluster.flatMap { node in exchange.map { StreamCourier.Cluster(node: node, exchange: $0) } })
+    let nodes = cluster.flatMap { node in exchange.map { ClusterAccess(node: node, exchange: $0) } }
+    let courier = StreamCourier(registry: registry, cluster: nodes)
     let pages = try pages(configuration, registry, courier, logger)
     let overlays = try overlays(configuration, registry, logger)
     EventController(
@@ -218,7 +217,10 @@ func buildOrchestrator(
         desk: hundredms, keys: configuration.apps.accessKeys, playback: configuration.playback.access, limits: limits,
         isSecure: configuration.http.tls != nil
     ).addRoutes(to: router)
-    let channels = configuration.channel.map { RoomChannels($0.settings, registry: registry, metrics: metrics) }
+    let channels = configuration.channel.map {
+        RoomChannels($0.settings, registry: registry, metrics: metrics, cluster: nodes)
+    }
+    if let channels { cluster?.attach(channels) }
     if let channels, let settings = configuration.channel {
         ChannelController(
             channels: channels, streams: ChannelStreams(channels),

@@ -1,7 +1,7 @@
 import MixModel
 
 /// A message that somebody wants to send, before it is checked.
-public struct ChannelDraft: Hashable, Sendable {
+public struct ChannelDraft: Hashable, Codable, Sendable {
     public var kind: ChannelMessage.Kind
     public var text: String?
     /// Likes or gifts; `nil` means 1.
@@ -17,7 +17,7 @@ public struct ChannelDraft: Hashable, Sendable {
 }
 
 /// Who sends a message or asks for something in a channel.
-public struct ChannelSender: Hashable, Sendable {
+public struct ChannelSender: Hashable, Codable, Sendable {
     /// Identity that the service knows or takes from a trusted caller; `nil` = anonymous.
     public var user: UserID?
     /// Name to show.

@@ -4,7 +4,7 @@ import MixModel
 public struct ChannelHistory: Hashable, Sendable {
     public private(set) var messages: [ChannelMessage] = []
     private var weight = 0
-    /// Number of the last message that was dropped because of the limits; 0 if none was.
+    /// Number up to which messages may be missing because of the limits, or because nobody knows them any more; 0 = none is.
     public private(set) var droppedUpTo: Int64 = 0
     public let mostMessages: Int
     public let mostBytes: Int
@@ -37,6 +37,9 @@ public struct ChannelHistory: Hashable, Sendable {
         // What was stored before a full list is gone.
         if messages.count == mostMessages, let first = messages.first { droppedUpTo = max(droppedUpTo, first.id - 1) }
     }
+
+    /// Takes note that messages up to this number may be missing.
+    mutating func forget(upTo id: Int64) { droppedUpTo = max(droppedUpTo, id) }
 
     /// - Returns: Whether there was such a message.
     mutating func remove(_ id: Int64) -> Bool {

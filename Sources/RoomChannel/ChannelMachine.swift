@@ -10,12 +10,12 @@ public struct ChannelMachine: Sendable {
     /// Likes of the room so far, those included that have yet to be told.
     public var likes: Int64 { burst.total }
     public private(set) var audience = ChannelAudience()
-    public private(set) var onAir = ChannelOnAir()
+    public internal(set) var onAir = ChannelOnAir()
     /// Whether a participant is on air, or the room was opened through the channel and has not been closed.
     public private(set) var isLive = false
-    public private(set) var title: String?
+    public internal(set) var title: String?
     /// Who opened the room through the channel; `nil` = nobody, or a moderator.
-    public private(set) var opener: UserID?
+    public internal(set) var opener: UserID?
 
     /// Grows with every change of what `memory` returns, except that time passes.
     public internal(set) var memoryRevision = 0
@@ -27,12 +27,14 @@ public struct ChannelMachine: Sendable {
     var mutes = ChannelMutes()
     var burst = LikeBurst()
     /// Audience as everybody was told it.
-    private var toldAudience = ChannelAudience()
+    private(set) var toldAudience = ChannelAudience()
     private var audienceToldAt = Int64.min
-    private var isOpened = false
+    var isOpened = false
     private var hasParticipants = false
     /// Whether the room was closed while participants were on air, so that it is not live before they have gone.
-    private var isClosed = false
+    var isClosed = false
+    /// Whether it began without what another node knew of the channel.
+    var isAnew = false
 
     /// Shortest time between two notices about viewers, in ns.
     public static let audienceInterval: Int64 = 1_000_000_000
@@ -157,7 +159,8 @@ public struct ChannelMachine: Sendable {
     /// Closes the room, whether or not participants are still on air.
     public mutating func close() -> [Action] {
         (isOpened, isClosed, opener) = (false, hasParticipants, nil)
-        return tellLife()
+        let life = tellLife()
+        return life.isEmpty ? [] : life + [.tell(.closed)]
     }
 
     /// Takes note that the room is gone.

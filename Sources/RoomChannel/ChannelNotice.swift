@@ -1,7 +1,7 @@
 import MixModel
 
 /// What everybody in a channel is told.
-public enum ChannelNotice: Hashable, Sendable {
+public enum ChannelNotice: Hashable, Codable, Sendable {
     case message(ChannelMessage)
     /// A moderator has deleted a message.
     case deleted(id: Int64)
@@ -11,6 +11,8 @@ public enum ChannelNotice: Hashable, Sendable {
     case opened(title: String?)
     /// The room is not live any more. Its channel stays usable.
     case ended
+    /// Somebody has closed the room through the channel. Comes after `ended`.
+    case closed
     /// The rules have changed.
     case rules(ChannelRules.Shown)
 }

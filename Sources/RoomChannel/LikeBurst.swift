@@ -20,6 +20,8 @@ struct LikeBurst: Hashable, Sendable {
     /// All likes, those that wait included.
     private(set) var total: Int64 = 0
     private var waiting = 0
+    /// The likes that have been told.
+    var told: Int64 { total - Int64(waiting) }
     private var user: UserID?
     private var name: String?
     private var lastAt: Int64?

@@ -244,7 +244,7 @@ extension ChannelDraft {
         // The host's connection is lost; the room stays open.
         #expect(
             machine.takeProgram(ChannelOnAir(), hasParticipants: false) == [.tell(.onAir(ChannelOnAir()))])
-        #expect(machine.close() == [.tell(.ended)])
+        #expect(machine.close() == [.tell(.ended), .tell(.closed)])
         #expect(machine.close().isEmpty)
         #expect(throws: ChannelRefusal.nameTooLong(characters: 64, bytes: 256)) {
             try machine.open(title: String(repeating: "x", count: 65), by: "alice")
@@ -254,7 +254,7 @@ extension ChannelDraft {
     @Test mutating func aRoomThatIsClosedOnAirStaysClosedUntilItIsEmpty() throws {
         _ = try machine.open(title: nil, by: "alice")
         _ = machine.takeProgram(alice, hasParticipants: true)
-        #expect(machine.close() == [.tell(.ended)])
+        #expect(machine.close() == [.tell(.ended), .tell(.closed)])
         let both = ChannelOnAir(mode: .mix, people: ["alice", "bob"])
         #expect(machine.takeProgram(both, hasParticipants: true) == [.tell(.onAir(both))])
         #expect(machine.takeProgram(ChannelOnAir(), hasParticipants: false) == [.tell(.onAir(ChannelOnAir()))])

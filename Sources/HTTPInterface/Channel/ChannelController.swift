@@ -163,15 +163,13 @@ package struct ChannelController: Sendable {
     }
 
     @Sendable private func rules(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        let (rules, muted) = try await channels.moderation(of: try context.roomID())
-        return jsonResponse(ChannelRulesView(rules, muted))
+        jsonResponse(ChannelRulesView(try await channels.moderation(of: try context.roomID())))
     }
 
     @Sendable private func change(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let (slowMode, words) = try ChannelReader.rules(try await request.bytes())
-        let room = try context.roomID()
-        _ = try await channels.change(room, slowMode: slowMode, words: words)
-        let (rules, muted) = try await channels.moderation(of: room)
-        return jsonResponse(ChannelRulesView(rules, muted))
+        let moderation = try await channels.moderation(
+            of: try context.roomID(), slowMode: slowMode, words: words)
+        return jsonResponse(ChannelRulesView(moderation))
     }
 }

@@ -63,7 +63,10 @@ package final class ChannelStreams: Sendable {
         do {
             let welcome = try await channels.join(
                 room, ChannelViewer(address: address), after: known,
-                deliver: { mailbox.put($0.bytes(Self.form) { ServerSentEvents.chunk(of: $0) }, for: handler) },
+                deliver: { delivery in
+                    let bytes = delivery.bytes(Self.form) { ServerSentEvents.chunk(of: $0) }
+                    return bytes.readableBytes == 0 || mailbox.put(bytes, for: handler)
+                },
                 end: { lane.finish(handler) })
             let viewer = welcome.viewer
             return Follower(ServerSentEvents.chunk(of: welcome), handler, done) { [channels] in

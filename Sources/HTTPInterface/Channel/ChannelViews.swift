@@ -48,9 +48,9 @@ struct ChannelRulesView: Encodable, Sendable {
     var words: [String]
     var muted: [Muted]
 
-    init(_ rules: ChannelRules, _ muted: [(user: UserID, secondsLeft: Int?)]) {
-        slowMode = rules.slowMode
-        words = rules.words.words
-        self.muted = muted.map { Muted(user: $0.user, seconds: $0.secondsLeft) }
+    init(_ moderation: ChannelModeration) {
+        slowMode = moderation.slowMode
+        words = moderation.words
+        muted = moderation.muted.map { Muted(user: $0.user, seconds: $0.seconds) }
     }
 }

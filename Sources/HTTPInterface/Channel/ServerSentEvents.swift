@@ -12,8 +12,11 @@ enum ServerSentEvents {
 
     static let heartbeat = framed(":\n\n")
 
-    /// Returns a notice as one event.
-    static func chunk(of notice: ChannelNotice) -> ByteBuffer { framed(event(of: notice)) }
+    /// Returns a notice as one event. One that is none has no chunk: an empty one would end the response.
+    static func chunk(of notice: ChannelNotice) -> ByteBuffer {
+        let text = event(of: notice)
+        return text.isEmpty ? ByteBuffer() : framed(text)
+    }
 
     /// Returns what a stream begins with: `state`, then the messages that the follower does not have.
     static func chunk(of welcome: ChannelWelcome) -> ByteBuffer {
@@ -31,6 +34,8 @@ enum ServerSentEvents {
         case .onAir(let onAir): event("onAir", onAir)
         case .opened(let title): event("opened", Opened(title: title))
         case .ended: event("ended", Ended())
+        // Who follows has heard `ended`.
+        case .closed: ""
         case .rules(let rules): event("rules", rules)
         }
     }

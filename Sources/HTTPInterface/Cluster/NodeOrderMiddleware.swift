@@ -3,12 +3,12 @@ import HTTPTypes
 import Hummingbird
 import RoomService
 
-/// Takes the orders of other nodes: those during moves of rooms, and what their ingests tell of streams. Nobody else knows the
-/// node's key; without one, the paths are not there.
+/// Takes the orders of other nodes: those during moves of rooms, what their ingests tell of streams, and what they ask of
+/// channels. Nobody else knows the node's key; without one, the paths are not there.
 package struct NodeOrderMiddleware: RouterMiddleware {
     let node: ClusterNode
 
-    /// Longest order, in bytes: one during a move names the tasks of a room.
+    /// Longest order, in bytes: one during a move names the tasks of a room, or has the history of its channel.
     private static let longestOrder = 1 << 20
 
     package init(node: ClusterNode) { self.node = node }
@@ -23,12 +23,19 @@ package struct NodeOrderMiddleware: RouterMiddleware {
         // A node that has begun another life since the sender has read its key.
         guard key == node.key else { return Response(status: .forbidden) }
         let body = Data(try await request.body.collect(upTo: Self.longestOrder).readableBytesView)
-        if request.uri.path == NodeExchange.movesPath {
-            guard let order = try? JSONDecoder().decode(MoveOrder.self, from: body) else { return Self.unreadable }
+        let decoder = JSONDecoder()
+        switch request.uri.path {
+        case NodeExchange.movesPath:
+            guard let order = try? decoder.decode(MoveOrder.self, from: body) else { return Self.unreadable }
             return jsonResponse(await node.answer(order))
+        case NodeExchange.streamsPath:
+            guard let order = try? decoder.decode(StreamOrder.self, from: body) else { return Self.unreadable }
+            return jsonResponse(await node.answer(order))
+        default:
+            guard let order = try? decoder.decode(ChannelOrder.self, from: body) else { return Self.unreadable }
+            guard let answer = await node.answer(order) else { return Response(status: .notFound) }
+            return jsonResponse(answer)
         }
-        guard let order = try? JSONDecoder().decode(StreamOrder.self, from: body) else { return Self.unreadable }
-        return jsonResponse(await node.answer(order))
     }
 
     private static var unreadable: Response { Response(status: .badRequest) }

@@ -80,6 +80,7 @@ package struct MetricsController: Sendable {
 
         if let figures = await channels?.figures {
             metrics.set(.channels, Double(figures.channels))
+            metrics.set(.channelMirrors, Double(figures.mirrors))
             metrics.set(.channelViewers, Double(figures.viewers))
         }
         if let socketIO { metrics.set(.socketIOSessions, socketIO.counts) }

@@ -72,7 +72,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
         for (room, viewer) in client.viewers { await channels.leave(room, viewer) }
         // Rooms outlive a restart of the service: those who opened them come back.
         guard end != .serviceClosed else { return }
-        for room in client.opened { try? await close(room, sender(client, socket), socket) }
+        for room in client.opened { try? await channels.close(room, by: sender(client, socket)) }
     }
 
     /// Returns an app's live rooms.
@@ -100,7 +100,8 @@ package final class SocketIORoomHandler: SocketIOHandler {
             return try await join(room, client, socket)
         case .close(let name):
             let room = RoomID(app: socket.app, name: name)
-            try await close(room, sender(client, socket), socket)
+            // Who is in it hears `ended` from its channel, and then `room_closed`.
+            try await channels.close(room, by: sender(client, socket))
             clients.withLock { _ = $0[socket.id]?.opened.remove(room) }
             return [:]
         case .join(let name): return try await join(RoomID(app: socket.app, name: name), client, socket)
@@ -130,9 +131,14 @@ package final class SocketIORoomHandler: SocketIOHandler {
     ) async throws(OrchestratorError) -> [String: JSONValue] {
         guard client.viewers[room] == nil else { return [:] }
         guard client.viewers.count < Self.mostRooms else { throw Self.tooMany("is in \(Self.mostRooms) rooms") }
-        let welcome = try await channels.join(room, ChannelViewer(address: socket.address)) { [self] delivery in
-            socket.emit(messages(delivery, room))
-        }
+        let welcome = try await channels.join(
+            room, ChannelViewer(address: socket.address),
+            deliver: { [self] delivery in socket.emit(messages(delivery, room)) },
+            end: { [self] in
+                // The client may join again.
+                clients.withLock { _ = $0[socket.id]?.viewers.removeValue(forKey: room) }
+                socket.leave(room.name)
+            })
         clients.withLock { $0[socket.id]?.viewers[room] = welcome.viewer }
         socket.join(room.name)
         return [
@@ -140,14 +146,6 @@ package final class SocketIORoomHandler: SocketIOHandler {
             "viewers": .number(Double(welcome.state.audience.count)), "isLive": .boolean(welcome.state.isLive),
             "title": welcome.state.title.map { .string($0) } ?? .null,
         ]
-    }
-
-    /// Closes a room. Who is in it hears `ended` from its channel, and then `room_closed`.
-    private func close(
-        _ room: RoomID, _ sender: ChannelSender, _ socket: SocketIOSocket
-    ) async throws(OrchestratorError) {
-        try await channels.close(room, by: sender)
-        socket.emit(SocketIORoomNotice.packet("room_closed", room.name), to: room.name)
     }
 
     private static func value(_ message: ChannelMessage) -> JSONValue {

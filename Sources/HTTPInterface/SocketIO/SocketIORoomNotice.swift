@@ -42,6 +42,7 @@ enum SocketIORoomNotice {
             )
         case .opened(let title): ("opened", title.map { ["title": .string($0)] } ?? [:])
         case .ended: ("ended", [:])
+        case .closed: ("room_closed", [:])
         case .rules(let rules):
             ("rules", ["slowMode": .number(Double(rules.slowMode)), "words": .number(Double(rules.words))])
         }

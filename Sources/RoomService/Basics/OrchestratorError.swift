@@ -6,7 +6,7 @@ import TaskStore
 /// The reason why the service does not do what a client asks for. Interfaces translate its kind into their own terms.
 package struct OrchestratorError: Error, Hashable, Sendable {
     /// The class of an error, by which interfaces choose their answer.
-    package enum Kind: Hashable, Sendable {
+    package enum Kind: String, Hashable, Codable, Sendable {
         /// The request cannot be read.
         case malformed
         /// The request can be read, but contains a value that cannot be used.

@@ -22,6 +22,10 @@ extension OrchestratorError {
         .notFound("room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or publish in it")
     }
 
+    static let noReply = OrchestratorError(
+        .failed, "node-refused", "The node that has the room answers something else",
+        detail: "all nodes have to be of the same release")
+
     static let notOpener = OrchestratorError(
         .forbidden, "channel-not-opener", "The room belongs to somebody else",
         detail: "only who opened the room, or a moderator, may open it again or close it")

@@ -23,14 +23,3 @@ package struct ChannelWelcome: Sendable {
     package var isIncomplete: Bool
     package var state: ChannelState
 }
-
-/// A channel at one moment.
-package struct ChannelState: Hashable, Codable, Sendable {
-    package var isLive: Bool
-    package var title: String?
-    package var onAir: ChannelOnAir
-    package var audience: ChannelAudience
-    /// Likes so far.
-    package var likes: Int64
-    package var rules: ChannelRules.Shown
-}

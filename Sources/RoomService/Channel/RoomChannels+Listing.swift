@@ -17,6 +17,9 @@ extension RoomChannels {
         for channel in channels.values where channel.room.app == app && channel.machine.isLive {
             rooms[channel.room.name] = Listed(name: channel.room.name, title: channel.machine.title)
         }
+        for mirror in mirrors.values where mirror.room.app == app && mirror.machine.state.isLive {
+            rooms[mirror.room.name] = Listed(name: mirror.room.name, title: mirror.machine.state.title)
+        }
         for owner in registry.busyOwners where owner.id.app == app && rooms[owner.id.name] == nil {
             if await owner.snapshot.room.document.hasStreams {
                 rooms[owner.id.name] = Listed(name: owner.id.name, title: nil)

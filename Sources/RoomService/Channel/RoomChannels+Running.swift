@@ -3,7 +3,7 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// The life of channels: how they come into being, what rooms report, time, and their end.
+/// The life of channels: what rooms report, time, and their end.
 extension RoomChannels {
     /// Time between two looks at what is due. Likes and numbers of viewers that wait are at most that late.
     static let tick: Duration = .milliseconds(100)
@@ -33,103 +33,48 @@ extension RoomChannels {
                     while (try? await Task.sleep(for: Self.memoryInterval)) != nil { await self.storeMemories() }
                 }
             }
-            if registry.services.homes != nil {
+            if cluster != nil {
+                group.addTask { await self.runMirrors() }
                 group.addTask {
-                    while (try? await Task.sleep(for: Self.homeInterval)) != nil { await self.endLostChannels() }
+                    while (try? await Task.sleep(for: Self.homeInterval)) != nil { await self.lookForMoves() }
                 }
             }
             // The news end with the service.
             await group.next()
             group.cancelAll()
         }
+        for channel in channels.values { channel.watchers.dismiss() }
         if settings.isStored { await storeMemories() }
     }
 
-    /// Number of channels and of their viewers.
-    package var figures: (channels: Int, viewers: Int) { (channels.count, viewerCount) }
-
-    // MARK: Finding
-
-    /// Returns the room's channel, and makes one for a room that exists.
-    func channel(of room: RoomID) async throws(OrchestratorError) -> OpenChannel {
-        if let channel = channels[room] { return channel }
-        // Watched before it is read, so that no change is missed between.
-        registry.services.news.watch(room)
-        let (stored, state): (StoredChannel, RoomState?)
-        do throws(OrchestratorError) {
-            stored = try await self.stored(room)
-            state = try await registry.snapshot(room)
-        } catch {
-            if channels[room] == nil { registry.services.news.unwatch(room) }
-            throw error
-        }
-        guard let state, state.isStored else {
-            if let channel = channels[room] { takeEnd(of: channel) } else { registry.services.news.unwatch(room) }
-            throw .noChannelRoom(room)
-        }
-        // Another caller may have been faster.
-        let channel: OpenChannel
-        if let known = channels[room] { channel = known } else { channel = try make(room, stored) }
-        take(state, in: channel)
-        return channel
-    }
-
-    private func make(_ room: RoomID, _ stored: StoredChannel) throws(OrchestratorError) -> OpenChannel {
-        if channels.count >= settings.mostChannels {
-            // Those that a picture shows go last.
-            let idle = channels.values.filter(\.viewers.isEmpty).min { one, other in
-                let (isOneShown, isOtherShown) = (isShown(one), isShown(other))
-                return isOneShown == isOtherShown ? one.usedAt < other.usedAt : isOtherShown
-            }
-            guard let idle else {
-                registry.services.news.unwatch(room)
-                throw .channelsFull(
-                    "\(settings.mostChannels) channels have viewers", setting: "channel.maxChannels")
-            }
-            forget(idle)
-        }
-        let now = MonotonicClock.now()
-        let history = ChannelHistory(mostMessages: settings.history, mostBytes: settings.historyBytes)
-        var machine = ChannelMachine(rules: settings.rules, history: history, now: now)
-        restore(stored, in: &machine)
-        let channel = OpenChannel(room, machine: machine, now: now)
-        channels[room] = channel
-        return channel
-    }
-
-    func forget(_ channel: OpenChannel) {
-        channels[channel.room] = nil
-        if let program = channel.program { programs[program] = nil }
-        registry.services.news.unwatch(channel.room)
-    }
+    /// Number of channels of this node's rooms, of mirrors, and of the viewers of both.
+    package var figures: (channels: Int, mirrors: Int, viewers: Int) { (channels.count, mirrors.count, viewerCount) }
 
     /// Forgets channels that nobody has used for a while.
     private func sweep() {
-        let limit = MonotonicClock.now() - Int64(settings.idleSeconds) * 1_000_000_000
-        for channel in channels.values
-        where channel.viewers.isEmpty && channel.usedAt < limit && !isShown(channel) && !isUnstored(channel) {
-            forget(channel)
+        let now = MonotonicClock.now()
+        let limit = now - Int64(settings.idleSeconds) * 1_000_000_000
+        for channel in channels.values {
+            if channel.watchers.expire(at: now) { takeAudience(of: channel) }
+            guard !channel.isFollowed, channel.usedAt < limit, !channel.isFrozen else { continue }
+            if !isShown(channel), !isUnstored(channel) { forget(channel) }
         }
-    }
-
-    private func isUnstored(_ channel: OpenChannel) -> Bool {
-        settings.isStored && channel.machine.memoryRevision != channel.storedRevision
-    }
-
-    /// Whether a layout on air shows something of the channel.
-    private func isShown(_ channel: OpenChannel) -> Bool {
-        !registry.services.values.shown(in: channel.room).isEmpty
+        for mirror in mirrors.values where mirror.viewers.isEmpty && mirror.usedAt < now - Self.mirrorRest {
+            forget(mirror)
+        }
     }
 
     // MARK: What rooms report
 
     private func takeNews() async {
         for room in registry.services.news.takeChanged() {
-            do {
+            do throws(OrchestratorError) {
                 let state = try await registry.snapshot(room)
-                guard let channel = channels[room] else { continue }
+                // What is read during a move lacks what relays report.
+                guard let channel = channels[room], !channel.isFrozen else { continue }
                 if let state, state.isStored { take(state, in: channel) } else { takeEnd(of: channel) }
             } catch {
+                if error.code == "room-elsewhere", let channel = channels[room] { letGo(channel) }
                 // The store cannot be read: the next change, or the next request, finds out.
                 continue
             }
@@ -137,13 +82,13 @@ extension RoomChannels {
     }
 
     /// Ends a channel, because its room is gone.
-    private func takeEnd(of channel: OpenChannel) {
+    func takeEnd(of channel: OpenChannel) {
         perform(channel.machine.end(), on: channel)
-        for (id, viewer) in channel.viewers where remove(id, from: channel) { viewer.end() }
+        endViewers(of: channel)
         forget(channel)
     }
 
-    private func take(_ state: RoomState, in channel: OpenChannel) {
+    func take(_ state: RoomState, in channel: OpenChannel) {
         let program = state.tasksToWatch.first
         if channel.program != program {
             if let old = channel.program { programs[old] = nil }
@@ -151,17 +96,24 @@ extension RoomChannels {
             channel.program = program
             takeAudience(of: channel)
         }
+        let status = program.flatMap { state.task($0)?.status }
+        if status != nil { channel.isFresh = false }
+        // A relay that goes on here after a move has yet to report.
+        let isAwaited = channel.isFresh && program != nil && state.room.document.hasStreams
         perform(
             channel.machine.takeProgram(
-                ChannelOnAir(program.flatMap { state.task($0)?.status }),
+                isAwaited ? channel.machine.onAir : ChannelOnAir(status),
                 hasParticipants: state.room.document.hasStreams), on: channel)
     }
 
-    func takeAudience(of channel: OpenChannel) {
+    /// - Parameter coming: Number of viewers who are about to join.
+    func takeAudience(of channel: OpenChannel, and coming: Int = 0) {
         let playback = channel.program.map { registry.services.viewers.viewers(of: $0) } ?? 0
         perform(
             channel.machine.takeAudience(
-                ChannelAudience(channel: channel.viewers.count, playback: playback), now: MonotonicClock.now()),
+                ChannelAudience(
+                    channel: channel.viewers.count + channel.watchers.viewers + coming, playback: playback),
+                now: MonotonicClock.now()),
             on: channel)
     }
 
@@ -173,8 +125,15 @@ extension RoomChannels {
         for task in registry.services.viewers.takeChanged() {
             if let channel = programs[task].flatMap({ channels[$0] }) { takeAudience(of: channel) }
         }
-        guard let next = nextWake, next <= MonotonicClock.now() else { return }
         let now = MonotonicClock.now()
+        if let cluster {
+            // A node that stops leaves no other one without an answer.
+            let isEnding = cluster.node.shutdown.hasBegun
+            for channel in channels.values where !channel.watchers.isEmpty {
+                if isEnding { channel.watchers.dismiss() } else { channel.watchers.passed(now) }
+            }
+        }
+        guard let next = nextWake, next <= now else { return }
         nextWake = nil
         for channel in channels.values {
             guard let due = channel.wakesAt else { continue }
@@ -196,17 +155,15 @@ extension RoomChannels {
         for action in actions {
             switch action {
             case .tell(let notice):
-                guard !channel.viewers.isEmpty else { continue }
-                let delivery = ChannelDelivery(notice)
-                for (id, viewer) in channel.viewers where !viewer.deliver(delivery) { dropped.append(id) }
+                channel.watchers.append(notice)
+                dropped += channel.tell(notice)
             case .wake(let time):
                 channel.wakesAt = min(channel.wakesAt ?? time, time)
                 nextWake = min(nextWake ?? time, time)
             }
         }
-        guard !dropped.isEmpty else { return }
-        for viewer in dropped where remove(viewer, from: channel) { metrics.count(.channelDrops) }
-        takeAudience(of: channel)
+        channel.watchers.serve(channel.machine.snapshot)
+        drop(dropped, from: channel)
     }
 }
 

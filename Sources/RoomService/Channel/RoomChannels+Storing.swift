@@ -11,8 +11,6 @@ import TaskStore
 extension RoomChannels {
     /// Time between two looks at what channels remember. A crash loses that much of it.
     static let memoryInterval: Duration = .seconds(1)
-    /// Time between two looks for rooms that have gone to another node.
-    static let homeInterval: Duration = .seconds(5)
 
     // MARK: Reading
 
@@ -26,16 +24,14 @@ extension RoomChannels {
         }
     }
 
-    /// Gives a new channel what was stored. What cannot be read is left out.
-    func restore(_ stored: StoredChannel, in machine: inout ChannelMachine) {
-        guard settings.isStored else { return }
+    /// Reads what was stored. What cannot be read is left out.
+    func read(_ stored: StoredChannel) -> (messages: [ChannelMessage], memory: ChannelMemory) {
         let decoder = JSONDecoder()
         let messages = stored.messages.compactMap { message in
             try? decoder.decode(ChannelMessage.self, from: Data(message.document.utf8))
         }
         let memory = stored.document.flatMap { try? decoder.decode(ChannelMemory.self, from: Data($0.utf8)) }
-        machine.restore(
-            messages, memory ?? ChannelMemory(), now: MonotonicClock.now(), wallClock: Int64(wallClock() * 1e6))
+        return (messages, memory ?? ChannelMemory())
     }
 
     // MARK: Writing
@@ -82,7 +78,7 @@ extension RoomChannels {
         }
     }
 
-    private func storeMemory(of room: RoomID) async {
+    func storeMemory(of room: RoomID) async {
         guard let channel = channels[room] else { return }
         let revision = channel.machine.memoryRevision
         let memory = channel.machine.memory(at: MonotonicClock.now(), wallClock: Int64(wallClock() * 1e6))
@@ -97,13 +93,17 @@ extension RoomChannels {
         }
     }
 
+    /// Stores a change of the channel of a room that was found to be this node's. With its lease, so that nothing of it is
+    /// stored if another node has the room.
     private func commit(_ change: ChannelChange) async throws(OrchestratorError) {
-        try await registry.services.homes?.enter(change.room)
         do {
             try await registry.services.store.commit(change)
         } catch {
-            if case .conflict = error { throw .noChannelRoom(change.room) }
-            throw OrchestratorError(error)
+            switch error {
+            case .conflict: throw .noChannelRoom(change.room)
+            case .fenced where cluster != nil: throw .moving(change.room.rawValue)
+            default: throw OrchestratorError(error)
+            }
         }
         registry.services.subscriptions.stored(change.outbox)
     }
@@ -113,23 +113,6 @@ extension RoomChannels {
             return try DocumentEncoder.json(value)
         } catch {
             throw OrchestratorError(StoreError.engine("a message cannot be written: \(error)"))
-        }
-    }
-
-    // MARK: Nodes
-
-    /// Ends the channels of rooms that have gone to another node: those who follow them connect again, and come to it.
-    func endLostChannels() async {
-        guard let homes = registry.services.homes else { return }
-        for channel in channels.values where !homes.has(channel.room) {
-            do throws(OrchestratorError) {
-                // A room that nobody has stays.
-                try await homes.check(channel.room)
-            } catch {
-                guard error.code == "room-elsewhere", channels[channel.room] === channel else { continue }
-                for (id, viewer) in channel.viewers where remove(id, from: channel) { viewer.end() }
-                forget(channel)
-            }
         }
     }
 }

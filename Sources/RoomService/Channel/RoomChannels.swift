@@ -8,13 +8,27 @@ import ServiceLifecycle
 /// program reports.
 ///
 /// A channel comes into being at the first request for it and is forgotten when nobody has used it for a while. What it
-/// tells is put into every viewer's queue before the call that caused it returns. `run` owns the clock and the news of
-/// rooms.
+/// tells is put into every viewer's queue before the call that caused it returns. `run` owns the clock, the news of
+/// rooms, and what follows the channels of other nodes.
+///
+/// In a cluster, the channel of a room is open at the node that has the room, and mirrored where else somebody follows it.
+/// Whoever follows it stays where he is when the room moves: what was open is mirrored from then on, and the other way round.
 package actor RoomChannels: Service {
     let settings: ChannelSettings
     let registry: RoomRegistry
     let metrics: Metrics
+    /// This node and its way to the others; `nil` = the service is alone.
+    let cluster: ClusterAccess?
     var channels: [RoomID: OpenChannel] = [:]
+    /// The channels of rooms of other nodes that somebody follows here. No room is here and there.
+    var mirrors: [RoomID: MirroredChannel] = [:]
+    /// Rooms whose channels are about to be mirrored, with those who wait for that.
+    var opening: [RoomID: [CheckedContinuation<OrchestratorError?, Never>]] = [:]
+    /// Channels of rooms that are on their way to this node.
+    var handovers: [RoomID: KeptHandover] = [:]
+    let mirrorStarts: AsyncStream<MirroredChannel.Start>
+    let mirrorStart: AsyncStream<MirroredChannel.Start>.Continuation
+    var mirrorNumber = 0
     /// The room of each program whose viewers are counted.
     var programs: [TaskID: RoomID] = [:]
     /// Viewers by address.
@@ -27,10 +41,12 @@ package actor RoomChannels: Service {
     private var viewerNumber = 0
     nonisolated let departures = ChannelDepartures()
 
-    package init(_ settings: ChannelSettings, registry: RoomRegistry, metrics: Metrics) {
+    package init(_ settings: ChannelSettings, registry: RoomRegistry, metrics: Metrics, cluster: ClusterAccess? = nil) {
         self.settings = settings
         self.registry = registry
         self.metrics = metrics
+        self.cluster = cluster
+        (mirrorStarts, mirrorStart) = AsyncStream.makeStream()
     }
 
     // MARK: Rooms
@@ -40,17 +56,7 @@ package actor RoomChannels: Service {
     /// - Throws: `OrchestratorError` if somebody else has opened it, the title is refused, or the store or a quota does not
     ///   allow it.
     package func open(_ room: RoomID, title: String?, by sender: ChannelSender) async throws(OrchestratorError) {
-        if let channel = channels[room], !channel.machine.mayClose(sender) { throw .notOpener }
-        let owner = try await registry.owner(room)
-        let outcome = try await owner.configure(
-            SettingsChange(summary: "room opened through its channel") { settings, _ in settings },
-            at: MonotonicClock.now())
-        let channel = try await channel(of: room)
-        guard channel.machine.mayClose(sender) else { throw .notOpener }
-        if outcome.isNew { channel.isMadeHere = true }
-        try decide(channel) { channel throws(ChannelRefusal) in
-            try channel.machine.open(title: title, by: sender.user)
-        }
+        _ = try await carry(.open(title: title, sender), to: room)
     }
 
     /// Closes a room: tells its viewers that it has ended. A room that was created by `open` and has no participant is
@@ -58,47 +64,55 @@ package actor RoomChannels: Service {
     ///
     /// - Throws: `OrchestratorError` if the room is unknown, or the sender neither opened it nor is a moderator.
     package func close(_ room: RoomID, by sender: ChannelSender) async throws(OrchestratorError) {
-        let channel = try await channel(of: room)
-        guard channel.machine.mayClose(sender) else { throw .notOpener }
-        perform(channel.machine.close(), on: channel)
-        guard channel.isMadeHere, let owner = try await registry.existingOwner(room),
-            await owner.snapshot.room.document.participants.isEmpty
-        else { return }
-        channel.isMadeHere = false
-        try await owner.delete(at: MonotonicClock.now())
+        _ = try await carry(.close(sender), to: room)
     }
 
     // MARK: Viewers
 
-    /// Adds a viewer, who gets everything from then on until `leave`.
+    /// Adds a viewer, who gets everything from then on until `leave`, also when the room moves to another node.
     ///
     /// - Parameters:
     ///   - known: Number of the last message that the viewer has; `nil` = none.
     ///   - deliver: Takes a notice without waiting; called on the actor. Returns false if the viewer is gone or too slow,
     ///     who is then dropped without `leave`.
-    ///   - end: Called once if the room is deleted, after the last delivery; the viewer is then gone from the channel.
-    /// - Throws: `OrchestratorError` if the room is unknown or has too many viewers.
+    ///   - end: Called once if the room is deleted, or goes to a node whose channels cannot be followed from here, after the
+    ///     last delivery; the viewer is then gone from the channel.
+    /// - Throws: `OrchestratorError` if the room is unknown, has too many viewers, or is at a node that cannot be reached.
     package func join(
         _ room: RoomID, _ viewer: ChannelViewer, after known: Int64? = nil,
         deliver: @escaping @Sendable (ChannelDelivery) -> Bool, end: @escaping @Sendable () -> Void = {}
     ) async throws(OrchestratorError) -> ChannelWelcome {
-        let channel = try await channel(of: room)
+        let channel = try await followers(of: room)
         try checkPlace(for: viewer, in: channel)
         viewerNumber += 1
         let id = ChannelViewer.ID(number: viewerNumber)
-        channel.viewers[id] = OpenChannel.Viewer(address: viewer.address, deliver: deliver, end: end)
+        let history = channel.history
+        channel.viewers[id] = ChannelFollower(
+            address: viewer.address, deliver: Self.leavingOut(known, after: history.messages.last?.id, deliver),
+            end: end)
         viewerCount += 1
         addresses[viewer.address, default: 0] += 1
-        takeAudience(of: channel)
-        let history = channel.machine.history
+        viewersChanged(of: channel)
         return ChannelWelcome(
             viewer: id, messages: known.map { Array(history.after($0)) } ?? history.messages,
             isIncomplete: known.map { !history.reaches($0) } ?? false, state: channel.state)
     }
 
+    /// Leaves out messages that the viewer has from another node, which was faster to tell them.
+    private static func leavingOut(
+        _ known: Int64?, after last: Int64?, _ deliver: @escaping @Sendable (ChannelDelivery) -> Bool
+    ) -> @Sendable (ChannelDelivery) -> Bool {
+        // A number that no message can have yet is none.
+        guard let known, known > last ?? 0, known <= Int64(wallClock() * 1e6) + 60_000_000 else { return deliver }
+        return { delivery in
+            if case .message(let message) = delivery.notice, message.kind != .like, message.id <= known { return true }
+            return deliver(delivery)
+        }
+    }
+
     package func leave(_ room: RoomID, _ viewer: ChannelViewer.ID) {
-        guard let channel = channels[room], remove(viewer, from: channel) else { return }
-        takeAudience(of: channel)
+        if let channel = channels[room], remove(viewer, from: channel) { return viewersChanged(of: channel) }
+        if let mirror = mirrors[room], remove(viewer, from: mirror) { viewersChanged(of: mirror) }
     }
 
     /// Takes note that a viewer is gone, for callers that cannot wait. It is acted on within a tick.
@@ -106,7 +120,9 @@ package actor RoomChannels: Service {
         departures.add(room, viewer)
     }
 
-    private func checkPlace(for viewer: ChannelViewer, in channel: OpenChannel) throws(OrchestratorError) {
+    private func checkPlace(
+        for viewer: ChannelViewer, in channel: any ChannelFollowers
+    ) throws(OrchestratorError) {
         if viewerCount >= settings.mostViewers {
             throw .channelsFull("all channels have \(settings.mostViewers) viewers", setting: "channel.maxViewers")
         }
@@ -121,7 +137,7 @@ package actor RoomChannels: Service {
     }
 
     /// - Returns: False if there is no such viewer.
-    func remove(_ viewer: ChannelViewer.ID, from channel: OpenChannel) -> Bool {
+    func remove(_ viewer: ChannelViewer.ID, from channel: any ChannelFollowers) -> Bool {
         guard let gone = channel.viewers.removeValue(forKey: viewer) else { return false }
         viewerCount -= 1
         let others = (addresses[gone.address] ?? 1) - 1
@@ -130,35 +146,37 @@ package actor RoomChannels: Service {
         return true
     }
 
+    /// Removes viewers who are gone or too slow.
+    func drop(_ viewers: [ChannelViewer.ID], from channel: any ChannelFollowers) {
+        guard !viewers.isEmpty else { return }
+        for viewer in viewers where remove(viewer, from: channel) { metrics.count(.channelDrops) }
+        viewersChanged(of: channel)
+    }
+
+    /// Ends everybody who follows a channel here.
+    func endViewers(of channel: any ChannelFollowers) {
+        for (id, viewer) in channel.viewers where remove(id, from: channel) { viewer.end() }
+    }
+
+    private func viewersChanged(of channel: any ChannelFollowers) {
+        if let channel = channel as? OpenChannel {
+            takeAudience(of: channel)
+        } else if let mirror = channel as? MirroredChannel {
+            mirror.countChanged()
+        }
+    }
+
     // MARK: Messages
 
-    /// Sends a message. When this returns, the message is in the queue of every viewer, and in the store if channels are
-    /// stored; a like is counted, and told with the next burst.
+    /// Sends a message. When this returns, the message is in the queue of every viewer at the room's node, on its way to those of
+    /// other nodes, and in the store if channels are stored; a like is counted, and told with the next burst.
     ///
     /// - Throws: `OrchestratorError` if the room is unknown, its rules refuse the message (`ChannelRefusal`), or the store
     ///   does not take it. Nobody keeps it then.
     package func send(
         _ draft: ChannelDraft, to room: RoomID, from sender: ChannelSender
     ) async throws(OrchestratorError) -> ChannelMessage {
-        if settings.isStored, let homes = registry.services.homes {
-            // A room that exists is taken before anybody is told, so that only its own node tells.
-            _ = try await self.channel(of: room)
-            try await homes.enter(room)
-        }
-        let channel = try await channel(of: room)
-        let (now, wallClock) = (MonotonicClock.now(), Int64(wallClock() * 1e6))
-        channel.usedAt = now
-        let message: ChannelMessage
-        do throws(ChannelRefusal) {
-            let (sent, actions) = try channel.machine.send(draft, from: sender, now: now, wallClock: wallClock)
-            message = sent
-            perform(actions, on: channel)
-        } catch {
-            metrics.count(.channelRefusals, error.code)
-            throw OrchestratorError(error)
-        }
-        if draft.kind != .like { try await store(message, of: channel) }
-        metrics.count(.channelMessages, draft.kind.rawValue)
+        guard let message = try await carry(.send(draft, sender), to: room).message else { throw .noReply }
         return message
     }
 
@@ -166,58 +184,35 @@ package actor RoomChannels: Service {
     package func history(
         of room: RoomID, after id: Int64?
     ) async throws(OrchestratorError) -> (messages: [ChannelMessage], state: ChannelState) {
-        let channel = try await channel(of: room)
-        return (Array(channel.machine.history.after(id ?? 0)), channel.state)
+        let reply = try await carry(.history(after: id), to: room)
+        guard let messages = reply.messages, let state = reply.state else { throw .noReply }
+        return (messages, state)
     }
 
     // MARK: Moderation
 
     package func delete(_ id: Int64, of room: RoomID) async throws(OrchestratorError) {
-        let known = try await channel(of: room)
-        if known.machine.history.messages.contains(where: { $0.id == id }) { try await removeStored(id, of: room) }
-        try decide(known) { channel throws(ChannelRefusal) in try channel.machine.delete(id) }
+        _ = try await carry(.delete(id), to: room)
     }
 
     /// - Parameter seconds: `nil` = without an end.
     package func mute(_ user: UserID, in room: RoomID, for seconds: Int?) async throws(OrchestratorError) {
-        try decide(try await channel(of: room)) { channel throws(ChannelRefusal) in
-            try channel.machine.mute(user, for: seconds, now: MonotonicClock.now())
-            return []
-        }
+        _ = try await carry(.mute(user, seconds: seconds), to: room)
     }
 
     /// - Returns: Whether the user was muted.
     package func unmute(_ user: UserID, in room: RoomID) async throws(OrchestratorError) -> Bool {
-        try await channel(of: room).machine.unmute(user, now: MonotonicClock.now())
-    }
-
-    /// Returns the rules' words and the muted users, for moderators.
-    package func moderation(
-        of room: RoomID
-    ) async throws(OrchestratorError) -> (rules: ChannelRules, muted: [(user: UserID, secondsLeft: Int?)]) {
-        let machine = try await channel(of: room).machine
-        return (machine.rules, machine.muted(at: MonotonicClock.now()))
+        try await carry(.unmute(user), to: room).wasMuted ?? false
     }
 
     /// Changes the rules of a room; `nil` leaves one as it is.
-    package func change(
-        _ room: RoomID, slowMode: Int?, words: [String]?
-    ) async throws(OrchestratorError) -> ChannelRules {
-        let channel = try await channel(of: room)
-        try decide(channel) { channel throws(ChannelRefusal) in
-            try channel.machine.change(slowMode: slowMode, words: words)
-        }
-        return channel.machine.rules
-    }
-
-    private func decide(
-        _ channel: OpenChannel, _ decision: (OpenChannel) throws(ChannelRefusal) -> [ChannelMachine.Action]
-    ) throws(OrchestratorError) {
-        channel.usedAt = MonotonicClock.now()
-        do {
-            perform(try decision(channel), on: channel)
-        } catch {
-            throw OrchestratorError(error)
-        }
+    ///
+    /// - Returns: The rules' words and the muted users, for moderators.
+    package func moderation(
+        of room: RoomID, slowMode: Int? = nil, words: [String]? = nil
+    ) async throws(OrchestratorError) -> ChannelModeration {
+        guard let moderation = try await carry(.rules(slowMode: slowMode, words: words), to: room).moderation
+        else { throw .noReply }
+        return moderation
     }
 }

@@ -26,10 +26,12 @@ extension ClusterNode {
             // Also if nothing was made ready, or it took too long.
             if !has(order.room), await claim(order.room) == true {
                 await registry.withLock { $0 }?.adopt(order.room)
+                await arrived(order.room)
             }
             return MoveAnswer(isDone: has(order.room))
         case .cancel:
             await known?.receive(.cancelled)
+            await channels.withLock { $0 }?.dropHandover(of: order.room)
             return MoveAnswer(isDone: true)
         }
     }
@@ -46,7 +48,10 @@ extension ClusterNode {
             room, plans: plans, onAir: order.onAir, reader: reader, services: registry.services,
             node: RoomArrival.Node(
                 claim: { await self.claim(room) }, look: { await self.isHolder(of: room) },
-                adopt: { await registry.adopt(room) }))
+                adopt: {
+                    await registry.adopt(room)
+                    await self.arrived(room)
+                }))
         let isTaken = arrivals.withLock { arrivals in
             guard arrivals.count < Self.mostArrivals, arrivals[room] == nil else { return false }
             arrivals[room] = arrival

@@ -97,7 +97,9 @@ extension ClusterNode {
         _ room: RoomID, to receiver: Node, _ profile: NodeProfile, until end: ContinuousClock.Instant?
     ) async -> MoveMachine.Outcome {
         guard let registry = registry.withLock({ $0 }) else { return .kept("the node is not at work") }
-        if await registry.hasPrograms(room), let messenger = messenger.withLock({ $0 }) {
+        let hasPrograms = await registry.hasPrograms(room)
+        let hasChannel = await channels.withLock { $0 }?.rooms.contains(room) ?? false
+        if hasPrograms || hasChannel, let messenger = messenger.withLock({ $0 }) {
             var move = RoomMove(room, to: receiver, profile, from: self, registry, messenger, until: end)
             let outcome = await move.run()
             if outcome != .unsupported { return outcome }
@@ -113,6 +115,7 @@ extension ClusterNode {
         do {
             try await base.dismiss([lease], areWanted: true)
             directory.forget(room)
+            await departed(room)
             return true
         } catch {
             logger.error("a room cannot be given to another node before its lease has run out: \(error)")

@@ -31,6 +31,7 @@ extension ClusterNode {
         }
         registry.withLock { $0 = nil }
         subscribers.withLock { $0 = nil }
+        channels.withLock { $0 = nil }
         guard !keepsRelays else { return }
         do {
             try await base.expel(machine.withLock { $0.node })
@@ -101,6 +102,7 @@ extension ClusterNode {
                 logger.notice("takes a room that had no node", metadata: ["room": "\(room)"])
                 directory.forget(room)
                 await registry.adopt(room)
+                await arrived(room)
             }
         } catch StoreError.expelled {
             await renew()
@@ -139,9 +141,8 @@ extension ClusterNode {
 
     private func dropIdleRooms() async {
         guard let registry = registry.withLock({ $0 }) else { return }
-        let idle = machine.withLock { [busy = registry.roomsInMemory] in
-            $0.dropIdle(except: busy, at: BootClock.now())
-        }
+        let busy = registry.roomsInMemory.union(await channels.withLock { $0 }?.rooms ?? [])
+        let idle = machine.withLock { $0.dropIdle(except: busy, at: BootClock.now()) }
         do {
             try await base.dismiss(idle, areWanted: false)
         } catch {

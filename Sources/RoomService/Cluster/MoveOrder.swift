@@ -48,7 +48,7 @@ extension NodeExchange: MoveMessenger {
     func send(_ order: MoveOrder, to node: NodeProfile, within limit: Duration) async -> MoveReply {
         do throws(OrchestratorError) {
             let answer = try await post(order, to: Self.movesPath, of: node, within: limit)
-            if answer.status == 404 || answer.status == 405 { return .unsupported }
+            if answer.isUnknown { return .unsupported }
             guard let told = answer.read(MoveAnswer.self) else {
                 return .refused("the node \(node.name) answered \(answer.status)")
             }

@@ -8,19 +8,24 @@ extension NodeExchange {
     package static let movesPath = "/v1/node/moves"
     /// Path to which nodes send what their ingests tell of streams.
     package static let streamsPath = "/v1/node/streams"
+    /// Path to which nodes send what they ask of channels.
+    package static let channelsPath = "/v1/node/channels"
     /// Paths that answer nodes alone.
-    package static let orderPaths: Set<String> = [movesPath, streamsPath]
+    package static let orderPaths: Set<String> = [movesPath, streamsPath, channelsPath]
     /// Header with the receiver's secret, which only a node can know.
     package static let keyHeader = "Mixorchestrator-Node-Key"
     /// Header of a request for a program whose viewers were let in by the node that had it.
     package static let carriedHeader = "Mixorchestrator-Carried"
     /// Longest answer that is read, in bytes.
-    private static let longestAnswer = 1 << 16
+    static let longestAnswer = 1 << 16
 
     /// The answer to an order.
     struct OrderAnswer: Sendable {
         var status: Int
         var body: ByteBuffer
+
+        /// Whether the node is of a release that takes no such orders.
+        var isUnknown: Bool { status == 404 || status == 405 }
 
         /// Returns what a node has answered that knows such orders; `nil` otherwise.
         func read<Told: Decodable>(_ type: Told.Type) -> Told? {
@@ -31,12 +36,14 @@ extension NodeExchange {
 
     /// Sends an order to a node and returns its answer.
     ///
+    /// - Parameter longest: Longest answer that is read, in bytes.
     /// - Throws: `OrchestratorError` if the node does not answer within `limit`.
     func post(
-        _ order: some Encodable & Sendable, to path: String, of node: NodeProfile, within limit: Duration
+        _ order: some Encodable & Sendable, to path: String, of node: NodeProfile, within limit: Duration,
+        upTo longest: Int = NodeExchange.longestAnswer
     ) async throws(OrchestratorError) -> OrderAnswer {
         try await withTaskGroup(of: Result<OrderAnswer, OrchestratorError>.self) { group in
-            group.addTask { await self.ask(order, path, node) }
+            group.addTask { await self.ask(order, path, node, longest) }
             group.addTask {
                 try? await Task.sleep(for: limit)
                 return .failure(.silent(node, "within \(limit)"))
@@ -47,14 +54,14 @@ extension NodeExchange {
     }
 
     private func ask(
-        _ order: some Encodable & Sendable, _ path: String, _ node: NodeProfile
+        _ order: some Encodable & Sendable, _ path: String, _ node: NodeProfile, _ longest: Int
     ) async -> Result<OrderAnswer, OrchestratorError> {
         do {
             let body = ByteBuffer(bytes: try JSONEncoder().encode(order))
             let headers = [(name: Self.keyHeader, value: node.key), (name: "Content-Type", value: "application/json")]
             let answer = try await pass(Passed(method: "POST", target: path, headers: headers, body: body), to: node)
             return .success(
-                OrderAnswer(status: answer.status, body: try await answer.collect(upTo: Self.longestAnswer)))
+                OrderAnswer(status: answer.status, body: try await answer.collect(upTo: longest)))
         } catch let error as OrchestratorError {
             return .failure(error)
         } catch {

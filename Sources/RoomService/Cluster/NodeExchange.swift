@@ -56,7 +56,8 @@ package final class NodeExchange: Service {
         // Streams send something at least this often.
         configuration.timeout.read = .seconds(90)
         configuration.connectionPool.idleTimeout = .seconds(30)
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
+        // Each mirrored channel keeps one busy (`RoomChannels.mostMirrors`).
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }

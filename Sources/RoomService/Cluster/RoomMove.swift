@@ -77,17 +77,23 @@ struct RoomMove {
         case .end:
             _ = node.machine.withLock { $0.left(room) }
             node.directory.forget(room)
+            await node.departed(room)
             await owner?.leave()
         }
         return nil
     }
 
     private mutating func stop() async -> MoveMachine.Event {
+        // That of a room without programs may have been dropped.
+        _ = try? await registry.existingOwner(room)
         guard node.machine.withLock({ $0.leave(room) }) else { return .notStopped("the room is leaving, or was lost") }
         hasLeft = true
         guard let owner = registry.beginMove(room) else { return .notStopped("the room is not in memory") }
         self.owner = owner
-        return await owner.standDown(within: Self.stopping).map { .notStopped($0) } ?? .stopped
+        if let reason = await owner.standDown(within: Self.stopping) { return .notStopped(reason) }
+        let channels = node.channels.withLock { $0 }
+        if let reason = await channels?.handOver(room, to: profile) { return .notStopped(reason) }
+        return .stopped
     }
 
     private func ask(passingTo receiver: NodeID) async -> MoveMachine.Event {
@@ -114,5 +120,6 @@ struct RoomMove {
             if node.has(room), registry.endMove(owner) { await owner.goOn() } else { await owner.leave() }
         }
         _ = node.machine.withLock { $0.stay(room) }
+        await node.channels.withLock { $0 }?.stay(room)
     }
 }

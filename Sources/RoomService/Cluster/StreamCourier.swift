@@ -3,21 +3,10 @@ import TaskStore
 
 /// Brings what happens to this node's streams to the node that has their room. Without a cluster all rooms are here.
 package struct StreamCourier: Sendable {
-    /// This node, and its way to the others.
-    package struct Cluster: Sendable {
-        let node: ClusterNode
-        let exchange: NodeExchange
-
-        package init(node: ClusterNode, exchange: NodeExchange) {
-            self.node = node
-            self.exchange = exchange
-        }
-    }
-
     private let registry: RoomRegistry
-    private let cluster: Cluster?
+    private let cluster: ClusterAccess?
 
-    package init(registry: RoomRegistry, cluster: Cluster?) {
+    package init(registry: RoomRegistry, cluster: ClusterAccess?) {
         self.registry = registry
         self.cluster = cluster
     }
@@ -49,7 +38,7 @@ package struct StreamCourier: Sendable {
     }
 
     private func attempt(
-        _ event: RoomEvent, _ path: String, _ cluster: Cluster, isShared: Bool
+        _ event: RoomEvent, _ path: String, _ cluster: ClusterAccess, isShared: Bool
     ) async throws(OrchestratorError) -> EventOutcome {
         let forwarding = NodeForwarding(isForwarded: false)
         let result = await NodeForwarding.$current.withValue(forwarding) {

@@ -160,6 +160,7 @@ extension Metrics {
         case admissionRefusals = "admission_refusals_total"
         case buildInfo = "build_info"
         case channels
+        case channelMirrors = "channel_mirrors"
         case channelViewers = "channel_viewers"
         case coresAvailable = "cpu_cores_available"
         case coresCommitted = "cpu_cores_committed"
@@ -204,6 +205,7 @@ extension Metrics {
             case .admissionRefusals: "Tasks not started because too few cores were free."
             case .buildInfo: "Always 1; the label holds the running version."
             case .channels: "Room channels in memory."
+            case .channelMirrors: "Channels of other nodes' rooms that are followed at this node."
             case .channelViewers: "Connections that follow room channels."
             case .coresAvailable: "Cores still available to new tasks; absent if there is no limit."
             case .coresCommitted: "Cores that the tasks on air need at full quality."

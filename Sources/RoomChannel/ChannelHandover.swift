@@ -1,0 +1,76 @@
+import MixModel
+
+/// Everything that a channel takes along when its room moves to another node.
+public struct ChannelHandover: Hashable, Codable, Sendable {
+    /// The history, oldest first; empty if the store has it.
+    public var messages: [ChannelMessage]
+    /// Number up to which messages may be missing in the history.
+    public var droppedUpTo: Int64
+    /// Number of the last message, likes included.
+    public var lastID: Int64
+    public var memory: ChannelMemory
+    public var onAir: ChannelOnAir
+    public var title: String?
+    /// Who opened the room through the channel.
+    public var opener: UserID?
+    public var isOpened: Bool
+    public var isClosed: Bool
+    /// Whether the room was created through the channel.
+    public var isMade = false
+}
+
+extension ChannelMachine {
+    /// Longest time in µs by which numbers of messages may be ahead of the clock.
+    static let mostAhead: Int64 = 86_400_000_000
+
+    /// What the next node has to know. Nothing may change afterwards.
+    ///
+    /// - Parameter isStored: Whether the store has the messages.
+    public func handover(at now: Int64, wallClock: Int64, isStored: Bool) -> ChannelHandover {
+        ChannelHandover(
+            messages: isStored ? [] : history.messages, droppedUpTo: history.droppedUpTo, lastID: lastID,
+            memory: memory(at: now, wallClock: wallClock), onAir: onAir, title: title, opener: opener,
+            isOpened: isOpened, isClosed: isClosed)
+    }
+
+    /// Goes on with the channel of another node. Call it before anything else.
+    ///
+    /// - Parameter stored: The messages of the store, if they are there.
+    public mutating func takeOver(
+        _ handover: ChannelHandover, stored: [ChannelMessage]? = nil, now: Int64, wallClock: Int64
+    ) {
+        restore(stored ?? handover.messages, handover.memory, now: now, wallClock: wallClock)
+        history.forget(upTo: handover.droppedUpTo)
+        raise(to: handover.lastID, wallClock: wallClock)
+        (title, opener, onAir) = (handover.title, handover.opener, handover.onAir)
+        (isOpened, isClosed) = (handover.isOpened, handover.isClosed)
+        // The store may have what was remembered before.
+        memoryRevision += 1
+    }
+
+    /// Begins without what was before, because the node that knew it is lost.
+    ///
+    /// - Parameter mirror: What this node has told of the channel; `nil` = nothing.
+    public mutating func beginAnew(after mirror: ChannelMirror? = nil, now: Int64, wallClock: Int64) {
+        if let mirror {
+            restore(
+                mirror.history.messages, ChannelMemory(likes: mirror.state.likes), now: now, wallClock: wallClock)
+            (title, onAir) = (mirror.state.title, mirror.state.onAir)
+        }
+        isAnew = true
+        lastID = max(lastID, wallClock, mirror?.known ?? 0)
+        history.forget(upTo: lastID)
+    }
+
+    /// Takes note that a node has told its viewers a message of this number: the next one gets a higher number.
+    public mutating func catchUp(to id: Int64, wallClock: Int64) {
+        guard id > lastID else { return }
+        raise(to: id, wallClock: wallClock)
+        // What was before is missing here, and has not been deleted.
+        if isAnew { history.forget(upTo: lastID) }
+    }
+
+    private mutating func raise(to id: Int64, wallClock: Int64) {
+        lastID = max(lastID, min(id, wallClock.addingReportingOverflow(Self.mostAhead).partialValue))
+    }
+}

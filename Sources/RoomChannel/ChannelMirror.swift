@@ -1,0 +1,194 @@
+import MixModel
+
+/// Decides how a node follows the channel of a room that another node has, for all who follow it here.
+///
+/// It knows what these have been told. Wherever the room goes, they are told the difference to what its channel is there:
+/// each message once, by its number. Pure: the owner performs the actions in their order, and reports what came of the last.
+public struct ChannelMirror: Sendable {
+    public enum Step: Hashable, Sendable {
+        /// The node that has the room is looked for.
+        case seeking
+        /// That node was asked for what comes next.
+        case asking
+        /// Nobody knows or answers: the next look comes after a pause.
+        case resting
+        /// The room is this node's, or nobody follows it here any more.
+        case over
+    }
+
+    public enum Event: Hashable, Sendable {
+        /// The room is this node's, and this is its channel.
+        case home(ChannelSnapshot)
+        /// Another node has the room.
+        case elsewhere
+        /// There is no such room.
+        case gone
+        /// Which node has the room is not known.
+        case unknown
+        /// The node that was asked tells this.
+        case told(ChannelBulletin)
+        /// The node that was asked does not have the room, or not any more.
+        case moved
+        /// The node that was asked does not answer.
+        case silent
+        /// The node that was asked is of a release without mirrors.
+        case unsupported
+        /// The pause is over.
+        case rested
+    }
+
+    public enum Action: Hashable, Sendable {
+        /// Finds the node that has the room.
+        case seek
+        /// Asks that node for what comes after a place; `nil` = for all of the channel.
+        case ask(ChannelPlace?)
+        /// Pauses for this time, in ms.
+        case rest(Int)
+        case tell(ChannelNotice)
+        /// Ends everybody who follows.
+        case end
+    }
+
+    public private(set) var step: Step
+    /// The channel as everybody here has been told it.
+    public private(set) var state: ChannelState
+    public private(set) var history: ChannelHistory
+    /// Number of the last comment or gift that was told here; 0 = none was.
+    public private(set) var known: Int64 = 0
+    private var place: ChannelPlace?
+    /// Attempts since the last answer.
+    private var failures = 0
+
+    /// Shortest and longest pause, in ms.
+    static let pauses = 100...2000
+
+    /// - Parameters:
+    ///   - snapshot: The channel as everybody here has been told it.
+    ///   - place: The place of the snapshot in the log of the room's node; `nil` = that node has yet to be found.
+    ///   - history: An empty one, with the limits of the channel's own.
+    public init(of snapshot: ChannelSnapshot, at place: ChannelPlace? = nil, history: ChannelHistory) {
+        state = snapshot.state
+        self.place = place
+        self.history = history
+        self.history.restore(snapshot.messages)
+        self.history.forget(upTo: snapshot.droppedUpTo)
+        known = self.history.messages.last?.id ?? 0
+        step = place == nil ? .seeking : .asking
+    }
+
+    /// The first action.
+    public var beginning: Action { step == .asking ? .ask(place) : .seek }
+
+    /// - Returns: The next actions. Only the last one is followed by an event, and none is if the mirror is over.
+    public mutating func take(_ event: Event) -> [Action] {
+        switch (step, event) {
+        case (.over, _): return []
+        case (_, .home(let snapshot)):
+            step = .over
+            return changes(to: snapshot).map { .tell($0) }
+        case (_, .gone):
+            step = .over
+            return (state.isLive ? [.tell(.ended)] : []) + [.end]
+        case (.asking, .unsupported):
+            step = .over
+            return [.end]
+        case (.seeking, .elsewhere):
+            step = .asking
+            return [.ask(place)]
+        case (.asking, .told(let bulletin)): return take(bulletin)
+        case (.seeking, .unknown), (.asking, .moved), (.asking, .silent): return rest()
+        case (.resting, .rested):
+            step = .seeking
+            return [.seek]
+        default: return []
+        }
+    }
+
+    private mutating func rest() -> [Action] {
+        step = .resting
+        let pause = min(Self.pauses.lowerBound << min(failures, 10), Self.pauses.upperBound)
+        failures += 1
+        return [.rest(pause)]
+    }
+
+    private mutating func take(_ bulletin: ChannelBulletin) -> [Action] {
+        let notices: [ChannelNotice]
+        if let snapshot = bulletin.snapshot {
+            notices = changes(to: snapshot)
+        } else if let place, bulletin.after == place {
+            notices = bulletin.notices.filter { self.passes($0) }
+        } else {
+            // An answer to another question: all of the channel is asked for.
+            place = nil
+            return rest()
+        }
+        place = bulletin.place
+        failures = 0
+        return notices.map { .tell($0) } + [.ask(place)]
+    }
+
+    /// Takes note of a notice.
+    ///
+    /// - Returns: Whether it is news here.
+    private mutating func passes(_ notice: ChannelNotice) -> Bool {
+        switch notice {
+        case .message(let message) where message.kind == .like: state.likes = message.total ?? state.likes
+        case .message(let message):
+            guard message.id > known else { return false }
+            append(message)
+        case .deleted(let id): _ = history.remove(id)
+        case .viewers(let audience):
+            guard audience != state.audience else { return false }
+            state.audience = audience
+        case .onAir(let program): state.onAir = program
+        case .opened(let title): (state.isLive, state.title) = (true, title)
+        case .ended: state.isLive = false
+        case .closed: break
+        case .rules(let rules): state.rules = rules
+        }
+        return true
+    }
+
+    private mutating func append(_ message: ChannelMessage) {
+        known = message.id
+        history.append(message)
+    }
+
+    /// Takes over the channel as it is now.
+    ///
+    /// - Returns: What tells the difference.
+    private mutating func changes(to snapshot: ChannelSnapshot) -> [ChannelNotice] {
+        let (before, now) = (state, snapshot.state)
+        state = now
+        var notices: [ChannelNotice] = []
+        if now.rules != before.rules { notices.append(.rules(now.rules)) }
+        if now.isLive, !before.isLive { notices.append(.opened(title: now.title)) }
+        if now.onAir != before.onAir { notices.append(.onAir(now.onAir)) }
+        if before.isLive, !now.isLive { notices.append(.ended) }
+        let kept = Set(snapshot.messages.map(\.id))
+        for message in history.messages where message.id > snapshot.droppedUpTo && !kept.contains(message.id) {
+            _ = history.remove(message.id)
+            notices.append(.deleted(id: message.id))
+        }
+        for message in snapshot.messages where message.id > known {
+            append(message)
+            notices.append(.message(message))
+        }
+        history.forget(upTo: snapshot.droppedUpTo)
+        if now.likes > before.likes {
+            let likes = ChannelMessage(
+                id: snapshot.lastID, kind: .like, count: Int(clamping: now.likes.subtracting(before.likes)),
+                total: now.likes, sentAt: snapshot.lastID / 1000)
+            notices.append(.message(likes))
+        }
+        if now.audience != before.audience { notices.append(.viewers(now.audience)) }
+        return notices
+    }
+}
+
+extension Int64 {
+    fileprivate func subtracting(_ other: Int64) -> Int64 {
+        let difference = subtractingReportingOverflow(other)
+        return difference.overflow ? .max : difference.partialValue
+    }
+}

@@ -1,0 +1,30 @@
+import MixModel
+
+/// A channel at one moment, for a node that mirrors it.
+public struct ChannelSnapshot: Hashable, Codable, Sendable {
+    /// The history, oldest first.
+    public var messages: [ChannelMessage]
+    /// Number up to which messages of the channel may be missing in the history; 0 = none is.
+    public var droppedUpTo: Int64
+    /// Number of the last message, likes included.
+    public var lastID: Int64
+    /// The state as everybody has been told it: likes and viewers that wait are not in it.
+    public var state: ChannelState
+
+    public init(messages: [ChannelMessage] = [], droppedUpTo: Int64 = 0, lastID: Int64 = 0, state: ChannelState) {
+        self.messages = messages
+        self.droppedUpTo = droppedUpTo
+        self.lastID = lastID
+        self.state = state
+    }
+}
+
+extension ChannelMachine {
+    public var snapshot: ChannelSnapshot {
+        var state = state
+        state.likes = burst.told
+        state.audience = toldAudience
+        return ChannelSnapshot(
+            messages: history.messages, droppedUpTo: history.droppedUpTo, lastID: lastID, state: state)
+    }
+}

@@ -1,0 +1,47 @@
+import MixModel
+import RoomChannel
+
+/// What somebody wants of a room's channel. It is done by the node that has the room.
+package enum ChannelCall: Hashable, Codable, Sendable {
+    case send(ChannelDraft, ChannelSender)
+    case delete(Int64)
+    /// - Parameter seconds: `nil` = without an end.
+    case mute(UserID, seconds: Int?)
+    case unmute(UserID)
+    /// Changes rules, and returns them; `nil` leaves one as it is.
+    case rules(slowMode: Int?, words: [String]?)
+    case history(after: Int64?)
+    case open(title: String?, ChannelSender)
+    case close(ChannelSender)
+}
+
+/// What comes of a `ChannelCall`.
+package struct ChannelReply: Hashable, Codable, Sendable {
+    /// The message that was sent.
+    package var message: ChannelMessage?
+    /// Messages, oldest first.
+    package var messages: [ChannelMessage]?
+    package var state: ChannelState?
+    package var moderation: ChannelModeration?
+    /// Whether the user was muted.
+    package var wasMuted: Bool?
+}
+
+/// What moderators see of a channel.
+package struct ChannelModeration: Hashable, Codable, Sendable {
+    package struct Muted: Hashable, Codable, Sendable {
+        package var user: UserID
+        /// Seconds that are left; `nil` = without an end.
+        package var seconds: Int?
+    }
+
+    package var slowMode: Int
+    package var words: [String]
+    package var muted: [Muted]
+
+    init(_ machine: ChannelMachine, at now: Int64) {
+        slowMode = machine.rules.slowMode
+        words = machine.rules.words.words
+        muted = machine.muted(at: now).map { Muted(user: $0.user, seconds: $0.secondsLeft) }
+    }
+}

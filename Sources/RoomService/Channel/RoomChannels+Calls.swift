@@ -1,0 +1,188 @@
+import EncodedMedia
+import MixModel
+import RoomChannel
+import TaskStore
+
+/// What callers want of channels, done where the room is.
+extension RoomChannels {
+    /// Does what a caller wants of a room's channel, here or at the node that has the room. Waits while the room moves.
+    ///
+    /// - Throws: `OrchestratorError` if it is refused, or the room's node does not answer: then nobody knows whether it was done.
+    ///   If that node is of a release that takes no such calls, the error is noted for the request to be passed on.
+    func carry(_ call: ChannelCall, to room: RoomID) async throws(OrchestratorError) -> ChannelReply {
+        guard let cluster else { return try await perform(call, in: room) }
+        let begin = ContinuousClock.now
+        while true {
+            let (result, isUnsupported) = await attempt(call, room, cluster)
+            guard case .failure(let error) = result, !isUnsupported, !cluster.node.shutdown.hasBegun,
+                ChannelPatience.triesAgain(after: error, spent: ContinuousClock.now - begin),
+                (try? await Task.sleep(for: ChannelPatience.pause)) != nil
+            else { return try result.get() }
+            cluster.node.directory.forget(room)
+        }
+    }
+
+    private func attempt(
+        _ call: ChannelCall, _ room: RoomID, _ cluster: ClusterAccess
+    ) async -> (result: Result<ChannelReply, OrchestratorError>, isUnsupported: Bool) {
+        let (result, other) = await tried { () async throws(OrchestratorError) in
+            try await self.perform(call, in: room)
+        }
+        guard case .failure(let error) = result, error.code == "room-elsewhere", let other else {
+            return (result, false)
+        }
+        switch await ask(.call(room, call), of: other, within: ChannelPatience.answer, cluster) {
+        case .failure(let error): return (.failure(error), false)
+        case .success(.none):
+            NodeForwarding.current?.note(other)
+            return (result, true)
+        case .success(.some(let answer)):
+            if let error = answer.error { return (.failure(error), false) }
+            return (.success(answer.reply ?? ChannelReply()), false)
+        }
+    }
+
+    /// Asks another node.
+    ///
+    /// - Returns: The answer; `nil` if the node is of a release that takes no such orders, or has no channels.
+    func ask(
+        _ order: ChannelOrder, of other: NodeProfile, within limit: Duration, _ cluster: ClusterAccess
+    ) async -> Result<ChannelAnswer?, OrchestratorError> {
+        do throws(OrchestratorError) {
+            let answer = try await cluster.exchange.post(
+                order, to: NodeExchange.channelsPath, of: other, within: limit, upTo: ChannelPatience.longestAnswer)
+            if answer.isUnknown { return .success(nil) }
+            guard let told = answer.read(ChannelAnswer.self) else {
+                return .failure(
+                    OrchestratorError(
+                        .unavailable, "node-refused", "The node that has the room takes no calls of others",
+                        detail: "the node \(other.name) answered \(answer.status)", retryAfter: 2))
+            }
+            return .success(told)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Does what is to be done where the room is.
+    ///
+    /// - Returns: What came of it, and the other node that was found to have the room.
+    func tried<Value: Sendable>(
+        _ body: () async throws(OrchestratorError) -> Value
+    ) async -> (result: Result<Value, OrchestratorError>, other: NodeProfile?) {
+        // A request of its own: what is done here with another node's help is not passed on.
+        let forwarding = NodeForwarding(isForwarded: false)
+        let result = await NodeForwarding.$current.withValue(forwarding) {
+            await Result<Value, OrchestratorError>.of(body)
+        }
+        return (result, forwarding.target)
+    }
+
+    // MARK: Here
+
+    /// Does what a caller wants of the channel of a room that this node has, or takes.
+    ///
+    /// - Throws: `OrchestratorError` as `RoomHomes.enter` if another node has the room. Nothing has been done then.
+    func perform(_ call: ChannelCall, in room: RoomID) async throws(OrchestratorError) -> ChannelReply {
+        switch call {
+        case .send(let draft, let sender):
+            return ChannelReply(message: try await sendHere(draft, to: room, from: sender))
+        case .history(let id):
+            let channel = try await home(of: room)
+            return ChannelReply(messages: Array(channel.machine.history.after(id ?? 0)), state: channel.state)
+        case .delete(let id): try await deleteHere(id, of: room)
+        case .mute(let user, let seconds):
+            try decide(try await home(of: room)) { channel throws(ChannelRefusal) in
+                try channel.machine.mute(user, for: seconds, now: MonotonicClock.now())
+                return []
+            }
+        case .unmute(let user):
+            var wasMuted = false
+            try decide(try await home(of: room)) { channel throws(ChannelRefusal) in
+                wasMuted = channel.machine.unmute(user, now: MonotonicClock.now())
+                return []
+            }
+            return ChannelReply(wasMuted: wasMuted)
+        case .rules(let slowMode, let words):
+            let channel = try await home(of: room)
+            if slowMode != nil || words != nil {
+                try decide(channel) { channel throws(ChannelRefusal) in
+                    try channel.machine.change(slowMode: slowMode, words: words)
+                }
+            }
+            return ChannelReply(moderation: ChannelModeration(channel.machine, at: MonotonicClock.now()))
+        case .open(let title, let sender): try await openHere(room, title: title, by: sender)
+        case .close(let sender): try await closeHere(room, by: sender)
+        }
+        return ChannelReply()
+    }
+
+    private func sendHere(
+        _ draft: ChannelDraft, to room: RoomID, from sender: ChannelSender
+    ) async throws(OrchestratorError) -> ChannelMessage {
+        let channel = try await home(of: room)
+        let (now, wallClock) = (MonotonicClock.now(), Int64(wallClock() * 1e6))
+        channel.usedAt = now
+        let message: ChannelMessage
+        do throws(ChannelRefusal) {
+            let (sent, actions) = try channel.machine.send(draft, from: sender, now: now, wallClock: wallClock)
+            message = sent
+            perform(actions, on: channel)
+        } catch {
+            metrics.count(.channelRefusals, error.code)
+            throw OrchestratorError(error)
+        }
+        if draft.kind != .like { try await store(message, of: channel) }
+        metrics.count(.channelMessages, draft.kind.rawValue)
+        return message
+    }
+
+    private func deleteHere(_ id: Int64, of room: RoomID) async throws(OrchestratorError) {
+        let channel = try await home(of: room)
+        guard settings.isStored, channel.machine.history.messages.contains(where: { $0.id == id }) else {
+            return try decide(channel) { channel throws(ChannelRefusal) in try channel.machine.delete(id) }
+        }
+        try await removeStored(id, of: room)
+        // Also if the room is about to move: the next node does not find the message any more.
+        if channels[room] === channel, let actions = try? channel.machine.delete(id) { perform(actions, on: channel) }
+    }
+
+    private func openHere(
+        _ room: RoomID, title: String?, by sender: ChannelSender
+    ) async throws(OrchestratorError) {
+        if let channel = channels[room], isHome(channel), !channel.machine.mayClose(sender) { throw .notOpener }
+        let owner = try await registry.owner(room)
+        let outcome = try await owner.configure(
+            SettingsChange(summary: "room opened through its channel") { settings, _ in settings },
+            at: MonotonicClock.now())
+        let channel = try await home(of: room)
+        guard channel.machine.mayClose(sender) else { throw .notOpener }
+        if outcome.isNew { channel.isMadeHere = true }
+        try decide(channel) { channel throws(ChannelRefusal) in
+            try channel.machine.open(title: title, by: sender.user)
+        }
+    }
+
+    private func closeHere(_ room: RoomID, by sender: ChannelSender) async throws(OrchestratorError) {
+        let channel = try await home(of: room)
+        guard channel.machine.mayClose(sender) else { throw .notOpener }
+        perform(channel.machine.close(), on: channel)
+        guard channel.isMadeHere, let owner = try await registry.existingOwner(room),
+            await owner.snapshot.room.document.participants.isEmpty
+        else { return }
+        channel.isMadeHere = false
+        try await owner.delete(at: MonotonicClock.now())
+    }
+
+    /// Decides with the channel of a room that was found to be here just now: nothing may come in between.
+    private func decide(
+        _ channel: OpenChannel, _ decision: (OpenChannel) throws(ChannelRefusal) -> [ChannelMachine.Action]
+    ) throws(OrchestratorError) {
+        channel.usedAt = MonotonicClock.now()
+        do {
+            perform(try decision(channel), on: channel)
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import EncodedMedia
+import Foundation
+import MixModel
+import RoomChannel
+import TaskStore
+
+/// The channels of rooms that this node has: how they come into being, and how they are forgotten.
+extension RoomChannels {
+    /// Returns the channel of a room that is this node's at this moment, so that what is done with it before anything is waited
+    /// for stays.
+    ///
+    /// - Throws: `OrchestratorError` as `RoomHomes.enter` if another node has the room, and if the room is unknown.
+    func home(of room: RoomID) async throws(OrchestratorError) -> OpenChannel {
+        guard let node = cluster?.node else { return try await channel(of: room) }
+        for _ in 0..<3 {
+            let channel = try await channel(of: room)
+            do throws(OrchestratorError) {
+                try await node.enter(room)
+            } catch {
+                if error.code == "room-elsewhere", channels[room] === channel { letGo(channel) }
+                throw error
+            }
+            if isHome(channel) { return channel }
+            // Another node had the room meanwhile.
+            if channels[room] === channel, !isConfirmed(channel) { letGo(channel) }
+        }
+        throw .moving(room.rawValue)
+    }
+
+    /// Whether no other node can have the channel's room at this moment, and it is not about to move.
+    func isHome(_ channel: OpenChannel) -> Bool {
+        guard channels[channel.room] === channel, !channel.isFrozen else { return false }
+        guard let node = cluster?.node else { return true }
+        return node.isSure(of: channel.room) && isConfirmed(channel)
+    }
+
+    /// Whether no other node has had the channel's room since the channel was made.
+    func isConfirmed(_ channel: OpenChannel) -> Bool {
+        guard let node = cluster?.node else { return true }
+        guard let epoch = node.epoch(of: channel.room) else { return false }
+        // A lease that was lost and taken again before anybody else took it.
+        if epoch == channel.epoch + 1 { channel.epoch = epoch }
+        return epoch == channel.epoch
+    }
+
+    /// Returns the room's channel, and makes one for a room that exists. In a cluster the node takes the room: a channel is open at
+    /// one node.
+    ///
+    /// - Throws: As `home(of:)`.
+    func channel(of room: RoomID) async throws(OrchestratorError) -> OpenChannel {
+        if let channel = channels[room] { return channel }
+        // Watched before it is read, so that no change is missed between.
+        registry.services.news.watch(room)
+        let (stored, state): (StoredChannel, RoomState?)
+        do throws(OrchestratorError) {
+            var found = try await registry.snapshot(room)
+            if let node = cluster?.node, found?.isStored == true {
+                // What is not there is not taken. What another node has stored until now is read afterwards.
+                try await node.enter(room)
+                found = try await registry.snapshot(room)
+            }
+            (stored, state) = (try await self.stored(room), found)
+        } catch {
+            if channels[room] == nil { registry.services.news.unwatch(room) }
+            throw error
+        }
+        guard let state, state.isStored else {
+            if let channel = channels[room] { takeEnd(of: channel) } else { registry.services.news.unwatch(room) }
+            throw .noChannelRoom(room)
+        }
+        // Another caller may have been faster.
+        if let channel = channels[room] {
+            take(state, in: channel)
+            return channel
+        }
+        let channel = try make(room, stored)
+        take(state, in: channel)
+        if let mirror = mirrors[room] { goOn(with: channel, after: mirror) }
+        return channel
+    }
+
+    private func make(_ room: RoomID, _ stored: StoredChannel) throws(OrchestratorError) -> OpenChannel {
+        let held: Int64? = if let node = cluster?.node { node.epoch(of: room) } else { 0 }
+        guard let epoch = held else {
+            registry.services.news.unwatch(room)
+            throw .moving(room.rawValue)
+        }
+        if channels.count >= settings.mostChannels {
+            // Those that a picture shows go last.
+            let idle = channels.values.filter { !$0.isFollowed && !$0.isFrozen }.min { one, other in
+                let (isOneShown, isOtherShown) = (isShown(one), isShown(other))
+                return isOneShown == isOtherShown ? one.usedAt < other.usedAt : isOtherShown
+            }
+            guard let idle else {
+                registry.services.news.unwatch(room)
+                throw .channelsFull(
+                    "\(settings.mostChannels) channels have viewers", setting: "channel.maxChannels")
+            }
+            forget(idle)
+        }
+        let now = MonotonicClock.now()
+        var machine = ChannelMachine(rules: settings.rules, history: emptyHistory, now: now)
+        let handover = takeHandover(of: room, epoch: epoch)
+        restore(stored, handover, mirrors[room], in: &machine)
+        let channel = OpenChannel(room, machine: machine, now: now)
+        channel.epoch = epoch
+        channel.isMadeHere = handover?.isMade ?? false
+        channel.isFresh = handover != nil || mirrors[room] != nil
+        channels[room] = channel
+        return channel
+    }
+
+    /// Gives a new channel what is known of it: by the node that had the room, the store, or those who follow it here.
+    private func restore(
+        _ stored: StoredChannel, _ handover: ChannelHandover?, _ mirror: MirroredChannel?,
+        in machine: inout ChannelMachine
+    ) {
+        let (now, wallClock) = (MonotonicClock.now(), Int64(wallClock() * 1e6))
+        let (messages, memory) = read(stored)
+        if let handover {
+            machine.takeOver(
+                handover, stored: settings.isStored ? messages : nil, now: now, wallClock: wallClock)
+        } else if settings.isStored {
+            machine.restore(messages, memory, now: now, wallClock: wallClock)
+        } else if cluster != nil {
+            machine.beginAnew(after: mirror?.machine, now: now, wallClock: wallClock)
+        }
+    }
+
+    var emptyHistory: ChannelHistory {
+        ChannelHistory(mostMessages: settings.history, mostBytes: settings.historyBytes)
+    }
+
+    func forget(_ channel: OpenChannel) {
+        channels[channel.room] = nil
+        channel.watchers.dismiss()
+        if let program = channel.program { programs[program] = nil }
+        registry.services.news.unwatch(channel.room)
+    }
+
+    func isUnstored(_ channel: OpenChannel) -> Bool {
+        settings.isStored && channel.machine.memoryRevision != channel.storedRevision
+    }
+
+    /// Whether a layout on air shows something of the channel.
+    func isShown(_ channel: OpenChannel) -> Bool {
+        !registry.services.values.shown(in: channel.room).isEmpty
+    }
+}

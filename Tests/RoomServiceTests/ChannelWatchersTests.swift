@@ -1,0 +1,76 @@
+import RoomChannel
+import Testing
+
+@testable import RoomService
+
+private let second: Int64 = 1_000_000_000
+
+/// The nodes that mirror a channel, as the room's node knows them.
+@Suite struct ChannelWatchersTests {
+    private let snapshot = ChannelSnapshot(state: ChannelState(isLive: false, rules: ChannelRules().shown))
+
+    @Test func viewersOfAllNodesCountWhileTheNodesAsk() {
+        var watchers = ChannelWatchers()
+        #expect(watchers.note("a", viewers: 3, at: 0) && watchers.note("b", viewers: 4, at: 10 * second))
+        #expect(watchers.viewers == 7)
+        #expect(watchers.note("a", viewers: -5, at: 0) && watchers.viewers == 4)
+        #expect(watchers.note("a", viewers: .max, at: 0))
+        #expect(watchers.viewers == ChannelWatchers.mostViewers + 4)
+        #expect(!watchers.expire(at: 29 * second) && watchers.expire(at: 30 * second) && watchers.viewers == 4)
+        #expect(watchers.expire(at: 40 * second) && watchers.isEmpty)
+        // Without nodes there is no log, and with the next one another.
+        #expect(watchers.bulletin(after: nil, snapshot) == nil)
+    }
+
+    @Test func thereAreNotTooManyNodes() {
+        var watchers = ChannelWatchers()
+        for number in 0..<ChannelWatchers.most { #expect(watchers.note("\(number)", viewers: 1, at: 0)) }
+        #expect(!watchers.note("one more", viewers: 1, at: 0) && watchers.note("0", viewers: 2, at: 0))
+        #expect(watchers.viewers == ChannelWatchers.most + 1)
+    }
+
+    /// Whoever waits is told what is new, that nothing is, or that the channel is not here any more; another question of the same
+    /// node ends the first.
+    @MainActor @Test func nobodyWaitsForEver() async throws {
+        let box = Box()
+        let place = box.follow("a", snapshot).place
+        async let first = box.wait("a", place)
+        while box.waiting == 0 { await Task.yield() }
+        async let second = box.wait("a", place)
+        #expect(await first == nil)
+        while box.waiting < 2 { await Task.yield() }
+        box.watchers.append(.ended)
+        box.watchers.serve(snapshot)
+        let told = try #require(await second)
+        #expect(told.notices == [.ended] && told.place.number == place.number + 1)
+        async let third = box.wait("a", told.place)
+        while box.waiting < 3 { await Task.yield() }
+        box.watchers.passed(ChannelWatchers.patience - 1)
+        box.watchers.passed(ChannelWatchers.patience)
+        #expect(await third == ChannelBulletin(nothingAfter: told.place))
+        async let fourth = box.wait("a", told.place)
+        while box.waiting < 4 { await Task.yield() }
+        box.watchers.dismiss()
+        #expect(await fourth == nil)
+        #expect(await box.wait("stranger", place) == nil)
+    }
+
+    @MainActor private final class Box {
+        var watchers = ChannelWatchers()
+        var waiting = 0
+
+        func follow(_ node: String, _ snapshot: ChannelSnapshot) -> ChannelBulletin {
+            _ = watchers.note(node, viewers: 1, at: 0)
+            return watchers.bulletin(after: nil, snapshot)
+                ?? ChannelBulletin(
+                    nothingAfter: ChannelPlace(run: 0, number: 0))
+        }
+
+        func wait(_ node: String, _ place: ChannelPlace) async -> ChannelBulletin? {
+            await withCheckedContinuation { continuation in
+                watchers.wait(node, after: place, at: 0, continuation)
+                waiting += 1
+            }
+        }
+    }
+}
