@@ -109,13 +109,17 @@ func buildOrchestrator(
     let methods = MethodTable()
     router.add(middleware: RequestMiddleware(metrics: metrics))
     router.add(middleware: ProblemMiddleware(methods: methods, forms: [HMSController.problemForm]))
+    let nodes = cluster.flatMap { node in exchange.map { ClusterAccess(node: node, exchange: $0) } }
+    let channels = configuration.channel.map {
+        RoomChannels($0.settings, registry: registry, metrics: metrics, cluster: nodes)
+    }
+    if let channels { cluster?.attach(channels) }
     if let cluster, let exchange {
-        router.add(middleware: NodeOrderMiddleware(node: cluster))
+        router.add(middleware: NodeOrderMiddleware(node: cluster, channels: channels))
         router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange))
     }
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
-    let nodes = cluster.flatMap { node in exchange.map { ClusterAccess(node: node, exchange: $0) } }
     let courier = StreamCourier(registry: registry, cluster: nodes)
     let pages = try pages(configuration, registry, courier, logger)
     let overlays = try overlays(configuration, registry, logger)
@@ -217,10 +221,6 @@ func buildOrchestrator(
         desk: hundredms, keys: configuration.apps.accessKeys, playback: configuration.playback.access, limits: limits,
         isSecure: configuration.http.tls != nil
     ).addRoutes(to: router)
-    let channels = configuration.channel.map {
-        RoomChannels($0.settings, registry: registry, metrics: metrics, cluster: nodes)
-    }
-    if let channels { cluster?.attach(channels) }
     if let channels, let settings = configuration.channel {
         ChannelController(
             channels: channels, streams: ChannelStreams(channels),

@@ -17,6 +17,7 @@ import Testing
 final class ClusterMember: Sendable {
     let name: String
     let url: String
+    var port: Int { reserved.number }
     /// Its data directory.
     let data: String
     let relays = ScriptedRelays()

@@ -4,31 +4,10 @@ import Testing
 
 /// The events of apps for live rooms over Socket.IO, on the rooms' channels of a service as `serve` runs it.
 @Suite(.timeLimit(.minutes(5))) struct SocketIORoomTests {
-    /// A client over a WebSocket of version 3, as the old client for Swift asks for one.
-    private struct Client: Sendable {
-        let socket: WebSocketClient
-
-        /// Returns the next packet that begins so, without others before it.
-        func next(_ beginning: String) async throws -> String {
-            while let text = await socket.text() {
-                if text.hasPrefix(beginning) { return text }
-            }
-            Issue.record("the connection ended before \(beginning)")
-            return ""
-        }
-
-        /// Returns the acknowledgement of an event.
-        func call(_ event: String, _ argument: String) async throws -> String {
-            await socket.send(text: "421[\"\(event)\",\(argument)]")
-            return try await next("431")
-        }
-    }
-
-    private static func connect(_ service: LiveService, _ query: String = "transport=websocket") async throws -> Client
-    {
-        let client = Client(socket: try await WebSocketClient.open(port: service.port, path: "/socket.io/?\(query)"))
-        _ = try await client.next("40")
-        return client
+    private static func connect(
+        _ service: LiveService, _ query: String = "transport=websocket"
+    ) async throws -> SocketIORoomClient {
+        try await SocketIORoomClient.connect(port: service.port, query)
     }
 
     private static func run(

@@ -7,11 +7,16 @@ import RoomService
 /// channels. Nobody else knows the node's key; without one, the paths are not there.
 package struct NodeOrderMiddleware: RouterMiddleware {
     let node: ClusterNode
+    /// `nil` = they are switched off.
+    let channels: RoomChannels?
 
     /// Longest order, in bytes: one during a move names the tasks of a room, or has the history of its channel.
     private static let longestOrder = 1 << 20
 
-    package init(node: ClusterNode) { self.node = node }
+    package init(node: ClusterNode, channels: RoomChannels?) {
+        self.node = node
+        self.channels = channels
+    }
 
     package func handle(
         _ request: Request, context: OrchestratorContext,
@@ -33,8 +38,8 @@ package struct NodeOrderMiddleware: RouterMiddleware {
             return jsonResponse(await node.answer(order))
         default:
             guard let order = try? decoder.decode(ChannelOrder.self, from: body) else { return Self.unreadable }
-            guard let answer = await node.answer(order) else { return Response(status: .notFound) }
-            return jsonResponse(answer)
+            guard let channels else { return Response(status: .notFound) }
+            return jsonResponse(await channels.answer(order))
         }
     }
 

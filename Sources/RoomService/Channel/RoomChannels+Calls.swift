@@ -84,6 +84,8 @@ extension RoomChannels {
     ///
     /// - Throws: `OrchestratorError` as `RoomHomes.enter` if another node has the room. Nothing has been done then.
     func perform(_ call: ChannelCall, in room: RoomID) async throws(OrchestratorError) -> ChannelReply {
+        // What is said now, nobody at another node would hear.
+        if cluster?.node.shutdown.hasBegun ?? false { throw .stopping }
         switch call {
         case .send(let draft, let sender):
             return ChannelReply(message: try await sendHere(draft, to: room, from: sender))

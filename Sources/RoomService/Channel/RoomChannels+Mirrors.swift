@@ -5,8 +5,9 @@ import TaskStore
 
 /// Channels of rooms that other nodes have, for those who follow them here.
 extension RoomChannels {
-    /// Most channels that are mirrored. Those who follow others are passed on to the room's node.
+    /// Most channels that are mirrored, if the settings allow as many. Those who follow others are passed on to the room's node.
     static let mostMirrors = 1000
+    var hasPlaceForMirror: Bool { mirrors.count < min(Self.mostMirrors, settings.mostChannels) }
     /// Time in ns for which a channel is mirrored that nobody follows.
     static let mirrorRest: Int64 = 10_000_000_000
     /// Shortest time between two messages about the number of viewers.
@@ -61,7 +62,7 @@ extension RoomChannels {
     private func makeMirror(
         of room: RoomID, at other: NodeProfile, _ elsewhere: OrchestratorError, _ cluster: ClusterAccess
     ) async -> OrchestratorError? {
-        guard mirrors.count < Self.mostMirrors else { return elsewhere }
+        guard hasPlaceForMirror else { return elsewhere }
         let following = ChannelFollowing(
             mirror: cluster.node.settings.name, place: nil, known: 0, viewers: 1, waits: false)
         switch await ask(.follow(room, following), of: other, within: ChannelPatience.answer, cluster) {

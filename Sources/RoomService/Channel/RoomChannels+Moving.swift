@@ -13,7 +13,7 @@ struct KeptHandover {
 }
 
 /// Channels of rooms that move from one node to another.
-extension RoomChannels {
+extension RoomChannels: RoomBelongings {
     /// Time between two looks for rooms that have come or gone, for what nobody has told.
     static let homeInterval: Duration = .milliseconds(500)
     /// Most channels that wait for their rooms, and for how long, in ns.
@@ -23,14 +23,13 @@ extension RoomChannels {
     // MARK: Giving
 
     /// The rooms of this node that have a channel.
-    var rooms: Set<RoomID> { Set(channels.keys) }
+    package var rooms: Set<RoomID> { Set(channels.keys) }
 
     /// Holds back everything that changes the channel of a room that is about to move, and gives the next node the channel.
-    /// `stay(_:)` or `leave(_:)` follows.
     ///
     /// - Returns: The reason why the next node does not have it. `nil` if it has, if there is nothing to have, or if that node
     ///   is of a release that takes no channels.
-    func handOver(_ room: RoomID, to other: NodeProfile) async -> String? {
+    package func handOver(_ room: RoomID, to other: NodeProfile) async -> String? {
         guard let cluster, let channel = channels[room] else { return nil }
         channel.isFrozen = true
         // What the next node would read if it was of another release.
@@ -49,7 +48,7 @@ extension RoomChannels {
     }
 
     /// Lets the channel of a room that stays go on.
-    func stay(_ room: RoomID) {
+    package func stay(_ room: RoomID) {
         guard let channel = channels[room], channel.isFrozen else { return }
         channel.isFrozen = false
         // What has changed meanwhile was not read.
@@ -57,7 +56,7 @@ extension RoomChannels {
     }
 
     /// Has those who follow the channel of a room that has gone follow it where the room is.
-    func leave(_ room: RoomID) {
+    package func leave(_ room: RoomID) {
         if let channel = channels[room] { letGo(channel) }
     }
 
@@ -65,7 +64,7 @@ extension RoomChannels {
         let (room, viewers) = (channel.room, channel.viewers)
         forget(channel)
         guard !viewers.isEmpty else { return }
-        guard cluster != nil, mirrors.count < Self.mostMirrors else { return endViewers(of: channel) }
+        guard cluster != nil, hasPlaceForMirror else { return endViewers(of: channel) }
         let machine = ChannelMirror(of: channel.machine.snapshot, history: emptyHistory)
         channel.viewers = [:]
         beginMirror(room, machine, at: nil, viewers: viewers)
@@ -88,7 +87,7 @@ extension RoomChannels {
     }
 
     /// Forgets what was handed over with a room that does not come.
-    func dropHandover(of room: RoomID) { handovers[room] = nil }
+    package func dropHandover(of room: RoomID) { handovers[room] = nil }
 
     /// Takes out what was handed over before the present lease.
     func takeHandover(of room: RoomID, epoch: Int64) -> ChannelHandover? {
@@ -97,7 +96,7 @@ extension RoomChannels {
     }
 
     /// Opens the channel of a room that has come, if somebody follows it or it was handed over.
-    func arrive(_ room: RoomID) async {
+    package func arrive(_ room: RoomID) async {
         guard mirrors[room] != nil || handovers[room] != nil else { return }
         // A store that cannot be read is asked again at the next look.
         _ = try? await channel(of: room)

@@ -5,7 +5,7 @@ import RoomChannel
 /// What other nodes ask of the channels of this node's rooms.
 extension RoomChannels {
     /// Does what another node asks for. The caller has made sure that it is a node.
-    func answer(_ order: ChannelOrder) async -> ChannelAnswer {
+    package func answer(_ order: ChannelOrder) async -> ChannelAnswer {
         do throws(OrchestratorError) {
             switch order {
             case .follow(let room, let following):
@@ -31,7 +31,6 @@ extension RoomChannels {
         for following: ChannelFollowing, of room: RoomID
     ) async throws(OrchestratorError) -> ChannelBulletin {
         let channel = try await home(of: room)
-        if cluster?.node.shutdown.hasBegun ?? false { throw .stopping }
         let now = MonotonicClock.now()
         channel.usedAt = now
         guard channel.watchers.note(following.mirror, viewers: following.viewers, at: now) else {
@@ -43,6 +42,7 @@ extension RoomChannels {
             return bulletin
         }
         guard let place = following.place else { throw .noReply }
+        if cluster?.node.shutdown.hasBegun ?? false { throw .stopping }
         guard following.waits else { return ChannelBulletin(nothingAfter: place) }
         let told = await withCheckedContinuation { continuation in
             channel.watchers.wait(following.mirror, after: place, at: now, continuation)

@@ -31,7 +31,7 @@ extension ClusterNode {
             return MoveAnswer(isDone: has(order.room))
         case .cancel:
             await known?.receive(.cancelled)
-            await channels.withLock { $0 }?.dropHandover(of: order.room)
+            await belongings.withLock { $0 }?.dropHandover(of: order.room)
             return MoveAnswer(isDone: true)
         }
     }

@@ -98,8 +98,8 @@ extension ClusterNode {
     ) async -> MoveMachine.Outcome {
         guard let registry = registry.withLock({ $0 }) else { return .kept("the node is not at work") }
         let hasPrograms = await registry.hasPrograms(room)
-        let hasChannel = await channels.withLock { $0 }?.rooms.contains(room) ?? false
-        if hasPrograms || hasChannel, let messenger = messenger.withLock({ $0 }) {
+        let hasBelongings = await belongings.withLock { $0 }?.rooms.contains(room) ?? false
+        if hasPrograms || hasBelongings, let messenger = messenger.withLock({ $0 }) {
             var move = RoomMove(room, to: receiver, profile, from: self, registry, messenger, until: end)
             let outcome = await move.run()
             if outcome != .unsupported { return outcome }

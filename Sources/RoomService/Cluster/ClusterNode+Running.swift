@@ -31,7 +31,7 @@ extension ClusterNode {
         }
         registry.withLock { $0 = nil }
         subscribers.withLock { $0 = nil }
-        channels.withLock { $0 = nil }
+        belongings.withLock { $0 = nil }
         guard !keepsRelays else { return }
         do {
             try await base.expel(machine.withLock { $0.node })
@@ -141,7 +141,7 @@ extension ClusterNode {
 
     private func dropIdleRooms() async {
         guard let registry = registry.withLock({ $0 }) else { return }
-        let busy = registry.roomsInMemory.union(await channels.withLock { $0 }?.rooms ?? [])
+        let busy = registry.roomsInMemory.union(await belongings.withLock { $0 }?.rooms ?? [])
         let idle = machine.withLock { $0.dropIdle(except: busy, at: BootClock.now()) }
         do {
             try await base.dismiss(idle, areWanted: false)

@@ -56,7 +56,7 @@ package final class NodeExchange: Service {
         // Streams send something at least this often.
         configuration.timeout.read = .seconds(90)
         configuration.connectionPool.idleTimeout = .seconds(30)
-        // Each mirrored channel keeps one busy (`RoomChannels.mostMirrors`).
+        // Each channel that is mirrored here keeps one busy.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

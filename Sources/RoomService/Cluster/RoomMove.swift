@@ -91,8 +91,8 @@ struct RoomMove {
         guard let owner = registry.beginMove(room) else { return .notStopped("the room is not in memory") }
         self.owner = owner
         if let reason = await owner.standDown(within: Self.stopping) { return .notStopped(reason) }
-        let channels = node.channels.withLock { $0 }
-        if let reason = await channels?.handOver(room, to: profile) { return .notStopped(reason) }
+        let belongings = node.belongings.withLock { $0 }
+        if let reason = await belongings?.handOver(room, to: profile) { return .notStopped(reason) }
         return .stopped
     }
 
@@ -120,6 +120,6 @@ struct RoomMove {
             if node.has(room), registry.endMove(owner) { await owner.goOn() } else { await owner.leave() }
         }
         _ = node.machine.withLock { $0.stay(room) }
-        await node.channels.withLock { $0 }?.stay(room)
+        await node.belongings.withLock { $0 }?.stay(room)
     }
 }
