@@ -59,7 +59,8 @@ extension RoomChannels {
                 try await node.enter(room)
                 found = try await registry.snapshot(room)
             }
-            (stored, state) = (try await self.stored(room), found)
+            stored = try await self.stored(room)
+            state = found
         } catch {
             if channels[room] == nil { registry.services.news.unwatch(room) }
             throw error
@@ -107,6 +108,8 @@ extension RoomChannels {
         channel.isMadeHere = handover?.isMade ?? false
         channel.isFresh = handover != nil || mirrors[room] != nil
         channels[room] = channel
+        // A caller who was refused meanwhile may have ended that.
+        registry.services.news.watch(room)
         return channel
     }
 
