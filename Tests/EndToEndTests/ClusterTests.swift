@@ -1,6 +1,7 @@
 import EncodedMedia
 import Foundation
 import StoreSupport
+import TestSupport
 import Testing
 
 @testable import ViewerProbe
@@ -103,6 +104,68 @@ struct ClusterTests {
                 let logs = node.service.messages(last: .max) + node.relayLog + node.ingestLog
                 #expect(!logs.contains("relay="), "a log of \(node.name) shows a code")
             }
+        }
+    }
+
+    /// Followers of a channel stay connected to their node when the one that has the room is killed, or stands still; they hear
+    /// what is written afterwards, once.
+    @Test(.timeLimit(.minutes(3))) func followersOutliveTheRoomsNode() async throws {
+        try await ClusterStage.run(lease: 3) { stage in
+            let (a, b) = (stage.a, stage.b)
+            #expect(try await a.client.request("PUT", "/v1/rooms/demo", json: "{}").status == 201)
+            let first = try ChannelFollower(at: b)
+            try await first.hears("event: state")
+            try await stage.say("one", at: a)
+            try await first.hears(#""text":"one""#)
+            a.destroy()
+            try await stage.say("two", at: b)
+            try await first.hears(#""text":"two""#)
+
+            let c = try await stage.start("c")
+            let second = try ChannelFollower(at: c)
+            try await second.hears(#""text":"two""#)
+            b.freeze(true)
+            try await stage.say("three", at: c)
+            try await second.hears(#""text":"three""#)
+            // It believes for a moment that it has the room.
+            b.freeze(false)
+            try await stage.say("four", at: b)
+            for follower in [first, second] {
+                try await follower.hears(#""text":"four""#)
+                for text in ["two", "three", "four"] {
+                    #expect(follower.text.ranges(of: #""text":"\#(text)""#).count == 1, "\(text): \(follower.text)")
+                }
+                #expect(!follower.text.contains("event: deleted"))
+            }
+        }
+    }
+}
+
+/// Somebody who follows the channel of a room.
+private final class ChannelFollower {
+    private let client: PlainClient
+    private(set) var text = ""
+
+    init(at node: ClusterStage.Node) throws {
+        client = try PlainClient(port: node.client.port)
+        client.send("GET /v1/rooms/demo/channel HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    }
+
+    func hears(_ words: String) async throws {
+        try await waitUntil("\(words) is heard") {
+            text += client.receive()
+            return text.contains(words)
+        }
+    }
+}
+
+extension ClusterStage {
+    /// Sends a comment, again and again until it is taken. What is refused was not sent.
+    fileprivate func say(_ text: String, at node: Node) async throws {
+        try await waitUntil("\(text) is taken") {
+            try await node.client.request(
+                "POST", "/v1/rooms/demo/messages", json: #"{"text":"\#(text)","user":"bob"}"#
+            ).status == 201
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
         return try await node.call("POST", "/v1/node/channels", body, headers: ["Mixorchestrator-Node-Key": key])
     }
 
-    private func key(of node: ClusterMember) async throws -> String {
+    private func secret(of node: ClusterMember) async throws -> String {
         try #require(try await node.store.roster().compactMap(\.profile).first { $0.name == node.name }?.key)
     }
 
@@ -27,7 +27,7 @@ import Testing
             let body = String(decoding: try JSONEncoder().encode(count), as: UTF8.self)
             #expect(try await a.call("POST", "/v1/node/channels", body).status == 404)
             #expect(try await order(count, a, key: "guessed").status == 403)
-            let key = try await key(of: a)
+            let key = try await secret(of: a)
             #expect(try await order(count, a, key: key).status == 200)
             let unreadable = try await a.call(
                 "POST", "/v1/node/channels", "{}", headers: ["Mixorchestrator-Node-Key": key])
@@ -42,7 +42,7 @@ import Testing
     @Test func handoversAreBounded() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
-            let key = try await key(of: a)
+            let key = try await secret(of: a)
             let machine = ChannelMachine(rules: ChannelRules(), now: 0)
             let handover = machine.handover(at: 0, wallClock: 0, isStored: false)
             for number in 0..<RoomChannels.mostHandovers {

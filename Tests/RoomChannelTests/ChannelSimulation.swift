@@ -118,7 +118,8 @@ struct ChannelSimulation {
         if burst { time += 500_000_000 }
         let (message, actions) = try machine.send(draft, from: sender, now: time, wallClock: wallClock)
         if kind == .comment {
-            #expect(answered.insert(message.id).inserted, "\(name)")
+            let isNew = answered.insert(message.id).inserted
+            #expect(isNew, "\(name)")
         }
         perform(actions)
     }
@@ -231,7 +232,8 @@ struct ChannelSimulation {
             follower.last = message.id
             follower.screen.append(message.id)
         case .deleted(let id):
-            #expect(removed.contains(id) && follower.deleted.insert(id).inserted, "\(id) was not deleted, \(name)")
+            let isNew = follower.deleted.insert(id).inserted
+            #expect(removed.contains(id) && isNew, "\(id) was not deleted, or twice, \(name)")
             follower.screen.removeAll { $0 == id }
         case .viewers(let audience): follower.state.audience = audience
         case .onAir(let program): follower.state.onAir = program
