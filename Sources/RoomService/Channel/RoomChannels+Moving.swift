@@ -91,7 +91,7 @@ extension RoomChannels: RoomBelongings {
 
     /// Takes out what was handed over before the present lease.
     func takeHandover(of room: RoomID, epoch: Int64) -> ChannelHandover? {
-        guard let kept = handovers.removeValue(forKey: room), kept.epoch + 1 == epoch else { return nil }
+        guard let kept = handovers.removeValue(forKey: room), kept.epoch == epoch - 1 else { return nil }
         return kept.handover
     }
 
