@@ -64,7 +64,7 @@ extension RoomChannels {
     ) async -> OrchestratorError? {
         guard hasPlaceForMirror else { return elsewhere }
         let following = ChannelFollowing(
-            mirror: cluster.node.settings.name, place: nil, known: 0, viewers: 1, waits: false)
+            mirror: cluster.node.settings.name, place: nil, known: 0, viewers: 0, waits: false)
         switch await ask(.follow(room, following), of: other, within: ChannelPatience.answer, cluster) {
         case .failure(let error): return error
         case .success(.none): return elsewhere
