@@ -21,7 +21,7 @@ public struct ChannelHistory: Hashable, Sendable {
         var dropped = 0
         while messages.count - dropped > mostMessages || weight > mostBytes, dropped < messages.count {
             weight -= messages[dropped].weight
-            droppedUpTo = messages[dropped].id
+            forget(upTo: messages[dropped].id)
             dropped += 1
         }
         messages.removeFirst(dropped)

@@ -238,8 +238,11 @@ import Testing
             for (node, room) in [(a, "one"), (a, "two"), (c, "three")] {
                 #expect(try await node.call("PUT", "/v1/rooms/\(room)", "{}").status == 201)
             }
+            var listeners: [ChannelListener] = []
+            defer { for listener in listeners { listener.close() } }
             for room in ["one", "two", "three"] {
                 let listener = try await ChannelListener.open(room, at: b)
+                listeners.append(listener)
                 #expect(try await b.say("x", in: room).status == 201)
                 try await eventually { listener.texts == ["x"] ? true : nil }
             }

@@ -115,14 +115,13 @@ private let rules = ChannelRules().shown
     /// Rooms that move and whose nodes are lost, with answers that are lost, late, or from nodes that have let them go.
     @Test func everyFollowerSeesTheSameInTheEnd() throws {
         var random = SeededGenerator(announcedFor: "mirrors")
-        var (moves, losses, sent) = (0, 0, 0)
+        var (moves, losses) = (0, 0)
         for run in 0..<TestLength.of(short: 60, long: 5000) {
             var simulation = ChannelSimulation(seed: random.next(), name: "run \(run), seed \(random.seed)")
             try simulation.play(steps: 400)
             moves += simulation.moves
             losses += simulation.losses
-            sent += simulation.answered.count
         }
-        #expect(moves > 100 && losses > 100 && sent > 1000, "\(moves) moves, \(losses) losses, \(sent) messages")
+        #expect(moves > 100 && losses > 100, "\(moves) moves, \(losses) losses")
     }
 }

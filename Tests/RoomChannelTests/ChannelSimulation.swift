@@ -41,7 +41,7 @@ struct ChannelSimulation {
     private var runs: Int64 = 1
     private var hasParticipants = false
     /// Messages that were answered and that no lost node took along.
-    private(set) var answered: Set<Int64> = []
+    private var answered: Set<Int64> = []
     private var removed: Set<Int64> = []
     private(set) var moves = 0
     private(set) var losses = 0
