@@ -8,6 +8,8 @@ public struct ChannelHandover: Hashable, Codable, Sendable {
     public var droppedUpTo: Int64
     /// Number of the last message, likes included.
     public var lastID: Int64
+    /// Number of the last comment or gift, whether or not it was deleted.
+    public var lastMessage: Int64
     public var memory: ChannelMemory
     public var onAir: ChannelOnAir
     public var title: String?
@@ -29,7 +31,8 @@ extension ChannelMachine {
     public func handover(at now: Int64, wallClock: Int64, isStored: Bool) -> ChannelHandover {
         ChannelHandover(
             messages: isStored ? [] : history.messages, droppedUpTo: history.droppedUpTo, lastID: lastID,
-            memory: memory(at: now, wallClock: wallClock), onAir: onAir, title: title, opener: opener,
+            lastMessage: lastMessage, memory: memory(at: now, wallClock: wallClock), onAir: onAir, title: title,
+            opener: opener,
             isOpened: isOpened, isClosed: isClosed)
     }
 
@@ -42,6 +45,7 @@ extension ChannelMachine {
         restore(stored ?? handover.messages, handover.memory, now: now, wallClock: wallClock)
         history.forget(upTo: handover.droppedUpTo)
         raise(to: handover.lastID, wallClock: wallClock)
+        lastMessage = min(max(lastMessage, handover.lastMessage), lastID)
         (title, opener, onAir) = (handover.title, handover.opener, handover.onAir)
         (isOpened, isClosed) = (handover.isOpened, handover.isClosed)
         // The store may have what was remembered before.
@@ -58,7 +62,8 @@ extension ChannelMachine {
             (title, onAir) = (mirror.state.title, mirror.state.onAir)
         }
         isAnew = true
-        lastID = max(lastID, wallClock, mirror?.known ?? 0)
+        lastMessage = max(lastMessage, mirror?.known ?? 0)
+        lastID = max(lastID, wallClock, lastMessage)
         history.forget(upTo: lastID)
     }
 

@@ -21,6 +21,8 @@ public struct ChannelMachine: Sendable {
     public internal(set) var memoryRevision = 0
 
     var lastID: Int64 = 0
+    /// Number of the last comment or gift, whether or not it was deleted; 0 = there was none.
+    var lastMessage: Int64 = 0
     /// Rules that a moderator has set.
     private(set) var moderated: (slowMode: Int?, words: [String]?) = (nil, nil)
     private var senders: SenderRates
@@ -71,6 +73,7 @@ public struct ChannelMachine: Sendable {
             count: checked.count, gift: draft.gift, sentAt: wallClock / 1000)
         guard draft.kind == .like else {
             history.append(message)
+            lastMessage = message.id
             return (message, [.tell(.message(message))])
         }
         burst.add(checked.count ?? 1, of: sender.user, name: checked.name)

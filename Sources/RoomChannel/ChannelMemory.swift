@@ -43,7 +43,8 @@ extension ChannelMachine {
     /// ended, rules beyond today's limits, messages whose numbers do not grow.
     public mutating func restore(_ messages: [ChannelMessage], _ memory: ChannelMemory, now: Int64, wallClock: Int64) {
         history.restore(messages)
-        lastID = max(lastID, history.messages.last?.id ?? 0)
+        lastMessage = max(lastMessage, history.messages.last?.id ?? 0)
+        lastID = max(lastID, lastMessage)
         burst.restore(total: memory.likes ?? 0)
         mutes.restore(memory.muted ?? [], now: now, wallClock: wallClock)
         // A rule that is refused stays as the configuration has it.

@@ -53,7 +53,7 @@ public struct ChannelMirror: Sendable {
     /// The channel as everybody here has been told it.
     public private(set) var state: ChannelState
     public private(set) var history: ChannelHistory
-    /// Number of the last comment or gift that was told here; 0 = none was.
+    /// Number up to which comments and gifts have been told here, or deleted before; 0 = there were none.
     public private(set) var known: Int64 = 0
     private var place: ChannelPlace?
     /// Attempts since the last answer.
@@ -72,7 +72,7 @@ public struct ChannelMirror: Sendable {
         self.history = history
         self.history.restore(snapshot.messages)
         self.history.forget(upTo: snapshot.droppedUpTo)
-        known = self.history.messages.last?.id ?? 0
+        known = max(snapshot.lastMessage, self.history.messages.last?.id ?? 0)
         step = place == nil ? .seeking : .asking
     }
 
@@ -174,6 +174,7 @@ public struct ChannelMirror: Sendable {
             append(message)
             notices.append(.message(message))
         }
+        known = max(known, snapshot.lastMessage)
         history.forget(upTo: snapshot.droppedUpTo)
         if now.likes > before.likes {
             let likes = ChannelMessage(

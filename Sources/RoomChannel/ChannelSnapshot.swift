@@ -8,13 +8,19 @@ public struct ChannelSnapshot: Hashable, Codable, Sendable {
     public var droppedUpTo: Int64
     /// Number of the last message, likes included.
     public var lastID: Int64
+    /// Number of the last comment or gift, whether or not it was deleted; 0 = there was none.
+    public var lastMessage: Int64
     /// The state as everybody has been told it: likes and viewers that wait are not in it.
     public var state: ChannelState
 
-    public init(messages: [ChannelMessage] = [], droppedUpTo: Int64 = 0, lastID: Int64 = 0, state: ChannelState) {
+    public init(
+        messages: [ChannelMessage] = [], droppedUpTo: Int64 = 0, lastID: Int64 = 0, lastMessage: Int64 = 0,
+        state: ChannelState
+    ) {
         self.messages = messages
         self.droppedUpTo = droppedUpTo
         self.lastID = lastID
+        self.lastMessage = lastMessage
         self.state = state
     }
 }
@@ -25,6 +31,7 @@ extension ChannelMachine {
         state.likes = burst.told
         state.audience = toldAudience
         return ChannelSnapshot(
-            messages: history.messages, droppedUpTo: history.droppedUpTo, lastID: lastID, state: state)
+            messages: history.messages, droppedUpTo: history.droppedUpTo, lastID: lastID, lastMessage: lastMessage,
+            state: state)
     }
 }

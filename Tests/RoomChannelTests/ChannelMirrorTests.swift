@@ -79,6 +79,16 @@ private let rules = ChannelRules().shown
         #expect(!mirror.history.reaches(30) && mirror.history.reaches(35))
     }
 
+    /// A message that was told and deleted is not told again by a node that has not heard of its end.
+    @Test func whatWasDeletedIsNotToldAgain() {
+        var known = snapshot([10])
+        known.lastMessage = 20
+        var mirror = ChannelMirror(of: known, history: ChannelHistory())
+        #expect(mirror.known == 20 && mirror.take(.elsewhere) == [.ask(nil)])
+        let stale = ChannelBulletin(place: place(0, of: 2), snapshot: snapshot([10, 20], droppedUpTo: 30))
+        #expect(mirror.take(.told(stale)) == [.ask(place(0, of: 2))])
+    }
+
     @Test func aMirrorEndsWithItsRoom() {
         var gone = ChannelMirror(of: snapshot([1], isLive: true), history: ChannelHistory())
         #expect(gone.beginning == .seek)
