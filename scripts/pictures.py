@@ -163,24 +163,19 @@ def main():
     parser.add_argument("--seconds", type=float, default=8, help="seconds from the opening to the picture (default: %(default)s)")
     parser.add_argument("--scheme", choices=("dark", "light"), default="dark", help="colours (default: %(default)s)")
     arguments = parser.parse_args()
-    arguments.script = None
     for program in ("mixorchestrator", "mixworker"):
         if not os.access(arguments.binaries / program, os.X_OK):
             raise SystemExit(f"pictures: {arguments.binaries / program} is missing: run `make build`")
-    executable = shutil.which("chromium") or shutil.which("chromium-browser")
-    if not executable:
-        raise SystemExit("pictures: chromium is not installed: run deploy/setup.sh --tests")
     arguments.out.mkdir(parents=True, exist_ok=True)
     with Show(arguments.binaries) as show:
-        browser = Chromium(executable, devices=True)
+        browser = Chromium(devices=True)
         try:
             for name, path, script in PAGES:
                 if arguments.only and name not in arguments.only:
                     continue
-                arguments.script = script
                 for size in ("phone", "desktop"):
                     file = arguments.out / f"{name}-{size}.png"
-                    shoot(browser, show.address + path, size, arguments.scheme, file, arguments)
+                    shoot(browser, show.address + path, size, arguments.scheme, file, arguments.seconds, script)
                     smaller(file)
             # Chromium tells of every answer that is a refusal; the pages show those themselves.
             found = sorted({text for text in complaints(browser.events) if not text.startswith("Failed to load resource")})

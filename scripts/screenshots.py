@@ -30,7 +30,10 @@ class Chromium:
     With `devices`, every page may use a camera and a microphone, which are not real.
     """
 
-    def __init__(self, executable, devices=False):
+    def __init__(self, devices=False):
+        executable = shutil.which("chromium") or shutil.which("chromium-browser")
+        if not executable:
+            raise SystemExit("screenshots: chromium is not installed: run deploy/setup.sh --tests")
         self.profile = tempfile.mkdtemp(prefix="screenshots.")
         self.number, self.rest, self.events = 0, b"", []
         commands, self.commands = os.pipe()
@@ -107,7 +110,7 @@ def complaints(events):
             yield " ".join(str(value.get("value", value.get("description"))) for value in parameters["args"])
 
 
-def shoot(browser, url, size, scheme, file, arguments):
+def shoot(browser, url, size, scheme, file, seconds, script=None):
     width, height, scale, is_mobile = SIZES[size]
     target = browser.call("Target.createTarget", url="about:blank")["targetId"]
     session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -118,9 +121,9 @@ def shoot(browser, url, size, scheme, file, arguments):
     browser.call("Emulation.setEmulatedMedia", session, features=[{"name": "prefers-color-scheme", "value": scheme}])
     if error := browser.call("Page.navigate", session, url=url).get("errorText"):
         raise SystemExit(f"screenshots: {url}: {error}")
-    browser.wait(arguments.seconds)
-    if arguments.script:
-        browser.call("Runtime.evaluate", session, expression=arguments.script, userGesture=True, awaitPromise=True)
+    browser.wait(seconds)
+    if script:
+        browser.call("Runtime.evaluate", session, expression=script, userGesture=True, awaitPromise=True)
         browser.wait(0.7)
     image = browser.call("Page.captureScreenshot", session, format="png")["data"]
     file.write_bytes(base64.b64decode(image))
@@ -138,18 +141,15 @@ def main():
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES))
     arguments = parser.parse_args()
-    executable = shutil.which("chromium") or shutil.which("chromium-browser")
-    if not executable:
-        raise SystemExit("screenshots: chromium is not installed: run deploy/setup.sh --tests")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    browser = Chromium(executable)
+    browser = Chromium()
     try:
         for path in arguments.paths:
             name = re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-") or "index"
             for size in arguments.sizes:
                 for scheme in arguments.schemes:
                     file = arguments.out / f"{name}.{size}-{scheme}.png"
-                    shoot(browser, arguments.service.rstrip("/") + path, size, scheme, file, arguments)
+                    shoot(browser, arguments.service.rstrip("/") + path, size, scheme, file, arguments.seconds, arguments.script)
         found = sorted(set(complaints(browser.events)))
     finally:
         browser.close()

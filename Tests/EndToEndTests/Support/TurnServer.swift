@@ -36,6 +36,8 @@ struct TurnServer {
 
     /// As GStreamer wants it.
     var url: String { "turn://\(user):\(password)@127.0.0.1:\(port)" }
+    /// Number of places that it has given to clients, as RFC 8656 calls them: allocations.
+    var allocations: Int { log.components(separatedBy: "packet ALLOCATE processed, success").count - 1 }
     /// What it has logged.
     var log: String { process.messages(last: .max) }
 
