@@ -12,6 +12,8 @@ public final class ProbeRecorder: Sendable {
     public struct Progress: Sendable {
         public var connections = 0
         public var tags = 0
+        /// Tags of video, sequence headers among them.
+        public var videoTags = 0
         public var bytes = 0
         /// Timestamp of the last tag in ms.
         public var timestamp: UInt32 = 0
@@ -79,6 +81,7 @@ public final class ProbeRecorder: Sendable {
             let header = FLVTagHeader(tag, at: 0)
             state.withLock { state in
                 state.progress.tags += 1
+                if (header?.kind ?? 0) & 0x1F == FLVTag.Kind.video.rawValue { state.progress.videoTags += 1 }
                 state.progress.bytes += tag.count
                 state.progress.timestamp = header?.timestamp ?? 0
             }

@@ -29,7 +29,7 @@ struct TurnTests {
                 try await alice.publish()
                 try await stage.waitForOnAir("bypass")
                 let viewer = try await stage.watch()
-                try await waitUntil("alice is seen") { viewer.progress.tags > 200 }
+                try await waitUntil("alice is seen") { viewer.progress.videoTags > 40 }
                 viewer.stop()
                 let trace = try await viewer.recording().trace()
                 #expect(trace.video.count > 30)
