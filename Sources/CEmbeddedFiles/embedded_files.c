@@ -61,6 +61,10 @@ static const unsigned char player_track_script[] = {
 #embed "../../pages/assets/player-track.js"
 };
 
+static const unsigned char player_webrtc_script[] = {
+#embed "../../pages/assets/player-webrtc.js"
+};
+
 static const unsigned char player_whep_script[] = {
 #embed "../../pages/assets/player-whep.js"
 };
@@ -285,6 +289,7 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/assets/player-mp4.js", player_mp4_script),
     FILE_AT("pages/assets/player-policy.js", player_policy_script),
     FILE_AT("pages/assets/player-track.js", player_track_script),
+    FILE_AT("pages/assets/player-webrtc.js", player_webrtc_script),
     FILE_AT("pages/assets/player-whep.js", player_whep_script),
     FILE_AT("pages/assets/watch-names.js", watch_names_script),
     FILE_AT("pages/assets/watch.js", watch_script),

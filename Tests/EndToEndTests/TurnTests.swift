@@ -7,34 +7,66 @@ import Testing
 /// Publishers whose network lets nothing through but a TURN server.
 @Suite(.serialized, .enabled(if: TurnServer.executable != nil, "coturn is not installed: run deploy/setup.sh --tests"))
 struct TurnTests {
-    @Test(.timeLimit(.minutes(6))) func whoComesThroughATURNServerIsOnAir() async throws {
+    @Test(.timeLimit(.minutes(6)), arguments: ["udp", "tcp"])
+    func whoComesThroughATURNServerIsOnAir(_ transport: String) async throws {
+        try await withTurnServer(transport) { stage, turn in
+            try await stage.client.putRoom(
+                stage.room, host: "alice", output: stage.media.cdn(stage.room), layout: stage.layout,
+                canvas: stage.canvas)
+            let source = SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 800_000)
+            let alice = try await WhipPublisher("alice", source, on: stage, relay: turn.url(over: transport))
+            let candidates = alice.candidates
+            #expect(!candidates.isEmpty && candidates.allSatisfy { $0.contains("typ relay") }, "\(candidates)")
+            let ofTheClient = turn.allocations
+            try await alice.publish()
+            try await stage.waitForOnAir("bypass")
+            try await expectPictures(stage)
+            #expect(ofTheClient > 0 && turn.allocations > ofTheClient, "the service has a place there, too")
+            try await alice.leave()
+        }
+    }
+
+    /// A browser that may not use UDP, as behind a company's firewall: the page finds the way by what the service tells it.
+    @Test(.timeLimit(.minutes(6)), .enabled(if: Browser.executable != nil, "chromium is not installed"))
+    func aBrowserWithoutUDPIsOnAir() async throws {
+        try await withTurnServer("tcp") { stage, turn in
+            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
+            #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            let alice = try Browser(directory: stage.directory).open(
+                "http://127.0.0.1:\(stage.client.port)/publish/\(stage.room)#user=alice&live=1&figures=1",
+                options: ["--force-webrtc-ip-handling-policy=disable_non_proxied_udp"])
+            do {
+                try await stage.waitForOnAir("bypass")
+            } catch {
+                print("--- alice\n\(alice.messages())")
+                throw error
+            }
+            try await expectPictures(stage)
+            await alice.stop()
+        }
+    }
+
+    private func expectPictures(_ stage: Stage) async throws {
+        let viewer = try await stage.watch()
+        try await waitUntil("alice is seen") { viewer.progress.videoTags > 40 }
+        viewer.stop()
+        let trace = try await viewer.recording().trace()
+        #expect(trace.video.count > 30)
+    }
+
+    private func withTurnServer(
+        _ transport: String, _ body: @escaping @Sendable (Stage, TurnServer) async throws -> Void
+    ) async throws {
         let directory = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
         let turn = try await TurnServer.start(in: directory)
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            "MIXORCHESTRATOR_WEBRTC_WHIP": "on", "MIXORCHESTRATOR_WEBRTC_TURN_URL": "turn:127.0.0.1:\(turn.port)",
-            "MIXORCHESTRATOR_WEBRTC_TURN_USER": turn.user, "MIXORCHESTRATOR_WEBRTC_TURN_PASSWORD": turn.password,
-        ]
+            "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
+        ].merging(turn.environment(over: transport)) { $1 }
         do {
             try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20), environment: environment) { stage in
-                try await stage.client.putRoom(
-                    stage.room, host: "alice", output: stage.media.cdn(stage.room), layout: stage.layout,
-                    canvas: stage.canvas)
-                let source = SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 800_000)
-                let alice = try await WhipPublisher("alice", source, on: stage, relay: turn)
-                let candidates = alice.candidates
-                #expect(!candidates.isEmpty && candidates.allSatisfy { $0.contains("typ relay") }, "\(candidates)")
-                let ofTheClient = turn.allocations
-                try await alice.publish()
-                try await stage.waitForOnAir("bypass")
-                let viewer = try await stage.watch()
-                try await waitUntil("alice is seen") { viewer.progress.videoTags > 40 }
-                viewer.stop()
-                let trace = try await viewer.recording().trace()
-                #expect(trace.video.count > 30)
-                #expect(ofTheClient > 0 && turn.allocations > ofTheClient, "the service has a place there, too")
-                try await alice.leave()
+                try await body(stage, turn)
             }
         } catch {
             print("--- coturn\n\(turn.log)")

@@ -216,9 +216,15 @@ import Testing
         (Self.webrtc("turn: { user: mixer }"), "webrtc.turn.url: found nothing"),
         (Self.webrtc("turn: { url: \"turn:turn.example:3478\" }"), "webrtc.turn.user: found nothing"),
         (
-            Self.webrtc("turn: { url: \"turn:turn.example:3478\", user: mixer, password: short }"),
-            "webrtc.turn.password: found 5 bytes"
+            Self.webrtc("turn: { url: \"turn:turn.example:3478\", user: mixer, password: \"two words\" }"),
+            "webrtc.turn.password: found 9 bytes"
         ),
+        (Self.webrtc("turn: { url: \"turn:turn.example\" }"), "webrtc.turn.url: found another text"),
+        (
+            Self.webrtc("turn: { url: \"turns:turn.example:443?transport=udp\" }"),
+            "as in turn:turn.example:3478 or turns"
+        ),
+        (Self.webrtc("turn: { url: \"turn:turn.example:3478?x=1\" }"), "at most 8, separated by commas"),
         (Self.webrtc("startBitRate: 5"), "webrtc.startBitRate: found \"5\""),
         (Self.webrtc("silence: 0"), "a number, 1.0…60.0"), (Self.webrtc("maxPublishers: 0"), "webrtc.maxPublishers"),
         (Self.webrtc("cors: [studio.example]"), "webrtc.cors: found \"studio.example\""),

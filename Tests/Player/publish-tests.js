@@ -1,6 +1,7 @@
 // Tests of how pages keep their connections over WebRTC, with a browser's connections, requests and time in their places. A browser runs
 // them (StudioTests), and so does `node --experimental-default-type=module Tests/Player/publish-tests.js`.
 import { WHEPSession } from "../../pages/assets/player-whep.js";
+import { iceServers } from "../../pages/assets/player-webrtc.js";
 import { mayPass } from "../../pages/assets/publish-devices.js";
 import { WHIPSession } from "../../pages/assets/publish-whip.js";
 import { check, equal } from "./checks.js";
@@ -11,8 +12,11 @@ class World {
   timers = new Map();
   /** Connections that were made. */
   peers = [];
-  /** Requests, as `POST` or `DELETE 1`. */
+  /** Requests, as `POST` or `DELETE 1`, and what they brought. */
   asked = [];
+  bodies = [];
+  /** The servers that the service names. */
+  links = null;
   words = [];
   /** What the next requests to publish are answered with: a status, `"lost"`, or `"late"`. Then 201. */
   answers = [];
@@ -28,13 +32,19 @@ class World {
       clearInterval: () => {},
       MediaStream: class {},
       RTCPeerConnection: class {
-        iceGatheringState = "complete";
         connectionState = "new";
-        localDescription = { sdp: "offer" };
         constructor() { world.peers.push(this); }
         addTransceiver() { return { setCodecPreferences() {}, sender: { getParameters: () => ({}), setParameters: async () => {} } }; }
         getTransceivers() { return []; }
-        async setLocalDescription() {}
+        getConfiguration() { return { bundlePolicy: "max-bundle" }; }
+        setConfiguration(configuration) { this.configuration = configuration; }
+        async createOffer() { return { type: "offer", sdp: "v=0\r\na=ice-ufrag:abcd\r\na=ice-pwd:secret\r\n" }; }
+        async setLocalDescription(offer) {
+          this.isConfigured = this.configuration !== undefined;
+          for (const one of ["candidate:1 1 udp 1 192.0.2.1 9 typ host", "candidate:2 1 udp 1 192.0.2.2 9 typ relay"])
+            this.onicecandidate?.({ candidate: { candidate: one, sdpMid: "0" } });
+          this.onicecandidate?.({ candidate: null });
+        }
         async setRemoteDescription() { this.connectionState = world.first; }
         close() { this.connectionState = "closed"; }
         become(state) {
@@ -50,18 +60,19 @@ class World {
         },
       },
       RTCRtpSender: { getCapabilities: () => ({ codecs: [] }) },
-      fetch: (url, { method, signal }) => world.answer(String(url), method, signal),
+      fetch: (url, { method, signal, body }) => world.answer(String(url), method, signal, body),
     };
   }
 
-  async answer(url, method, signal) {
-    this.asked.push(method === "POST" ? method : `${method} ${url.split("/").at(-1)}`);
+  async answer(url, method, signal, body) {
+    this.bodies.push(body);
+    if (method !== "PATCH") this.asked.push(method === "POST" ? method : `${method} ${url.split("/").at(-1)}`);
     const status = method === "POST" ? this.answers.shift() ?? 201 : 200;
     if (status === "lost") throw new TypeError("Failed to fetch");
     if (status === "late") return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     return {
       ok: status < 300, status, url: "http://a.example/whip/r/u", text: async () => "answer", json: async () => ({ detail: "the reason" }),
-      headers: { get: name => name === "Location" ? `/whip-sessions/${this.peers.length}` : null },
+      headers: { get: name => ({ Location: `/whip-sessions/${this.peers.length}`, Link: this.links })[name] ?? null },
     };
   }
 
@@ -173,6 +184,21 @@ const tests = {
     await world.pass(0.2);
     await end;
     equal([world.asked, told], [["POST", "DELETE 1"], "The connection is lost"], "made anew by the player");
+  },
+  async "the servers that the service names are used before any path is looked for"(world) {
+    world.links = '<stun:stun.example:3478>; rel="ice-server", '
+      + '<turns:turn.example:443?transport=tcp>; rel="ice-server"; username="mi\\"x,er"; credential="a;b"; credential-type="password"';
+    await world.live();
+    equal(world.peers[0].configuration, { bundlePolicy: "max-bundle", iceServers: [
+      { urls: "stun:stun.example:3478" },
+      { urls: "turns:turn.example:443?transport=tcp", username: 'mi"x,er', credential: "a;b" }] }, "configured");
+    check(world.peers[0].isConfigured, "before the description");
+    equal([iceServers(null), iceServers('</x>; rel="next"')], [[], []], "no servers");
+  },
+  async "candidates are told together"(world) {
+    await world.live();
+    equal(world.bodies.slice(1), ["a=ice-ufrag:abcd\r\na=ice-pwd:secret\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n"
+      + "a=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\na=candidate:2 1 udp 1 192.0.2.2 9 typ relay\r\n"], "one request");
   },
   async "devices that are busy or slow are waited for, and no others"() {
     const names = ["NotReadableError", "AbortError", "NotAllowedError", "NotFoundError", "OverconstrainedError"];

@@ -1,5 +1,6 @@
 // Plays over WebRTC (WHEP): less than half a second behind.
-import { ABSENCE, Refusal } from "./player-policy.js";
+import { ABSENCE } from "./player-policy.js";
+import { WebRTCSession } from "./player-webrtc.js";
 
 export class WHEPSession {
   /** Delay in seconds that this side adds, with half of the way there and back. */
@@ -13,7 +14,7 @@ export class WHEPSession {
 
   /** Plays until the connection ends. @param {AbortSignal} signal @throws {Error} What went wrong; see `verdict`. */
   async run(signal) {
-    const connection = new RTCPeerConnection(), media = new MediaStream();
+    const connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" }), media = new MediaStream();
     const timer = setInterval(() => this.#measure(connection), 1000);
     let session = null, absence;
     const lost = new Promise((_, reject) => {
@@ -29,18 +30,8 @@ export class WHEPSession {
     try {
       for (const kind of ["video", "audio"]) connection.addTransceiver(kind, { direction: "recvonly" });
       connection.ontrack = event => media.addTrack(event.track);
-      await connection.setLocalDescription();
-      // The offer goes out once, with the candidates that are there by then.
-      await new Promise(resolve => {
-        connection.onicegatheringstatechange = () => { if (connection.iceGatheringState === "complete") resolve(); };
-        setTimeout(resolve, 1000);
-      });
-      const body = connection.localDescription.sdp;
-      const headers = { ...this.events.headers?.(), "Content-Type": "application/sdp" };
-      const answer = await fetch(this.url, { method: "POST", headers, body, signal });
-      if (!answer.ok) throw await Refusal.of(answer);
-      session = new URL(answer.headers.get("Location"), answer.url);
-      await connection.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+      session = await WebRTCSession.begin(connection, this.url, { headers: this.events.headers ?? (() => ({})), signal });
+      await session.connect();
       this.video.srcObject = media;
       this.video.playbackRate = 1;
       this.events.onConnect();
@@ -50,7 +41,7 @@ export class WHEPSession {
       clearInterval(timer);
       clearTimeout(absence);
       connection.close();
-      if (session) fetch(session, { method: "DELETE", headers: this.events.headers?.() ?? {}, keepalive: true }).catch(() => {});
+      session?.end();
     }
   }
 

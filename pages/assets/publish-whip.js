@@ -1,16 +1,15 @@
 // Publishes over WebRTC (WHIP, RFC 9725), and keeps publishing until it is stopped.
 import { ABSENCE, Refusal, backOff } from "./player-policy.js";
+import { WebRTCSession } from "./player-webrtc.js";
 
 /** Time that an answer of the server, and then a connection, may take, in ms. */
 const PATIENCE = 10000;
-/** Time for which candidates are waited for before the offer goes out, in ms: those of this machine take a few. */
-const GATHERING = 300;
 
 export class WHIPSession {
   /** The wish to be live; connections follow it. */
   #isWanted = true;
   #peer = null;
-  #resource = null;
+  #session = null;
   #over = null;
 
   /**
@@ -56,15 +55,8 @@ export class WHIPSession {
   async #publish(onLive) {
     const peer = this.#peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
     for (const kind of ["video", "audio"]) await this.#add(kind, peer);
-    await peer.setLocalDescription();
-    await Promise.race([new Promise(resolve => setTimeout(resolve, GATHERING)), new Promise(resolve => {
-      peer.onicegatheringstatechange = () => { if (peer.iceGatheringState === "complete") resolve(); };
-    })]);
-    const headers = { ...this.events.headers(), "Content-Type": "application/sdp" };
-    const answer = await fetch(this.url, { method: "POST", headers, body: peer.localDescription.sdp, signal: AbortSignal.timeout(PATIENCE) });
-    if (!answer.ok) throw await Refusal.of(answer);
-    this.#resource = new URL(answer.headers.get("Location"), answer.url).href;
-    await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+    this.#session = await WebRTCSession.begin(peer, this.url, { headers: this.events.headers, signal: AbortSignal.timeout(PATIENCE) });
+    await this.#session.connect();
     await new Promise((resolve, reject) => {
       let timer = setTimeout(() => reject(new Error("No connection to the server: is UDP blocked?")), PATIENCE);
       this.#over = () => { clearTimeout(timer); resolve(); };
@@ -105,10 +97,8 @@ export class WHIPSession {
   async #end() {
     this.#peer?.close();
     this.#peer = null;
-    const resource = this.#resource;
-    this.#resource = null;
-    if (!resource) return;
-    const signal = AbortSignal.timeout(PATIENCE);
-    await fetch(resource, { method: "DELETE", headers: this.events.headers(), keepalive: true, signal }).catch(() => {});
+    const session = this.#session;
+    this.#session = null;
+    await session?.end();
   }
 }

@@ -49,10 +49,8 @@ struct WebRTCConfiguration: Sendable {
         if let stun = network.stun {
             rules.iceServers.append(.init(url: stun.replacing("stun://", with: "stun:", maxReplacements: 1)))
         }
-        if let turn {
-            rules.iceServers.append(turn.server)
-            rules.network.turn = [turn.url]
-        }
+        rules.iceServers += turn.servers
+        rules.network.turn = turn.urls
         warnings = holder.warnings
         let origins = values.list("webrtc.cors")
         if !origins.isEmpty { self.origins = try PlaybackOrigins(origins, setting: "webrtc.cors") }
@@ -103,20 +101,22 @@ struct WebRTCConfiguration: Sendable {
         return network
     }
 
-    /// Reads `webrtc.turn`: what the worker gets, and what clients are told.
+    /// Reads `webrtc.turn`: the URLs that the workers get, and the servers that clients are told.
+    ///
+    /// Workers have no TURN over TLS: libnice has none. Clients that get through nothing else are served by it.
     private static func turn(
         _ values: ConfigurationValues, _ holder: inout PlaybackSettings, file: String?
-    ) throws(StartupError) -> (url: String, server: WebRTCRules.ICEServer)? {
-        let password = try holder.key("webrtc.turn.password", values, file: file)
+    ) throws(StartupError) -> (urls: [String], servers: [WebRTCRules.ICEServer]) {
+        let password = try holder.key("webrtc.turn.password", values, file: file, lengths: 1...256)
         let user = values.text("webrtc.turn.user")
+        let expected = "turn:host:port, as in turn:turn.example:3478 or turns:turn.example:443?transport=tcp"
         guard let text = values.text("webrtc.turn.url") else {
-            guard password == nil, user == nil else {
-                throw wrong("webrtc.turn.url", "nothing", "turn:host:port, as in turn:turn.example:3478")
-            }
-            return nil
+            guard password == nil, user == nil else { throw wrong("webrtc.turn.url", "nothing", expected) }
+            return ([], [])
         }
-        guard let place = place(text, scheme: "turn") else {
-            throw wrong("webrtc.turn.url", "another text", "turn:host:port, as in turn:turn.example:3478")
+        let places = text.split(separator: ",").map { relay($0.trimmingCharacters(in: .whitespaces)) }
+        guard 1...mostRelays ~= places.count, !places.contains(where: { $0 == nil }) else {
+            throw wrong("webrtc.turn.url", "another text", "\(expected); at most \(mostRelays), separated by commas")
         }
         guard let user, let password else {
             throw wrong(
@@ -129,10 +129,27 @@ struct WebRTCConfiguration: Sendable {
         }
         // Of the characters of a password those are encoded that would end it in a URL.
         let encoded = [user, password].map(PercentEncoding.encoded).joined(separator: ":")
+        let relays = places.compactMap(\.self)
         return (
-            "turn://\(encoded)@\(place)",
-            WebRTCRules.ICEServer(url: "turn:\(place)", user: user, password: password)
+            relays.filter { !$0.isSecured }.map { "turn://\(encoded)@\($0.place)" },
+            relays.map {
+                WebRTCRules.ICEServer(
+                    url: "\($0.isSecured ? "turns" : "turn"):\($0.place)", user: user, password: password)
+            }
         )
+    }
+
+    private static let mostRelays = 8
+
+    /// Reads `turn:host:port` or, over TLS, `turns:host:port`, both with or without `?transport=` (RFC 7065 §3.1).
+    private static func relay(_ text: String) -> (isSecured: Bool, place: String)? {
+        let isSecured = text.startsInUTF8(with: "turns:")
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let transports = isSecured ? ["transport=tcp"] : ["transport=udp", "transport=tcp"]
+        guard let place = place(parts[0], scheme: isSecured ? "turns" : "turn"),
+            parts.count == 1 || transports.contains(parts[1])
+        else { return nil }
+        return (isSecured, parts.count == 1 ? place : "\(place)?\(parts[1])")
     }
 
     /// Returns host and port of `scheme:host:port`, with or without `//`.

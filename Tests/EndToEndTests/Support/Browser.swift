@@ -39,7 +39,9 @@ struct Browser {
     }
 
     /// Opens a page, with a camera and a microphone that are not real and that every page may use.
-    func open(_ url: String) throws -> ManagedProcess {
+    ///
+    /// - Parameter options: Further ones of Chromium's command line.
+    func open(_ url: String, options: [String] = []) throws -> ManagedProcess {
         guard let executable = Self.executable else { throw EndToEndError("chromium is missing: run deploy/setup.sh") }
         let name = "chromium-\(UUID().uuidString)"
         return try ManagedProcess(
@@ -51,8 +53,8 @@ struct Browser {
                 "--autoplay-policy=no-user-gesture-required", "--allow-file-access-from-files",
                 "--user-data-dir=\(directory.appendingPathComponent("profile-\(name)").path)",
                 "--enable-logging=stderr",
-                "--v=0", url,
-            ], in: directory)
+                "--v=0",
+            ] + options + [url], in: directory)
     }
 
     private static let mark = "PLAYBACK "

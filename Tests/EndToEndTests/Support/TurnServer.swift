@@ -35,7 +35,16 @@ struct TurnServer {
     }
 
     /// As GStreamer wants it.
-    var url: String { "turn://\(user):\(password)@127.0.0.1:\(port)" }
+    ///
+    /// - Parameter transport: `udp` or `tcp`, between the client and the server.
+    func url(over transport: String) -> String { "turn://\(user):\(password)@127.0.0.1:\(port)?transport=\(transport)" }
+    /// The service's settings for it.
+    func environment(over transport: String) -> [String: String] {
+        [
+            "MIXORCHESTRATOR_WEBRTC_TURN_URL": "turn:127.0.0.1:\(port)?transport=\(transport)",
+            "MIXORCHESTRATOR_WEBRTC_TURN_USER": user, "MIXORCHESTRATOR_WEBRTC_TURN_PASSWORD": password,
+        ]
+    }
     /// Number of places that it has given to clients, as RFC 8656 calls them: allocations.
     var allocations: Int { log.components(separatedBy: "packet ALLOCATE processed, success").count - 1 }
     /// What it has logged.

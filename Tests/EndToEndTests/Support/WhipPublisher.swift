@@ -53,10 +53,10 @@ final class WhipPublisher: Sendable {
     /// - Parameters:
     ///   - dropping: Share of the pictures that the camera leaves out, 0…1.
     ///   - path: The network between the client and the service; `nil` for none.
-    ///   - relay: The TURN server that the client has to use; `nil` for none.
+    ///   - relay: URL of the TURN server that the client has to use; `nil` for none.
     init(
         _ user: String, _ source: SyntheticPublisher, on stage: Stage, dropping: Double = 0,
-        through path: LossyPath? = nil, relay: TurnServer? = nil
+        through path: LossyPath? = nil, relay: String? = nil
     ) async throws {
         self.user = user
         self.stage = stage
@@ -70,7 +70,7 @@ final class WhipPublisher: Sendable {
         self.shared = shared
         var network = WebRTCPeer.Network()
         if path != nil || relay != nil { network.addresses = ["127.0.0.1"] }
-        network.turn = relay.map { [$0.url] } ?? []
+        network.turn = relay.map { [$0] } ?? []
         peer = try WebRTCPeer(
             Self.description(pipe, source, dropping: dropping, isRelayed: relay != nil), network: network,
             name: "whip-\(user)"

@@ -37,7 +37,8 @@ import Testing
 
     @Test func aSessionBeginsChangesAndEnds() async throws {
         try await withWHIP([
-            "webrtc.stun": ["stun:stun.example:3478"], "webrtc.turn.url": ["turn:turn.example:3478"],
+            "webrtc.stun": ["stun:stun.example:3478"],
+            "webrtc.turn.url": ["turn:turn.example:3478?transport=tcp, turns:turn.example:443"],
             "webrtc.turn.user": ["mixer"], "webrtc.turn.password": ["turn-password-0123"],
             "webrtc.publicAddress": ["203.0.113.7"], "webrtc.ports": ["50000-50010"],
         ]) { bench in
@@ -52,7 +53,9 @@ import Testing
             #expect(
                 links == [
                     "<stun:stun.example:3478>; rel=\"ice-server\"",
-                    "<turn:turn.example:3478>; rel=\"ice-server\"; username=\"mixer\"; "
+                    "<turn:turn.example:3478?transport=tcp>; rel=\"ice-server\"; username=\"mixer\"; "
+                        + "credential=\"turn-password-0123\"; credential-type=\"password\"",
+                    "<turns:turn.example:443>; rel=\"ice-server\"; username=\"mixer\"; "
                         + "credential=\"turn-password-0123\"; credential-type=\"password\"",
                 ])
             let session = try #require(made.headers[.location])
@@ -71,7 +74,7 @@ import Testing
             #expect(publisher.network.publicAddress == "203.0.113.7")
             #expect(publisher.network.ports == .init(lowest: 50_000, highest: 50_010))
             #expect(publisher.network.stun == "stun://stun.example:3478")
-            #expect(publisher.network.turn == ["turn://mixer:turn-password-0123@turn.example:3478"])
+            #expect(publisher.network.turn == ["turn://mixer:turn-password-0123@turn.example:3478?transport=tcp"])
 
             // Candidates, with and without the ETag.
             for match in ["\"ice-1\"", "*", nil] {
