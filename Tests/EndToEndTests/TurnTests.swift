@@ -9,7 +9,7 @@ import Testing
 struct TurnTests {
     @Test(.timeLimit(.minutes(6)), arguments: ["udp", "tcp"])
     func whoComesThroughATURNServerIsOnAir(_ transport: String) async throws {
-        try await withTurnServer(transport) { stage, turn in
+        try await withTurnServer(.password, transport) { stage, turn in
             try await stage.client.putRoom(
                 stage.room, host: "alice", output: stage.media.cdn(stage.room), layout: stage.layout,
                 canvas: stage.canvas)
@@ -29,7 +29,7 @@ struct TurnTests {
     /// A browser that may not use UDP, as behind a company's firewall: the page finds the way by what the service tells it.
     @Test(.timeLimit(.minutes(6)), .enabled(if: Browser.executable != nil, "chromium is not installed"))
     func aBrowserWithoutUDPIsOnAir() async throws {
-        try await withTurnServer("tcp") { stage, turn in
+        try await withTurnServer(.secret, "tcp") { stage, turn in
             let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
             #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
             let alice = try Browser(directory: stage.directory).open(
@@ -55,11 +55,12 @@ struct TurnTests {
     }
 
     private func withTurnServer(
-        _ transport: String, _ body: @escaping @Sendable (Stage, TurnServer) async throws -> Void
+        _ access: TurnServer.Access, _ transport: String,
+        _ body: @escaping @Sendable (Stage, TurnServer) async throws -> Void
     ) async throws {
         let directory = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
-        let turn = try await TurnServer.start(in: directory)
+        let turn = try await TurnServer.start(access, in: directory)
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
             "MIXORCHESTRATOR_WEBRTC_WHIP": "on",

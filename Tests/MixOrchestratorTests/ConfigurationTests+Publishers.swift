@@ -12,7 +12,8 @@ extension ConfigurationTests {
             #expect(try configuration(off).webrtc == nil)
         }
         let plain = try #require(try configuration(Self.webrtc("silence: 4")).webrtc)
-        #expect(plain.rules.silence == 4 && plain.rules.startBitRate == 2_500_000 && plain.rules.iceServers.isEmpty)
+        #expect(
+            plain.rules.silence == 4 && plain.rules.startBitRate == 2_500_000 && plain.rules.iceServers(at: 0).isEmpty)
         #expect(plain.rules.limits == WebRTCLimits(all: 64, perApp: 64, perAddress: 64))
         let full = try #require(
             try configuration(
@@ -23,12 +24,34 @@ extension ConfigurationTests {
             ).webrtc)
         #expect(full.rules.network.addresses == ["10.0.0.7", "fd00::7"] && full.rules.startBitRate == nil)
         #expect(full.rules.limits == WebRTCLimits(all: 10, perApp: 10, perAddress: 2))
-        #expect(full.rules.network.turn == ["turn://a%3Ab:p%40ssword%2F0123456@[::1]:3478"])
+        #expect(full.rules.network(at: 0).turn == ["turn://a%3Ab:p%40ssword%2F0123456@[::1]:3478"])
         #expect(
-            full.rules.iceServers == [
+            full.rules.iceServers(at: 0) == [
                 .init(url: "stun:stun.example:3478"),
                 .init(url: "turn:[::1]:3478", user: "a:b", password: "p@ssword/0123456"),
             ])
+    }
+
+    @Test func turnServersMayBeSeveralAndShareASecret() throws {
+        let webrtc = try #require(
+            try configuration(
+                Self.webrtc(
+                    "turn: { url: \"turn:t.example:3478, turn:t.example:80?transport=tcp, turns:t.example:443\", "
+                        + "secret: north, validity: 3600 }")
+            ).webrtc)
+        // `printf 1800003600:mixorchestrator | openssl dgst -sha1 -hmac north -binary | base64`
+        let password = "h8adv1+86WBOUb5x++0T0x6A+U8="
+        let servers = webrtc.rules.iceServers(at: 1_800_000_000)
+        #expect(
+            servers.map(\.url) == [
+                "turn:t.example:3478", "turn:t.example:80?transport=tcp", "turns:t.example:443",
+            ])
+        #expect(servers.allSatisfy { $0.user == "1800003600:mixorchestrator" && $0.password == password })
+        #expect(webrtc.rules.network(at: 1_800_000_000).turn.count == 2, "workers have no TURN over TLS")
+        #expect(webrtc.rules.network.turn.isEmpty)
+        let standard = try configuration(Self.webrtc("turn: { url: \"turn:t.example:3478\", secret: north }")).webrtc
+        #expect(standard?.rules.iceServers(at: 100).first?.user == "86500:mixorchestrator")
+        #expect(standard?.rules.iceServers(at: .max).first?.user == "\(Int.max):mixorchestrator")
     }
 
     static func webrtc(_ more: String) -> String {

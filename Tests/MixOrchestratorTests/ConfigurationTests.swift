@@ -224,6 +224,14 @@ import Testing
             Self.webrtc("turn: { url: \"turns:turn.example:443?transport=udp\" }"),
             "as in turn:turn.example:3478 or turns"
         ),
+        (
+            Self.webrtc("turn: { url: \"turn:turn.example:3478\", user: mixer, secret: north }"),
+            "webrtc.turn.secret: found it beside user or password"
+        ),
+        (
+            Self.webrtc("turn: { url: \"turn:turn.example:3478\", user: mixer, password: p, validity: 600 }"),
+            "webrtc.turn.validity: found it without webrtc.turn.secret"
+        ),
         (Self.webrtc("turn: { url: \"turn:turn.example:3478?x=1\" }"), "at most 8, separated by commas"),
         (Self.webrtc("startBitRate: 5"), "webrtc.startBitRate: found \"5\""),
         (Self.webrtc("silence: 0"), "a number, 1.0…60.0"), (Self.webrtc("maxPublishers: 0"), "webrtc.maxPublishers"),

@@ -28,7 +28,6 @@ struct WebRTCConfiguration: Sendable {
         takesViewers = whep == .on
         let network = try Self.network(values)
         var holder = PlaybackSettings()
-        let turn = try Self.turn(values, &holder, file: file)
         let bitRate = try values.integer("webrtc.startBitRate", in: 0...WebRTCRules.bitRates.upperBound)
         if let bitRate, bitRate != 0, !WebRTCRules.bitRates.contains(bitRate) {
             throw Self.wrong(
@@ -36,7 +35,7 @@ struct WebRTCConfiguration: Sendable {
                 "bit/s, \(WebRTCRules.bitRates.lowerBound)…\(WebRTCRules.bitRates.upperBound), or 0 to leave it to the sender"
             )
         }
-        rules = WebRTCRules(network: network)
+        rules = WebRTCRules(network: network, turn: try TurnServers(values, &holder, file: file))
         rules.startBitRate = bitRate == 0 ? nil : bitRate ?? rules.startBitRate
         rules.silence = try values.number("webrtc.silence", in: WebRTCRules.silences) ?? rules.silence
         let places = 1...10_000
@@ -46,11 +45,6 @@ struct WebRTCConfiguration: Sendable {
         viewerLimits.all = try values.integer("webrtc.maxViewers", in: places) ?? viewerLimits.all
         viewerLimits.perAddress =
             try values.integer("webrtc.maxViewersPerAddress", in: places) ?? viewerLimits.all
-        if let stun = network.stun {
-            rules.iceServers.append(.init(url: stun.replacing("stun://", with: "stun:", maxReplacements: 1)))
-        }
-        rules.iceServers += turn.servers
-        rules.network.turn = turn.urls
         warnings = holder.warnings
         let origins = values.list("webrtc.cors")
         if !origins.isEmpty { self.origins = try PlaybackOrigins(origins, setting: "webrtc.cors") }
@@ -101,59 +95,8 @@ struct WebRTCConfiguration: Sendable {
         return network
     }
 
-    /// Reads `webrtc.turn`: the URLs that the workers get, and the servers that clients are told.
-    ///
-    /// Workers have no TURN over TLS: libnice has none. Clients that get through nothing else are served by it.
-    private static func turn(
-        _ values: ConfigurationValues, _ holder: inout PlaybackSettings, file: String?
-    ) throws(StartupError) -> (urls: [String], servers: [WebRTCRules.ICEServer]) {
-        let password = try holder.key("webrtc.turn.password", values, file: file, lengths: 1...256)
-        let user = values.text("webrtc.turn.user")
-        let expected = "turn:host:port, as in turn:turn.example:3478 or turns:turn.example:443?transport=tcp"
-        guard let text = values.text("webrtc.turn.url") else {
-            guard password == nil, user == nil else { throw wrong("webrtc.turn.url", "nothing", expected) }
-            return ([], [])
-        }
-        let places = text.split(separator: ",").map { relay($0.trimmingCharacters(in: .whitespaces)) }
-        guard 1...mostRelays ~= places.count, !places.contains(where: { $0 == nil }) else {
-            throw wrong("webrtc.turn.url", "another text", "\(expected); at most \(mostRelays), separated by commas")
-        }
-        guard let user, let password else {
-            throw wrong(
-                "webrtc.turn.\(user == nil ? "user" : "password")", "nothing",
-                "user and password (or passwordFile) of the TURN server")
-        }
-        let isWord = user.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") } && user.utf8.count <= 128
-        guard isWord else {
-            throw wrong("webrtc.turn.user", "another text", "1 to 128 ASCII characters without spaces")
-        }
-        // Of the characters of a password those are encoded that would end it in a URL.
-        let encoded = [user, password].map(PercentEncoding.encoded).joined(separator: ":")
-        let relays = places.compactMap(\.self)
-        return (
-            relays.filter { !$0.isSecured }.map { "turn://\(encoded)@\($0.place)" },
-            relays.map {
-                WebRTCRules.ICEServer(
-                    url: "\($0.isSecured ? "turns" : "turn"):\($0.place)", user: user, password: password)
-            }
-        )
-    }
-
-    private static let mostRelays = 8
-
-    /// Reads `turn:host:port` or, over TLS, `turns:host:port`, both with or without `?transport=` (RFC 7065 §3.1).
-    private static func relay(_ text: String) -> (isSecured: Bool, place: String)? {
-        let isSecured = text.startsInUTF8(with: "turns:")
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let transports = isSecured ? ["transport=tcp"] : ["transport=udp", "transport=tcp"]
-        guard let place = place(parts[0], scheme: isSecured ? "turns" : "turn"),
-            parts.count == 1 || transports.contains(parts[1])
-        else { return nil }
-        return (isSecured, parts.count == 1 ? place : "\(place)?\(parts[1])")
-    }
-
     /// Returns host and port of `scheme:host:port`, with or without `//`.
-    private static func place(_ text: String, scheme: String) -> String? {
+    static func place(_ text: String, scheme: String) -> String? {
         guard text.startsInUTF8(with: scheme + ":"), text.utf8.count <= 256 else { return nil }
         var rest = text.dropFirst(scheme.count + 1)
         if rest.hasPrefix("//") { rest = rest.dropFirst(2) }
@@ -175,7 +118,7 @@ struct WebRTCConfiguration: Sendable {
         return inet_pton(AF_INET, text, &four) == 1 || inet_pton(AF_INET6, text, &six) == 1
     }
 
-    private static func wrong(_ key: String, _ found: String, _ expected: String) -> StartupError {
+    static func wrong(_ key: String, _ found: String, _ expected: String) -> StartupError {
         StartupError("configuration: \(key): found \(found); expected \(expected)")
     }
 }

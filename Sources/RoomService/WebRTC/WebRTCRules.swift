@@ -4,7 +4,7 @@ import MixModel
 package struct WebRTCRules: Sendable {
     /// A server that clients may use to be reached.
     package struct ICEServer: Hashable, Sendable {
-        /// `stun:host:port` or `turn:host:port`.
+        /// `stun:host:port`, `turn:host:port` or `turns:host:port`.
         package var url: String
         package var user: String?
         /// Secret.
@@ -17,9 +17,9 @@ package struct WebRTCRules: Sendable {
         }
     }
 
+    /// Where the service is reached, without the TURN servers.
     package var network: WebRTCNetwork
-    /// What clients are told of STUN and TURN.
-    package var iceServers: [ICEServer]
+    package var turn: TurnServers?
     /// Bit rate in bit/s at which senders are asked to begin; `nil` leaves it to them.
     package var startBitRate: Int?
     /// Seconds without a packet after which a publisher counts as gone.
@@ -30,14 +30,31 @@ package struct WebRTCRules: Sendable {
     package static let bitRates = 100_000...50_000_000
 
     package init(
-        network: WebRTCNetwork = WebRTCNetwork(), iceServers: [ICEServer] = [], startBitRate: Int? = 2_500_000,
+        network: WebRTCNetwork = WebRTCNetwork(), turn: TurnServers? = nil, startBitRate: Int? = 2_500_000,
         silence: Double = 3, limits: WebRTCLimits = WebRTCLimits()
     ) {
         self.network = network
-        self.iceServers = iceServers
+        self.turn = turn
         self.startBitRate = startBitRate
         self.silence = silence
         self.limits = limits
+    }
+
+    /// Returns the STUN and TURN servers as clients are told them.
+    ///
+    /// - Parameter now: Seconds since 1970.
+    package func iceServers(at now: Int) -> [ICEServer] {
+        let stun = network.stun.map { ICEServer(url: $0.replacing("stun://", with: "stun:", maxReplacements: 1)) }
+        return [stun].compactMap(\.self) + (turn?.iceServers(at: now) ?? [])
+    }
+
+    /// Returns where and how a worker that starts now connects.
+    ///
+    /// - Parameter now: Seconds since 1970.
+    package func network(at now: Int) -> WebRTCNetwork {
+        var network = network
+        network.turn = turn?.workerURLs(at: now) ?? []
+        return network
     }
 }
 

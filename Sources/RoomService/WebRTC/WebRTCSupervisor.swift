@@ -65,8 +65,10 @@ package final class WebRTCSupervisor: Service {
         (starts, start) = AsyncStream.makeStream()
     }
 
-    /// What clients are told of STUN and TURN.
-    package var iceServers: [WebRTCRules.ICEServer] { configuration.rules?.iceServers ?? [] }
+    /// The STUN and TURN servers as clients are told them now.
+    package var iceServers: [WebRTCRules.ICEServer] {
+        configuration.rules?.iceServers(at: Int(saturating: wallClock())) ?? []
+    }
 
     package func run() async throws {
         await withGracefulShutdownHandler {
@@ -160,7 +162,8 @@ package final class WebRTCSupervisor: Service {
             iceName: offer.sections.first?.credentials.name ?? "")
         let publisher = WebRTCPublisher(
             offer: wish.offer, target: key.publishingURL(of: configuration.ingest, secret: configuration.secret),
-            network: wish.network ?? rules.network, startBitRate: rules.startBitRate, silence: rules.silence)
+            network: wish.network ?? rules.network(at: Int(saturating: wallClock())), startBitRate: rules.startBitRate,
+            silence: rules.silence)
         let session = session(id, wish.names, record, publisher: publisher, onNews: onNews)
         do throws(OrchestratorError) {
             try take(session, rules.limits)

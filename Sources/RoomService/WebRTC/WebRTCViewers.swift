@@ -51,8 +51,10 @@ package final class WebRTCViewers: Service {
 
     private var metrics: Metrics { registry.services.metrics }
 
-    /// What clients are told of STUN and TURN.
-    package var iceServers: [WebRTCRules.ICEServer] { configuration.rules?.iceServers ?? [] }
+    /// The STUN and TURN servers as clients are told them now.
+    package var iceServers: [WebRTCRules.ICEServer] {
+        configuration.rules?.iceServers(at: Int(saturating: wallClock())) ?? []
+    }
 
     package func run() async throws {
         await withGracefulShutdownHandler {
@@ -174,7 +176,8 @@ package final class WebRTCViewers: Service {
         let player: WebRTCPlayer
         do throws(OrchestratorError) {
             player = try take(viewer.id, wish, offer, stream, onNews) {
-                PlaySource(stream: stream.text, origin: origin, network: rules.network)
+                PlaySource(
+                    stream: stream.text, origin: origin, network: rules.network(at: Int(saturating: wallClock())))
             }
         } catch {
             metrics.count(.webrtcViews, "refused")

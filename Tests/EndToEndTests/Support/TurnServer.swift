@@ -4,15 +4,24 @@ import Foundation
 struct TurnServer {
     static let executable = ["/usr/bin/turnserver"].first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    let user = "co-stream"
-    let password = "password-of-the-test"
-    let port: Int
+    /// What it wants of clients.
+    enum Access: Equatable {
+        case password
+        /// Names and passwords that expire.
+        case secret
+    }
+
+    private static let user = "co-stream"
+    private static let password = "password-of-the-test"
+    private static let secret = "secret-of-the-test"
+    private let access: Access
+    private let port: Int
     private let process: ManagedProcess
 
     /// Starts one, and returns when it listens.
-    static func start(in directory: URL) async throws -> TurnServer {
+    static func start(_ access: Access, in directory: URL) async throws -> TurnServer {
         guard let executable else { throw EndToEndError("coturn is missing: run deploy/setup.sh --tests") }
-        let server = try TurnServer(executable, in: directory)
+        let server = try TurnServer(executable, access, in: directory)
         try await waitUntil("the TURN server listens\n\(server.log)") {
             guard server.process.isRunning else { throw EndToEndError("coturn has ended: \(server.log)") }
             return server.log.contains("UDP listener opened on")
@@ -20,31 +29,44 @@ struct TurnServer {
         return server
     }
 
-    private init(_ executable: String, in directory: URL) throws {
+    private init(_ executable: String, _ access: Access, in directory: URL) throws {
+        self.access = access
         port = HookingMediaServer.anyPort()
+        let credentials =
+            access == .password
+            ? ["--lt-cred-mech", "--user", "\(Self.user):\(Self.password)"]
+            : ["--use-auth-secret", "--static-auth-secret", Self.secret]
         process = try ManagedProcess(
             "turnserver", executable,
             [
                 "-n", "-v", "--no-cli", "--no-tls", "--no-dtls", "--listening-ip", "127.0.0.1", "--relay-ip",
                 "127.0.0.1",
-                "--allow-loopback-peers", "--listening-port", "\(port)", "--lt-cred-mech", "--realm", "test",
-                "--user", "\(user):\(password)", "--log-file", "stdout", "--simple-log",
+                "--allow-loopback-peers", "--listening-port", "\(port)", "--realm", "test",
+                "--log-file", "stdout", "--simple-log",
                 "--pidfile", directory.appendingPathComponent("turn.pid").path,
                 "--userdb", directory.appendingPathComponent("turn.db").path,
-            ], in: directory)
+            ] + credentials, in: directory)
     }
 
-    /// As GStreamer wants it.
+    /// As GStreamer wants it, if it takes the password.
     ///
     /// - Parameter transport: `udp` or `tcp`, between the client and the server.
-    func url(over transport: String) -> String { "turn://\(user):\(password)@127.0.0.1:\(port)?transport=\(transport)" }
+    func url(over transport: String) -> String {
+        "turn://\(Self.user):\(Self.password)@127.0.0.1:\(port)?transport=\(transport)"
+    }
+
     /// The service's settings for it.
     func environment(over transport: String) -> [String: String] {
-        [
-            "MIXORCHESTRATOR_WEBRTC_TURN_URL": "turn:127.0.0.1:\(port)?transport=\(transport)",
-            "MIXORCHESTRATOR_WEBRTC_TURN_USER": user, "MIXORCHESTRATOR_WEBRTC_TURN_PASSWORD": password,
-        ]
+        let url = ["MIXORCHESTRATOR_WEBRTC_TURN_URL": "turn:127.0.0.1:\(port)?transport=\(transport)"]
+        let credentials =
+            access == .password
+            ? [
+                "MIXORCHESTRATOR_WEBRTC_TURN_USER": Self.user,
+                "MIXORCHESTRATOR_WEBRTC_TURN_PASSWORD": Self.password,
+            ] : ["MIXORCHESTRATOR_WEBRTC_TURN_SECRET": Self.secret]
+        return url.merging(credentials) { $1 }
     }
+
     /// Number of places that it has given to clients, as RFC 8656 calls them: allocations.
     var allocations: Int { log.components(separatedBy: "packet ALLOCATE processed, success").count - 1 }
     /// What it has logged.
