@@ -15,8 +15,9 @@ class Build:
         self.stage, self.name, self.canvas, self.binaries = stage, name, canvas, binaries
         self.rooms, self.service = [], None
 
-    def start(self):
-        more = "\n".join(self.stage.options.setting)
+    def start(self, *settings):
+        """Starts the service, with the options' settings and these, each a line of YAML."""
+        more = "\n".join([*self.stage.options.setting, *settings])
         self.service = Service(self.stage, self.name, self.binaries, self.canvas, more)
 
     def program(self, room):
