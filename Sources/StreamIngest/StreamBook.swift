@@ -114,8 +114,7 @@ struct StreamBook: Sendable {
         }
         var actions: [Action] = []
         if let old = streams[stream]?.connection {
-            actions.append(
-                .refuse(connection: old, .badName("another publisher has taken over this stream key")))
+            actions.append(.refuse(connection: old, .badName(IngestStream.takenOver)))
         }
         streams[stream] = Stream(session: session, connection: entry.connection)
         for (connection, wait) in patient where wait.stream == stream { patient[connection] = nil }

@@ -106,7 +106,7 @@ struct WhipMachine: Sendable {
         // After a crash it asks a service about the stream that may be away itself. One that takes the stream and then
         // refuses it has another publisher.
         case .streamRefused where wasTaken && awaySince != nil: break
-        default: return end("the stream was not taken: \(fault.words)")
+        default: return end("\(WebRTCReport.notTaken)\(fault.words)")
         }
         let since = awaySince ?? now
         awaySince = since

@@ -18,8 +18,12 @@ class World {
   /** The servers that the service names. */
   links = null;
   words = [];
-  /** What the next requests to publish are answered with: a status, `"lost"`, or `"late"`. Then 201. */
+  /** What the next requests to publish are answered with: a status, `"lost"`, `"late"`, or `"held"` until the test says. Then 201. */
   answers = [];
+  /** Why sessions have ended before they are ended: the last word of the problem's type. */
+  ends = [];
+  /** Answers that wait for a test. */
+  held = [];
   /** The state of a connection right after the answer. */
   first = "connecting";
 
@@ -30,16 +34,22 @@ class World {
       clearTimeout: id => world.timers.delete(id),
       setInterval: () => {},
       clearInterval: () => {},
-      MediaStream: class {},
+      performance: { now: () => world.now },
+      MediaStream: Stream,
       RTCPeerConnection: class {
         connectionState = "new";
         constructor() { world.peers.push(this); }
-        addTransceiver() { return { setCodecPreferences() {}, sender: { getParameters: () => ({}), setParameters: async () => {} } }; }
+        addTransceiver() {
+          if (this.connectionState === "closed") throw new Error("closed");
+          return { setCodecPreferences() {}, sender: { getParameters: () => ({}), setParameters: async () => {} } };
+        }
         getTransceivers() { return []; }
         getConfiguration() { return { bundlePolicy: "max-bundle" }; }
+        async getStats() { return new Map(); }
         setConfiguration(configuration) { this.configuration = configuration; }
         async createOffer() { return { type: "offer", sdp: "v=0\r\na=ice-ufrag:abcd\r\na=ice-pwd:secret\r\n" }; }
         async setLocalDescription(offer) {
+          if (this.connectionState === "closed") throw new Error("closed");
           this.isConfigured = this.configuration !== undefined;
           for (const one of ["candidate:1 1 udp 1 192.0.2.1 9 typ host", "candidate:2 1 udp 1 192.0.2.2 9 typ relay"])
             this.onicecandidate?.({ candidate: { candidate: one, sdpMid: "0" } });
@@ -67,11 +77,13 @@ class World {
   async answer(url, method, signal, body) {
     this.bodies.push(body);
     if (method !== "PATCH") this.asked.push(method === "POST" ? method : `${method} ${url.split("/").at(-1)}`);
-    const status = method === "POST" ? this.answers.shift() ?? 201 : 200;
+    const end = method === "DELETE" && this.ends.shift(), type = `urn:mixorchestrator:problem:${end || "other"}`;
+    let status = method === "POST" ? this.answers.shift() ?? 201 : end ? 404 : 200;
     if (status === "lost") throw new TypeError("Failed to fetch");
     if (status === "late") return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    if (status === "held") status = await new Promise(resolve => this.held.push(resolve));
     return {
-      ok: status < 300, status, url: "http://a.example/whip/r/u", text: async () => "answer", json: async () => ({ detail: "the reason" }),
+      ok: status < 300, status, url: "http://a.example/whip/r/u", text: async () => "answer", json: async () => ({ detail: "the reason", type }),
       headers: { get: name => ({ Location: `/whip-sessions/${this.peers.length}`, Link: this.links })[name] ?? null },
     };
   }
@@ -103,6 +115,16 @@ class World {
     this.peers.at(-1).become("connected");
     await this.settle();
   }
+}
+
+/** A stream of tracks, as browsers have them. */
+class Stream {
+  tracks = [];
+  addTrack(track) { this.tracks.push(track); }
+  removeTrack(track) { this.tracks = this.tracks.filter(one => one !== track); }
+  getTracks() { return [...this.tracks]; }
+  getVideoTracks() { return this.tracks.filter(track => track.kind === "video"); }
+  getAudioTracks() { return this.tracks.filter(track => track.kind === "audio"); }
 }
 
 const tests = {
@@ -170,6 +192,50 @@ const tests = {
     await world.pass(60);
     equal(world.asked, ["POST", "DELETE 1"], "nothing follows");
     await world.end;
+  },
+  async "who stops while the server answers leaves no session"(world) {
+    world.answers = ["held"];
+    const session = new WHIPSession("/whip/r/u", () => new Stream(), { headers: () => ({}), say() {}, onRefused() {} }), end = session.run();
+    await world.settle();
+    session.stop();
+    await world.settle();
+    equal(world.asked, ["POST"], "nothing can be ended yet");
+    world.held[0](201);
+    await end;
+    equal(world.asked, ["POST", "DELETE 1"], "ended");
+  },
+  async "who stops does not read a refusal that comes later"(world) {
+    let refusals = 0;
+    world.answers = ["held"];
+    const session = new WHIPSession("/whip/r/u", () => new Stream(), { headers: () => ({}), say() {}, onRefused() { refusals++; } });
+    const end = session.run();
+    await world.settle();
+    session.stop();
+    world.held[0](403);
+    await end;
+    equal(refusals, 0, "refusals");
+  },
+  async "two pages do not take a stream from each other for ever"(world) {
+    await world.live();
+    world.ends = ["whip-stream-replaced"];
+    world.peers[0].become("failed");
+    await world.pass(60);
+    equal([world.asked, world.refused?.detail], [["POST", "DELETE 1"], "the reason"], "the other one has it");
+    await world.end;
+  },
+  async "a stream that is refused again and again is tried less and less often"(world) {
+    await world.live();
+    world.ends = Array(20).fill("whip-stream-refused");
+    for (let second = 0; second < 60; second++) {
+      if (world.peers.at(-1).connectionState !== "closed") {
+        world.peers.at(-1).become("connected");
+        world.peers.at(-1).become("failed");
+      }
+      await world.pass(1);
+    }
+    const posts = world.asked.filter(one => one === "POST").length;
+    check(posts > 5 && posts < 13, `${posts} attempts in a minute`);
+    check(world.words.includes("the reason. Trying again …"), world.words);
   },
   async "a viewer whose connection is silent is told soon"(world) {
     let told = "";

@@ -71,10 +71,16 @@ export class WebRTCSession {
     };
   }
 
-  /** Ends the session at the service, also while the page is closed. */
-  end() { return this.#ask("DELETE", { headers: this.headers(), keepalive: true }); }
+  /**
+   * Ends the session at the service, also while the page is closed.
+   * @returns {Promise<Refusal | null>} What the service says if it has ended the session before.
+   */
+  async end() {
+    const answer = await this.#ask("DELETE", { headers: this.headers(), keepalive: true });
+    return answer && !answer.ok ? Refusal.of(answer) : null;
+  }
 
-  async #ask(method, request) {
-    await fetch(this.resource, { method, ...request, signal: AbortSignal.timeout(PATIENCE) }).catch(() => {});
+  #ask(method, request) {
+    return fetch(this.resource, { method, ...request, signal: AbortSignal.timeout(PATIENCE) }).catch(() => null);
   }
 }

@@ -4,6 +4,8 @@ import { WebRTCSession } from "./player-webrtc.js";
 
 /** Time that an answer of the server, and then a connection, may take, in ms. */
 const PATIENCE = 10000;
+/** Time in ms after which a connection counts as good: one that ends sooner is made again more and more slowly. */
+const GOOD = 10000;
 
 export class WHIPSession {
   /** The wish to be live; connections follow it. */
@@ -22,19 +24,27 @@ export class WHIPSession {
   /** Publishes until `stop()`, or until the server refuses it for good. */
   async run() {
     for (let attempt = 0; this.#isWanted; attempt += 1) {
+      const begun = performance.now();
       try {
-        await this.#publish(() => { attempt = 0; });
+        await this.#publish();
+        if (performance.now() - begun > GOOD) attempt = 0;
         if (this.#isWanted) this.events.say("The connection was lost. Connecting again …");
       } catch (error) {
-        const isFinal = error instanceof Refusal && error.status < 500 && error.status !== 429;
-        if (isFinal) {
-          this.#isWanted = false;
-          this.events.onRefused(error);
-        } else if (this.#isWanted) this.events.say(`${error.detail || error.message}. Trying again …`);
+        if (error instanceof Refusal && error.status < 500 && error.status !== 429) this.#refuse(error);
+        else if (this.#isWanted) this.events.say(`${error.detail || error.message}. Trying again …`);
       }
-      await this.#end();
+      const end = await this.#end();
+      // Two pages that take a stream from each other would never stop.
+      if (end?.code === "whip-stream-replaced") this.#refuse(end);
+      else if (end?.code === "whip-stream-refused" && this.#isWanted) this.events.say(`${end.detail}. Trying again …`);
       if (this.#isWanted) await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
     }
+  }
+
+  #refuse(refusal) {
+    // Who has stopped does not wait for an answer any more.
+    if (this.#isWanted) this.events.onRefused(refusal);
+    this.#isWanted = false;
   }
 
   /** Ends the session; the server is told. */
@@ -52,7 +62,7 @@ export class WHIPSession {
     }
   }
 
-  async #publish(onLive) {
+  async #publish() {
     const peer = this.#peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
     for (const kind of ["video", "audio"]) await this.#add(kind, peer);
     this.#session = await WebRTCSession.begin(peer, this.url, { headers: this.events.headers, signal: AbortSignal.timeout(PATIENCE) });
@@ -64,7 +74,6 @@ export class WHIPSession {
         const state = peer.connectionState;
         if (state === "connected") {
           clearTimeout(timer);
-          onLive();
           this.events.say("You are live.");
         }
         if (state === "disconnected") {
@@ -99,6 +108,6 @@ export class WHIPSession {
     this.#peer = null;
     const session = this.#session;
     this.#session = null;
-    await session?.end();
+    return await session?.end() ?? null;
   }
 }

@@ -92,6 +92,9 @@ public struct IngestTLS: Hashable, Codable, Sendable {
 
 /// A stream at the ingest.
 public struct IngestStream: Hashable, Codable, Sendable {
+    /// The words for a publisher whose place another one has taken.
+    public static let takenOver = "another publisher has taken over this stream key"
+
     /// Identifier that the orchestrator has given.
     public var stream: String
     /// Name of the publisher's connection, which no other has had.

@@ -42,6 +42,9 @@ public enum WebRTCReport: Hashable, Codable, Sendable {
     case ended(reason: String)
     /// Comes every few seconds while media flow.
     case figures(WebRTCFigures)
+
+    /// How the reason of `ended` begins if the ingest refused the stream, or gave its place to another publisher; its words follow.
+    public static let notTaken = "the stream was not taken: "
 }
 
 /// A publisher's offer, and what becomes of its stream.

@@ -17,6 +17,17 @@ extension OrchestratorError {
         .notFound, "whip-session-not-found", "There is no such session",
         detail: "it has ended, or the address is not complete: publish anew")
 
+    /// The session has ended because of its stream.
+    ///
+    /// - Parameters:
+    ///   - isReplaced: Whether another publisher has the stream now.
+    ///   - reason: The ingest's words.
+    static func whipStreamNotTaken(isReplaced: Bool, _ reason: String) -> OrchestratorError {
+        OrchestratorError(
+            .notFound, isReplaced ? "whip-stream-replaced" : "whip-stream-refused",
+            "The session has ended: its stream was not taken", detail: reason)
+    }
+
     package static let webrtcIsOff = OrchestratorError(
         .notFound, "webrtc-off", "WebRTC is switched off",
         detail: "set webrtc.whip: on, and ingest.rtmp.listen, in the configuration of the service")

@@ -47,6 +47,7 @@ package final class WebRTCSupervisor: Service {
 
     private struct State {
         var sessions: [String: WebRTCSession] = [:]
+        var notTaken = StreamsNotTaken()
         var isStopping = false
     }
 
@@ -126,8 +127,15 @@ package final class WebRTCSupervisor: Service {
         WebRTCSession(
             id: id, names: names, record: record, publisher: publisher,
             in: WebRTCSession.Surroundings(
-                files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger),
-            onNews: onNews)
+                files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger)
+        ) { [weak self] news in
+            if case .ended(let reason) = news {
+                self?.state.withLock {
+                    $0.notTaken.note(id, of: names.room.app, needsToken: record.needsToken, reason: reason)
+                }
+            }
+            onNews(news)
+        }
     }
 
     private func measure() {
@@ -225,7 +233,10 @@ package final class WebRTCSupervisor: Service {
     ///
     /// - Parameter app: The app of a token; `nil` without one.
     private func session(_ id: String, of app: AppID?) throws(OrchestratorError) -> WebRTCSession {
-        let session = WorkerID.isValid(id) ? state.withLock { $0.sessions[id] } : nil
+        let (session, error) = state.withLock { state in
+            (WorkerID.isValid(id) ? state.sessions[id] : nil, state.notTaken.error(id, of: app))
+        }
+        if let error { throw error }
         // Sessions of other apps do not exist.
         guard let session, app.map({ $0 == session.names.room.app }) ?? !session.needsToken else {
             throw .noWHIPSession

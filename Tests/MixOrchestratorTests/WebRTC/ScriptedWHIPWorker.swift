@@ -20,6 +20,8 @@ enum ScriptedWHIPWorker {
         case dies
         /// Answers, connects, and ends after a moment.
         case leaves
+        /// The same, because another publisher has taken its stream, or because the ingest refuses it.
+        case replaced, denied
         /// Answers and publishes with the real `mixworker publish` to the URL that it has got.
         case publishes
     }
@@ -158,6 +160,10 @@ enum ScriptedWHIPWorker {
                         say({"figures": {"_0": {"packets": 90, "lost": 3, "bitRate": 2500000, "keyframeRequests": 1}}})
                     if name == "leaves":
                         say({"ended": {"reason": "the client was silent for 3 s"}})
+                        return False
+                    if name in ("replaced", "denied"):
+                        words = {"replaced": "another publisher has taken over this stream key", "denied": "ask rtmp://u:p@127.0.0.1/x/secret"}
+                        say({"ended": {"reason": "the stream was not taken: the server refused to publish it: " + words[name]}})
                         return False
                     if name == "publishes":
                         state["child"] = subprocess.Popen([mixworker, "publish", publisher["target"]],

@@ -74,6 +74,34 @@ extension WHIPRouteTests {
         }
     }
 
+    /// A page that asks why does not come back for a stream that another one has taken.
+    @Test func aClientIsToldWhyItsStreamWasNotTaken() async throws {
+        try await withWHIP(AccessTests.apps()) { bench in
+            for (behaviour, code, detail) in [
+                (ScriptedWHIPWorker.Behaviour.replaced, "replaced", "another publisher has taken over this stream key"),
+                (.denied, "refused", "the server refused to publish it: ask rtmp://"),
+            ] {
+                var headers = Self.sdp
+                headers[.authorization] = AccessTests.bearer("publish")[.authorization]
+                let made = try await bench.call(
+                    .post, "/whip/show/alice", ScriptedWHIPWorker.offer(behaviour), headers: headers)
+                #expect(made.status == 201, "\(made.text)")
+                let session = try #require(made.headers[.location])
+                try await eventually { Self.files(bench).isEmpty ? true : nil }
+                for _ in 0..<2 {
+                    let answer = try await bench.call(.delete, session, headers: AccessTests.bearer("publish"))
+                    #expect(answer.status == 404)
+                    #expect(try answer.value("type") == "urn:mixorchestrator:problem:whip-stream-\(code)")
+                    #expect(try answer.value("detail")?.hasPrefix(detail) == true, "\(answer.text)")
+                    #expect(!answer.text.contains("secret"))
+                }
+                // Those of other apps are told nothing.
+                let other = try await bench.call(.delete, session, headers: AccessTests.bearer("other"))
+                #expect(try other.value("type") == "urn:mixorchestrator:problem:whip-session-not-found")
+            }
+        }
+    }
+
     @Test func pagesOfOtherOriginsAreRefusedWithoutTokens() async throws {
         try await withWHIP { bench in
             var headers = Self.sdp
