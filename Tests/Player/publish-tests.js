@@ -237,6 +237,35 @@ const tests = {
     check(posts > 5 && posts < 13, `${posts} attempts in a minute`);
     check(world.words.includes("the reason. Trying again …"), world.words);
   },
+  async "a viewer who leaves while the service answers leaves no session"(world) {
+    world.answers = ["held"];
+    const leaving = new AbortController();
+    const end = new WHEPSession({}, "http://a.example/whep/r", { onConnect() {}, onReady() {} }).run(leaving.signal).catch(error => error.message);
+    await world.settle();
+    leaving.abort(new Error("left"));
+    equal(await end, "left", "at once");
+    world.held[0](201);
+    await world.settle();
+    equal(world.asked, ["POST", "DELETE 1"], "ended");
+  },
+  async "a service that does not answer a viewer is asked again by the player"(world) {
+    world.answers = ["late"];
+    const end = new WHEPSession({}, "http://a.example/whep/r", { onConnect() {}, onReady() {} }).run(new AbortController().signal);
+    const told = end.catch(error => error.message);
+    await world.pass(11);
+    equal(await Promise.race([told, "nothing"]), "No answer in time", "after ten seconds");
+  },
+  async "connections of a viewer leave nothing at the page's signal"(world) {
+    let listeners = 0;
+    const signal = { addEventListener: () => { listeners++; }, removeEventListener: () => { listeners--; } };
+    for (let round = 0; round < 5; round++) {
+      const end = new WHEPSession({}, "http://a.example/whep/r", { onConnect() {}, onReady() {} }).run(signal).catch(() => {});
+      await world.pass(1);
+      world.peers.at(-1).become("failed");
+      await end;
+    }
+    equal([listeners, world.asked.length], [0, 10], "after five connections");
+  },
   async "a viewer whose connection is silent is told soon"(world) {
     let told = "";
     const session = new WHEPSession({}, "http://a.example/whep/r", { onConnect() {}, onReady() { told = "plays"; } });

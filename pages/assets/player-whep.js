@@ -2,6 +2,9 @@
 import { ABSENCE } from "./player-policy.js";
 import { WebRTCSession } from "./player-webrtc.js";
 
+/** Longest time that the service may take to answer, in ms: a network that has changed tells nobody. */
+const PATIENCE = 10000;
+
 export class WHEPSession {
   /** Delay in seconds that this side adds, with half of the way there and back. */
   lag = 0;
@@ -16,7 +19,7 @@ export class WHEPSession {
   async run(signal) {
     const connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" }), media = new MediaStream();
     const timer = setInterval(() => this.#measure(connection), 1000);
-    let session = null, absence;
+    let begun = null, absence, leave;
     const lost = new Promise((_, reject) => {
       const end = () => reject(new Error("The connection is lost"));
       connection.onconnectionstatechange = () => {
@@ -24,14 +27,17 @@ export class WHEPSession {
         if (connection.connectionState === "disconnected") absence = setTimeout(end, ABSENCE);
         if (["failed", "closed"].includes(connection.connectionState)) end();
       };
-      signal.addEventListener("abort", () => reject(signal.reason));
+      leave = () => reject(signal.reason);
+      signal.addEventListener("abort", leave);
     });
     lost.catch(() => {});
     try {
       for (const kind of ["video", "audio"]) connection.addTransceiver(kind, { direction: "recvonly" });
       connection.ontrack = event => media.addTrack(event.track);
-      session = await WebRTCSession.begin(connection, this.url, { headers: this.events.headers ?? (() => ({})), signal });
-      await session.connect();
+      begun = WebRTCSession.begin(connection, this.url, {
+        headers: this.events.headers ?? (() => ({})), signal: AbortSignal.timeout(PATIENCE) });
+      const session = await Promise.race([begun, lost]);
+      await Promise.race([lost, session.connect()]);
       this.video.srcObject = media;
       this.video.playbackRate = 1;
       this.events.onConnect();
@@ -40,8 +46,11 @@ export class WHEPSession {
     } finally {
       clearInterval(timer);
       clearTimeout(absence);
+      // The signal lives as long as the page; connections come and go.
+      signal.removeEventListener("abort", leave);
       connection.close();
-      session?.end();
+      // Also one that is answered only now.
+      begun?.then(session => session.end()).catch(() => {});
     }
   }
 
