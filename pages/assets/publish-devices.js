@@ -6,25 +6,34 @@ const LOOK = 100;
 /** Whether a device may be there a moment later: another program has it, or it is slow to start. @param {Error} error */
 export const mayPass = error => ["AbortError", "NotReadableError"].includes(error.name);
 
+const stop = stream => stream?.getTracks().forEach(track => track.stop());
+
 export class Devices {
   /** What is sent. @type {MediaStream | null} */
   stream = null;
   #context = null;
+  #openings = 0;
 
-  /** @param {{camera: HTMLSelectElement, microphone: HTMLSelectElement}} lists @param {(level: number) => void} onLevel 0…1 */
-  constructor(lists, onLevel) { Object.assign(this, { lists, onLevel }); }
+  /**
+   * @param {{camera: HTMLSelectElement, microphone: HTMLSelectElement}} lists @param {(level: number) => void} onLevel 0…1
+   * @param {MediaDevices} [media] The browser's.
+   */
+  constructor(lists, onLevel, media = navigator.mediaDevices) { Object.assign(this, { lists, onLevel, media }); }
 
-  /** Fills the lists, and keeps what is chosen. */
+  /** Fills the lists, and keeps what is chosen. What is gone is not replaced by something that nobody has chosen. */
   async list() {
-    const devices = await navigator.mediaDevices.enumerateDevices();
+    const devices = await this.media.enumerateDevices(), tracks = this.stream?.getTracks() ?? [];
     const fill = (select, kind, word, extra) => {
-      const chosen = select.value;
+      const track = tracks.find(track => track.kind === (kind === "videoinput" ? "video" : "audio"));
+      // Before a page may use devices they have no names; then browsers choose, or ask people to.
+      const chosen = select.value || track?.getSettings?.().deviceId || "";
       const options = devices.filter(device => device.kind === kind)
         .map((device, index) => new Option(device.label || `${word} ${index + 1}`, device.deviceId));
       select.replaceChildren(...options, ...extra.map(([name, value]) => new Option(name, value)));
-      if ([...select.options].some(option => option.value === chosen)) select.value = chosen;
+      if (chosen) select.value = [...select.options].some(option => option.value === chosen) ? chosen : "none";
+      else if (options.length) select.selectedIndex = -1;
     };
-    fill(this.lists.camera, "videoinput", "Camera", navigator.mediaDevices.getDisplayMedia ? [["Screen", "screen"]] : []);
+    fill(this.lists.camera, "videoinput", "Camera", [["None", "none"], ...this.media.getDisplayMedia ? [["Screen", "screen"]] : []]);
     fill(this.lists.microphone, "audioinput", "Microphone", [["None", "none"]]);
   }
 
@@ -33,27 +42,75 @@ export class Devices {
   /**
    * Opens what is chosen in place of what is open.
    * @param {{width: number, height: number}} size @param {Record<string, boolean>} isOff What was switched off stays off.
+   * @returns {Promise<boolean>} Whether it is what is sent now; not if something else has been chosen meanwhile.
    */
-  async open({ width, height }, isOff) {
-    const { camera, microphone } = this.lists, devices = navigator.mediaDevices, wanted = new MediaStream();
-    const picture = { width: { ideal: width }, height: { ideal: height }, frameRate: { ideal: 30 } };
-    if (camera.value && !this.isScreen) picture.deviceId = { exact: camera.value };
-    const sound = { echoCancellation: true, noiseSuppression: true };
-    if (microphone.value) sound.deviceId = { exact: microphone.value };
-    const take = found => found.getTracks().forEach(track => wanted.addTrack(track));
-    const hasSound = microphone.value !== "none";
-    if (this.isScreen) {
-      take(await devices.getDisplayMedia({ video: picture }));
-      if (hasSound) take(await devices.getUserMedia({ audio: sound }));
-    } else take(await devices.getUserMedia({ video: picture, audio: hasSound ? sound : false }));
+  async open(size, isOff) {
+    const own = this.#openings += 1, wanted = new MediaStream();
+    try {
+      await this.list();
+      await this.#take(wanted, size);
+    } catch (error) {
+      // A screen that was chosen is not captured for nothing, and nothing is sent of which the page says that it is off.
+      stop(wanted);
+      if (own === this.#openings && !this.#isAny) this.stream?.getTracks().forEach(track => this.#drop(track));
+      throw error;
+    }
+    if (own !== this.#openings) {
+      stop(wanted);
+      return false;
+    }
     for (const track of wanted.getTracks()) {
       track.enabled = !isOff[track.kind];
       if (track.kind === "video") track.contentHint = this.isScreen ? "detail" : "motion";
     }
-    this.stream?.getTracks().forEach(track => track.stop());
+    stop(this.stream);
     this.stream = wanted;
     this.#measure();
     await this.list();
+    return true;
+  }
+
+  /** Notes that a device has ended: it can be chosen again. @param {MediaStreamTrack} track */
+  async lose(track) {
+    this.lists[track.kind === "video" ? "camera" : "microphone"].value = "none";
+    this.#drop(track);
+    await this.list();
+  }
+
+  #drop(track) {
+    track.stop();
+    this.stream.removeTrack(track);
+    this.#measure();
+  }
+
+  /** Whether anything is chosen to be sent. */
+  get #isAny() { return Object.values(this.lists).some(list => list.value !== "none"); }
+
+  async #take(wanted, { width, height }) {
+    const { camera, microphone } = this.lists;
+    const picture = { width: { ideal: width }, height: { ideal: height }, frameRate: { ideal: 30 } };
+    if (camera.value && !this.isScreen) picture.deviceId = { exact: camera.value };
+    const sound = { echoCancellation: true, noiseSuppression: true };
+    if (microphone.value) sound.deviceId = { exact: microphone.value };
+    if (!this.#isAny) throw new Error("choose a camera, a screen or a microphone");
+    const hasSound = microphone.value !== "none";
+    const take = found => found.getTracks().forEach(track => wanted.addTrack(track));
+    if (this.isScreen) {
+      take(await this.media.getDisplayMedia({ video: picture }));
+      if (hasSound) take(await this.#ask({ audio: sound }));
+    } else take(await this.#ask({ video: camera.value === "none" ? false : picture, audio: hasSound ? sound : false }));
+  }
+
+  async #ask(constraints) {
+    try {
+      return await this.media.getUserMedia(constraints);
+    } catch (error) {
+      const open = (this.stream?.getVideoTracks() ?? []).filter(track => track.contentHint === "motion");
+      if (!mayPass(error) || !constraints.video || !open.length) throw error;
+      // Many phones open only one of their cameras at a time.
+      open.forEach(track => track.stop());
+      return await this.media.getUserMedia(constraints);
+    }
   }
 
   #measure() {
@@ -62,6 +119,10 @@ export class Devices {
     if (!this.stream.getAudioTracks().length) return this.onLevel(0);
     const context = this.#context = new AudioContext(), analyser = context.createAnalyser();
     context.createMediaStreamSource(this.stream).connect(analyser);
+    // Browsers let a page listen from its first gesture on.
+    if (context.state === "suspended") {
+      for (const name of ["click", "keydown"]) addEventListener(name, () => context.resume().catch(() => {}), { once: true });
+    }
     const samples = new Float32Array(analyser.fftSize);
     const step = () => {
       if (this.#context !== context) return;

@@ -65,7 +65,7 @@ at("form").addEventListener("submit", event => {
     session = null;
     showState();
     say("Not live.");
-  } else if (devices.stream) goLive();
+  } else if (devices.stream?.getTracks().length) goLive();
   else say("Allow the camera or the microphone first.");
 });
 
@@ -90,12 +90,14 @@ async function reopen() {
   for (let attempt = 0, isOpen = false; !isOpen; attempt += 1) {
     const [width, height] = at("size").value.split("x").map(Number);
     try {
-      await devices.open({ width, height }, { audio: isPressed("mute"), video: isPressed("hide") });
-      isOpen = true;
+      isOpen = await devices.open({ width, height }, { audio: isPressed("mute"), video: isPressed("hide") });
+      if (!isOpen) return;
     } catch (error) {
+      if (own !== choice) return;
       // To be asked for a screen again and again is a nuisance.
       if (devices.isScreen || !mayPass(error)) {
         isToGoLive = false;
+        session?.replaceTracks();
         return say(`No device: ${error.message}`);
       }
       say(`No device: ${error.message}. Trying again …`);
@@ -105,8 +107,15 @@ async function reopen() {
   }
   at("preview").srcObject = devices.stream;
   at("preview").classList.toggle("mirrored", !devices.isScreen);
-  const [video] = devices.stream.getVideoTracks();
-  video?.addEventListener("ended", () => say("The camera or screen has ended: choose another one."));
+  const { stream } = devices;
+  for (const track of stream.getTracks()) {
+    track.addEventListener("ended", async () => {
+      if (devices.stream !== stream) return;
+      await devices.lose(track);
+      session?.replaceTracks();
+      say(track.kind === "video" ? "The camera or screen has ended: choose another one." : "The microphone has ended: choose another one.");
+    });
+  }
   session?.replaceTracks();
   if (isToGoLive) at("form").requestSubmit();
   isToGoLive = false;
