@@ -89,6 +89,10 @@ static const unsigned char publish_people_script[] = {
 #embed "../../pages/assets/publish-people.js"
 };
 
+static const unsigned char publish_awake_script[] = {
+#embed "../../pages/assets/publish-awake.js"
+};
+
 static const unsigned char publish_whip_script[] = {
 #embed "../../pages/assets/publish-whip.js"
 };
@@ -301,6 +305,7 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/assets/publish-devices.js", publish_devices_script),
     FILE_AT("pages/assets/publish-people.js", publish_people_script),
     FILE_AT("pages/assets/publish-whip.js", publish_whip_script),
+    FILE_AT("pages/assets/publish-awake.js", publish_awake_script),
 };
 
 const struct embedded_file *embedded_files(size_t *count) {

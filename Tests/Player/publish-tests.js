@@ -2,6 +2,7 @@
 // them (StudioTests), and so does `node --experimental-default-type=module Tests/Player/publish-tests.js`.
 import { WHEPSession } from "../../pages/assets/player-whep.js";
 import { iceServers } from "../../pages/assets/player-webrtc.js";
+import { Awake } from "../../pages/assets/publish-awake.js";
 import { Devices, mayPass } from "../../pages/assets/publish-devices.js";
 import { WHIPSession } from "../../pages/assets/publish-whip.js";
 import { check, equal } from "./checks.js";
@@ -427,6 +428,28 @@ const tests = {
     equal([Sound.last.state, gestures.map(([name]) => name)], ["suspended", ["click", "keydown"]], "it waits");
     gestures[0][1]();
     equal(Sound.last.state, "running", "after a click");
+  },
+  async "the screen stays on while the page is live"(world) {
+    const locks = [];
+    const awake = new Awake({ request: async () => {
+      const lock = { released: false, release: async () => { lock.released = true; } };
+      locks.push(lock);
+      return lock;
+    } });
+    const on = () => locks.filter(lock => !lock.released).length;
+    await awake.renew();
+    equal(locks.length, 0, "not before");
+    await Promise.all([awake.set(true), awake.set(true)]);
+    equal(on(), 1, "one");
+    // Browsers give it up while another tab is in front.
+    for (const lock of locks) lock.released = true;
+    await awake.renew();
+    equal(on(), 1, "again");
+    const renewal = awake.set(false);
+    await awake.renew();
+    await renewal;
+    equal(on(), 0, "not after");
+    await new Awake({ request: async () => { throw new Error("the battery is low"); } }).set(true);
   },
   async "devices that are busy or slow are waited for, and no others"() {
     const names = ["NotReadableError", "AbortError", "NotAllowedError", "NotFoundError", "OverconstrainedError"];

@@ -2,6 +2,7 @@
 //
 // Behind # (or ?) stand `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells the console once a second
 // what is shown; `auth_key` signs the address.
+import { Awake } from "./publish-awake.js";
 import { Devices, mayPass } from "./publish-devices.js";
 import { People } from "./publish-people.js";
 import { WHIPSession } from "./publish-whip.js";
@@ -28,6 +29,7 @@ at("token").value = words.get("token") || "";
 /** @type {WHIPSession | null} */
 let session = null;
 const devices = new Devices({ camera: at("camera"), microphone: at("microphone") }, level => { at("level").value = level; });
+const awake = new Awake();
 const people = new People(at("tiles"), room, {
   headers, own: () => at("user").value.trim(), onChange: count => { at("hear").hidden = !count; },
 });
@@ -35,6 +37,7 @@ const people = new People(at("tiles"), room, {
 function showState() {
   at("go").textContent = session ? "Stop" : "Go live";
   at("go").classList.toggle("live", session !== null);
+  awake.set(session !== null);
 }
 
 async function goLive() {
@@ -122,6 +125,7 @@ async function reopen() {
 }
 for (const id of ["camera", "microphone", "size"]) at(id).addEventListener("change", reopen);
 addEventListener("pagehide", () => session?.stop());
+document.addEventListener("visibilitychange", () => { if (!document.hidden) awake.renew(); });
 
 if (navigator.mediaDevices) {
   reopen();
