@@ -4,6 +4,7 @@ import { WHEPSession } from "../../pages/assets/player-whep.js";
 import { iceServers } from "../../pages/assets/player-webrtc.js";
 import { Awake } from "../../pages/assets/publish-awake.js";
 import { Devices, mayPass } from "../../pages/assets/publish-devices.js";
+import { publishersIn } from "../../pages/assets/publish-people.js";
 import { WHIPSession } from "../../pages/assets/publish-whip.js";
 import { check, equal } from "./checks.js";
 
@@ -450,6 +451,15 @@ const tests = {
     await renewal;
     equal(on(), 0, "not after");
     await new Awake({ request: async () => { throw new Error("the battery is low"); } }).set(true);
+  },
+  async "the others stay while the service cannot say who is there"() {
+    const answer = (status, body) => ({ ok: status < 300, status, json: async () => { if (!body) throw new Error("cut off"); return body; } });
+    const participants = [
+      { user: "a", streams: [{ stream: "camera", state: "live" }] }, { user: "b", streams: [{ stream: "screen", state: "live" }] },
+      { user: "c", streams: [{ stream: "camera", state: "stalled" }] }];
+    equal((await publishersIn(answer(200, { participants }))).map(({ user }) => user), ["a"], "those with a picture");
+    for (const one of [null, answer(200), answer(429), answer(503)]) equal(await publishersIn(one), null, "not known");
+    for (const status of [401, 403, 404]) equal(await publishersIn(answer(status)), [], "nobody");
   },
   async "devices that are busy or slow are waited for, and no others"() {
     const names = ["NotReadableError", "AbortError", "NotAllowedError", "NotFoundError", "OverconstrainedError"];

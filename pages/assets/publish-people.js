@@ -2,10 +2,20 @@
 import { WHEPSession } from "./player-whep.js";
 import { backOff } from "./player-policy.js";
 
-/** Time between two looks at who is there, in ms. */
-const LOOK = 2000;
+/** Time between two looks at who is there, and where this page may not know it, in ms. */
+const LOOK = 2000, REFUSED = 30000;
 /** People who are shown at a time; each costs this machine a decoder. */
 const MOST = 8;
+
+/**
+ * Who publishes a picture, of an answer about the room.
+ * @param {Response | null} answer @returns {Promise<{user: string, name?: string}[] | null>} `null`: nothing is known, and all stay.
+ */
+export async function publishersIn(answer) {
+  if (answer && [401, 403, 404, 421].includes(answer.status)) return [];
+  const room = answer?.ok ? await answer.json().catch(() => null) : null;
+  return room?.participants?.filter(({ streams }) => streams.some(stream => stream.stream === "camera" && stream.state === "live")) ?? null;
+}
 
 /** One of the others. */
 class Tile {
@@ -75,18 +85,21 @@ export class People {
 
   /** Keeps looking who is there, where this page may know it. */
   async follow() {
+    const url = `/v1/rooms/${encodeURIComponent(this.room)}`;
     for (;;) {
-      const answer = document.hidden ? null
-        : await fetch(`/v1/rooms/${encodeURIComponent(this.room)}`, { headers: this.page.headers() }).catch(() => null);
-      if (answer?.ok) this.#show((await answer.json()).participants);
-      else if (answer) this.#show([]);
-      await new Promise(resolve => setTimeout(resolve, LOOK));
+      const headers = this.page.headers();
+      const answer = document.hidden ? null : await fetch(url, { headers }).catch(() => null);
+      const found = await publishersIn(answer);
+      if (found) this.#show(found);
+      // Requests without a good token are counted against the address, which others may share.
+      const isRefused = [401, 403].includes(answer?.status), until = performance.now() + (isRefused ? REFUSED : LOOK);
+      do await new Promise(resolve => setTimeout(resolve, LOOK));
+      while (performance.now() < until && headers.Authorization === this.page.headers().Authorization);
     }
   }
 
   #show(participants) {
-    const people = participants.filter(({ user, streams }) =>
-      user !== this.page.own() && streams.some(stream => stream.stream === "camera" && stream.state === "live")).slice(0, MOST);
+    const people = participants.filter(({ user }) => user !== this.page.own()).slice(0, MOST);
     for (const [user, tile] of this.#tiles) {
       if (people.some(person => person.user === user)) continue;
       tile.close();
