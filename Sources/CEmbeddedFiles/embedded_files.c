@@ -93,6 +93,10 @@ static const unsigned char publish_awake_script[] = {
 #embed "../../pages/assets/publish-awake.js"
 };
 
+static const unsigned char page_room_script[] = {
+#embed "../../pages/assets/page-room.js"
+};
+
 static const unsigned char publish_whip_script[] = {
 #embed "../../pages/assets/publish-whip.js"
 };
@@ -306,6 +310,7 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/assets/publish-people.js", publish_people_script),
     FILE_AT("pages/assets/publish-whip.js", publish_whip_script),
     FILE_AT("pages/assets/publish-awake.js", publish_awake_script),
+    FILE_AT("pages/assets/page-room.js", page_room_script),
 };
 
 const struct embedded_file *embedded_files(size_t *count) {

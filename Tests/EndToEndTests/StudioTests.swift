@@ -84,4 +84,70 @@ struct StudioTests {
             await watch.stop()
         }
     }
+
+    private static func words(_ page: ManagedProcess) -> String? {
+        (Browser.logged("PUBLISH ", by: page) as [Studio]).last?.words
+    }
+
+    /// A room of another app, and two pages under one name: the second one takes over, and the first does not take it back.
+    @Test(.timeLimit(.minutes(6))) func pagesAreForEveryAppAndANameIsForOne() async throws {
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+            "MIXORCHESTRATOR_WEBRTC_WHIP": "on", "MIXORCHESTRATOR_WEBRTC_WHEP": "on",
+            "MIXORCHESTRATOR_APPS_0_ID": "shop",
+        ]
+        try await Stage.run(environment: environment) { stage in
+            let client = stage.client
+            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
+            let path = "/v1/rooms/\(stage.room)"
+            #expect(try await client.request("PUT", "\(path)?app=shop", json: settings).status < 300)
+            let place = "http://127.0.0.1:\(client.port)"
+            let browser = Browser(directory: stage.directory)
+            let publish = "\(place)/publish/\(stage.room)#app=shop&user=alice&live=1&figures=1"
+            let first = try browser.open(publish)
+            try await waitUntil("alice is live\n\(first.messages())") { Self.words(first) == "You are live." }
+            #expect(try await client.request("GET", path).status == 404)
+            for fragment in ["#figures", "#webrtc&figures", "#user=alice&figures"] {
+                let watch = try browser.open("\(place)/watch/\(stage.room)?app=shop\(fragment)")
+                try await waitUntil("the watch page plays with \(fragment)\n\(watch.messages())") {
+                    ((Browser.logged("WATCH ", by: watch) as [BrowserTests.Watched]).last?.shown ?? 0) > 20
+                }
+                await watch.stop()
+            }
+            let second = try browser.open(publish)
+            try await waitUntil("the second page is live\n\(second.messages())") {
+                Self.words(second) == "You are live."
+            }
+            try await waitUntil("the first one says why it is not\n\(first.messages())") {
+                Self.words(first) == "another publisher has taken over this stream key"
+            }
+            // Longer than the first one would need to come back.
+            try await Task.sleep(for: .seconds(5))
+            #expect(Self.words(second) == "You are live.")
+            for page in [first, second] { await page.stop() }
+        }
+    }
+
+    /// A machine without a camera: its microphone is on air all the same.
+    @Test(.timeLimit(.minutes(5))) func whoHasNoCameraIsHeard() async throws {
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+            "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
+        ]
+        try await Stage.run(environment: environment) { stage in
+            let path = "/v1/rooms/\(stage.room)"
+            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
+            #expect(try await stage.client.request("PUT", path, json: settings).status < 300)
+            let page = try Browser(directory: stage.directory).open(
+                "http://127.0.0.1:\(stage.client.port)/publish/\(stage.room)#user=alice&live=1&figures=1",
+                options: ["--use-fake-device-for-media-stream=device-count=0"])
+            try await waitUntil("alice is live\n\(page.messages())") { Self.words(page) == "You are live." }
+            var room = ""
+            try await waitUntil("her voice is on air: \(room)") {
+                room = try await stage.client.request("GET", path).text
+                return room.contains(#""onAir""#) && room.contains(#""state":"live""#)
+            }
+            await page.stop()
+        }
+    }
 }

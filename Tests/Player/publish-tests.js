@@ -2,6 +2,7 @@
 // them (StudioTests), and so does `node --experimental-default-type=module Tests/Player/publish-tests.js`.
 import { WHEPSession } from "../../pages/assets/player-whep.js";
 import { iceServers } from "../../pages/assets/player-webrtc.js";
+import { appOf, pageOf, placeOf } from "../../pages/assets/page-room.js";
 import { Awake } from "../../pages/assets/publish-awake.js";
 import { Devices, mayPass } from "../../pages/assets/publish-devices.js";
 import { publishersIn } from "../../pages/assets/publish-people.js";
@@ -460,6 +461,16 @@ const tests = {
     equal((await publishersIn(answer(200, { participants }))).map(({ user }) => user), ["a"], "those with a picture");
     for (const one of [null, answer(200), answer(429), answer(503)]) equal(await publishersIn(one), null, "not known");
     for (const status of [401, 403, 404]) equal(await publishersIn(answer(status)), [], "nobody");
+  },
+  "pages are about rooms of any app"() {
+    const of = (pathname, search = "", words = "") => placeOf({ pathname, search }, new URLSearchParams(words));
+    equal(of("/watch/show"), { room: "show", app: "", path: "/show", query: "" });
+    equal(of("/watch/a%20b/", "?auth_key=1-0-0-x&app=my%2Fapp&task=t"),
+      { room: "a b", app: "my/app", path: "/my%2Fapp/a%20b", query: "?auth_key=1-0-0-x&task=t" }, "with an app");
+    equal(of("/publish/show", "?app=one", "user=a").app, "one", "in the query");
+    equal(of("/publish/show", "", "user=a&app=two").path, "/two/show", "behind #");
+    equal([pageOf("watch", of("/publish/a%20b")), pageOf("watch", of("/publish/show", "?app=a%26b"))], ["/watch/a%20b", "/watch/show?app=a%26b"]);
+    equal(["/live/show.flv", "/live/my%2Fapp/show.flv", "https://x.example/live/shop/show.flv?a=b"].map(appOf), ["", "my/app", "shop"]);
   },
   async "devices that are busy or slow are waited for, and no others"() {
     const names = ["NotReadableError", "AbortError", "NotAllowedError", "NotFoundError", "OverconstrainedError"];

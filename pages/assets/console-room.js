@@ -12,6 +12,7 @@ import { ParamsPanel } from "./console-room-params.js";
 import { PeoplePanel } from "./console-room-people.js";
 import { SettingsPanel } from "./console-room-settings.js";
 import { actionButton, pill, problemBox, run, trail } from "./console-ui.js";
+import { appOf, pageOf } from "./page-room.js";
 import { mode, onAir, plural, since } from "./console-words.js";
 
 /** Changes come within a moment of each other: they are read once. In ms. */
@@ -125,7 +126,7 @@ export class RoomView {
         this.#feed === "lost" ? h("span", { class: "pill busy", role: "status" }, "Connection lost, trying again") : null,
         this.#feed === "gone" ? pill("The room no longer exists", "failed") : null,
         h("div", { class: "row push" },
-          h("a", { class: "button", href: `/watch/${part(this.name)}`, target: "_blank", rel: "noopener" }, "Watch page"),
+          h("a", { class: "button", href: pageOf("watch", { room: this.name, app: appOf(room.playback.flv) }), target: "_blank", rel: "noopener" }, "Watch page"),
           actionButton(this, "close", "Close room", () => this.#closeRoom(), { disabled: !room.open }),
           actionButton(this, "delete", "Delete", () => this.#delete(), { class: "danger-text" }))),
       this.#problem && !this.#problem.isLost ? problemBox(this.#problem) : null,

@@ -67,10 +67,10 @@ export class People {
   #isHeard = false;
 
   /**
-   * @param {HTMLElement} list @param {string} room
+   * @param {HTMLElement} list @param {import("./page-room.js").Place} place
    * @param {{headers: () => Record<string, string>, own: () => string, onChange: (count: number) => void}} page
    */
-  constructor(list, room, page) { Object.assign(this, { list, room, page }); }
+  constructor(list, place, page) { Object.assign(this, { list, place, page }); }
 
   /** Who is shown, with the number of pictures so far. @returns {{user: string, pictures: number}[]} */
   get shown() {
@@ -85,7 +85,8 @@ export class People {
 
   /** Keeps looking who is there, where this page may know it. */
   async follow() {
-    const url = `/v1/rooms/${encodeURIComponent(this.room)}`;
+    const { room, app } = this.place;
+    const url = `/v1/rooms/${encodeURIComponent(room)}${app ? `?${new URLSearchParams({ app })}` : ""}`;
     for (;;) {
       const headers = this.page.headers();
       const answer = document.hidden ? null : await fetch(url, { headers }).catch(() => null);
@@ -111,7 +112,7 @@ export class People {
         known.rename(person);
         continue;
       }
-      const url = `/whep/${encodeURIComponent(this.room)}/${encodeURIComponent(person.user)}`;
+      const url = `/whep${this.place.path}/${encodeURIComponent(person.user)}`;
       const tile = new Tile(person, url, this.page.headers);
       tile.video.muted = !this.#isHeard;
       this.#tiles.set(person.user, tile);

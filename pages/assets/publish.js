@@ -1,7 +1,8 @@
 // The page /publish/{room}: camera, microphone or screen into a room, and the others in it.
 //
-// Behind # (or ?) stand `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells the console once a second
+// Behind # (or ?) stand `app`, for a room of another app, `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells the console once a second
 // what is shown; `auth_key` signs the address.
+import { pageOf, placeOf } from "./page-room.js";
 import { Awake } from "./publish-awake.js";
 import { Devices, mayPass } from "./publish-devices.js";
 import { People } from "./publish-people.js";
@@ -9,8 +10,8 @@ import { WHIPSession } from "./publish-whip.js";
 import { backOff } from "./player-policy.js";
 
 const at = id => document.getElementById(id);
-const room = decodeURIComponent(location.pathname.split("/").pop());
 const words = new URLSearchParams(location.hash.slice(1) || location.search);
+const place = placeOf(location, words), { room } = place;
 const storage = {
   get: key => { try { return localStorage.getItem(key); } catch { return null; } },
   set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* private windows */ } },
@@ -22,7 +23,7 @@ const query = words.has("auth_key") ? `?${new URLSearchParams({ auth_key: words.
 
 at("room").textContent = room;
 document.title = `Publish in ${room}`;
-at("watch").href = `/watch/${encodeURIComponent(room)}`;
+at("watch").href = pageOf("watch", place);
 at("user").value = words.get("user") || storage.get("user") || "";
 at("token").value = words.get("token") || "";
 
@@ -30,7 +31,7 @@ at("token").value = words.get("token") || "";
 let session = null;
 const devices = new Devices({ camera: at("camera"), microphone: at("microphone") }, level => { at("level").value = level; });
 const awake = new Awake();
-const people = new People(at("tiles"), room, {
+const people = new People(at("tiles"), place, {
   headers, own: () => at("user").value.trim(), onChange: count => { at("hear").hidden = !count; },
 });
 
@@ -45,7 +46,7 @@ async function goLive() {
   storage.set("user", user);
   say("Connecting …");
   const own = session = new WHIPSession(
-    `/whip/${encodeURIComponent(room)}/${encodeURIComponent(user)}${kind}${query}`, () => devices.stream, {
+    `/whip${place.path}/${encodeURIComponent(user)}${kind}${query}`, () => devices.stream, {
       headers, say,
       onRefused: refusal => {
         if (refusal.status === 401 || refusal.status === 403) {

@@ -1,18 +1,19 @@
 // The page /watch/{room}, and /embed/{room} for frames of other sites.
 //
-// The query goes on to the program (`?auth_key=…`, `?task=…`). Behind # stand `webrtc` (plays over WHEP), `user=…` (this participant
+// `?app=` is for a room of another app. The rest of the query goes on to the program (`?auth_key=…`, `?task=…`). Behind # stand `webrtc` (plays over WHEP), `user=…` (this participant
 // alone, over WHEP), `figures` (tells the console once a second what was shown), and for comments `as=…`, `name=…` (who writes),
 // `post_key=…` and `stream_key=…` (the `auth_key` of the URLs that the app has signed).
 import "./chat.js";
 import "./player.js";
+import { placeOf } from "./page-room.js";
 import { Names, listed } from "./watch-names.js";
 
 /** Time between two questions for the number of viewers, in ms. */
 const COUNTING = 15000;
 
 const at = id => document.getElementById(id);
-const room = decodeURIComponent(location.pathname.split("/").pop());
-const player = at("player"), source = `/live/${encodeURIComponent(room)}.flv${location.search}`;
+const { room, app, path, query } = placeOf(location);
+const player = at("player"), source = `/live${path}.flv${query}`;
 const storage = {
   get: key => { try { return localStorage.getItem(key); } catch { return null; } },
   set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* private windows */ } },
@@ -21,12 +22,14 @@ const words = () => new URLSearchParams(location.hash.slice(1));
 
 /** Plays what the address says. */
 function tune() {
-  const user = words().get("user"), path = `/whep/${encodeURIComponent(room)}${user ? `/${encodeURIComponent(user)}` : ""}`;
+  const user = words().get("user");
+  // The first of two names behind /whep is a room's: programs of other apps are beside their HTTP-FLV.
+  const whep = user ? `/whep${path}/${encodeURIComponent(user)}` : app ? `/live${path}.whep` : `/whep${path}`;
   document.title = `${user ?? room} – live`;
   if (at("room")) at("room").textContent = user ? `${user} in ${room}` : room;
   if (at("back")) at("back").hidden = !user;
   tellPeople(null);
-  if (user || words().has("webrtc")) player.setAttribute("whep", path + location.search);
+  if (user || words().has("webrtc")) player.setAttribute("whep", whep + query);
   else player.removeAttribute("whep");
   player.setAttribute("src", source);
 }
@@ -69,13 +72,14 @@ async function addChat() {
   const place = at("beside"), given = words(), key = given.get("stream_key");
   if (!place) return;
   if (!key) {
-    const answer = await fetch(`/v1/rooms/${encodeURIComponent(room)}/messages`, { cache: "no-store" }).catch(() => null);
+    const url = `/v1/rooms/${encodeURIComponent(room)}/messages${app ? `?${new URLSearchParams({ app })}` : ""}`;
+    const answer = await fetch(url, { cache: "no-store" }).catch(() => null);
     // A room that is yet to come has its channel then.
     const isAwaited = answer?.status === 404 && (await answer.json()).type?.endsWith(":room-not-found");
     if (!answer?.ok && !isAwaited) return;
   }
   const chat = document.createElement("room-chat");
-  const attributes = { room, user: given.get("as"), name: given.get("name"),
+  const attributes = { room, app, user: given.get("as"), name: given.get("name"),
     "post-key": given.get("post_key"), "stream-key": key };
   for (const [name, value] of Object.entries(attributes)) if (value) chat.setAttribute(name, value);
   place.append(chat);
