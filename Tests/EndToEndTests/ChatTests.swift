@@ -26,6 +26,32 @@ struct ChatTests {
             try await second.click("♥")
             for page in [first, second] { try await page.wait(for: Self.shows("1 ♥")) }
 
+            // Hearts that nobody sees are not drawn, and no more than can be seen.
+            let hearts = "document.querySelectorAll('room-chat .heart').length"
+            try await second.wait(for: "\(hearts) === 0")
+            let _: Bool = try await second.evaluate(
+                "(Object.defineProperty(document, 'hidden', { get: () => window.isHidden ?? true }), true)")
+            func like(_ total: Int) async throws {
+                let body = #"{"kind": "like", "count": 10, "user": "fan\#(total)"}"#
+                let answer = try await stage.client.request("POST", "/v1/rooms/\(stage.room)/messages", json: body)
+                #expect(answer.status == 201, "\(answer.text)")
+                try await second.wait(for: Self.shows("\(total) ♥"))
+            }
+            try await like(11)
+            #expect(try await second.evaluate(hearts, as: Int.self) == 0)
+            let _: Bool = try await second.evaluate(
+                """
+                (() => {
+                  window.isHidden = false;
+                  const sheet = new CSSStyleSheet();
+                  sheet.replaceSync("room-chat .heart { animation: none !important; }");
+                  document.adoptedStyleSheets = [sheet];
+                  return true;
+                })()
+                """)
+            for total in stride(from: 21, through: 71, by: 10) { try await like(total) }
+            #expect(try await second.evaluate(hearts, as: Int.self) == 40)
+
             // A moderator takes the first comment away, and somebody who writes what is not allowed reads why.
             let messages = try await stage.client.request("GET", "/v1/rooms/\(stage.room)/messages")
             let history = try JSONDecoder().decode(History.self, from: Data(messages.text.utf8))

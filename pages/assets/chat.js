@@ -24,8 +24,8 @@
 
 /** Most messages that are shown; older ones are removed. */
 const MOST = 200;
-/** Most hearts of one burst that are drawn. */
-const MOST_HEARTS = 8;
+/** Most hearts of one burst, and of all bursts, that are drawn. */
+const MOST_HEARTS = 8, MOST_FLYING = 40;
 /** Time in ms over which clicks on the heart are sent as one. */
 const LIKES_EVERY = 500;
 /** Most likes of one request. */
@@ -215,7 +215,10 @@ export class RoomChat extends HTMLElement {
   /** @param {Message} message */
   #burst(message) {
     this.#setLikes(message.total ?? 0);
-    for (let n = Math.min(message.count ?? 1, MOST_HEARTS); n > 0; n--) {
+    // In a tab that nobody sees none comes to its end.
+    if (document.hidden) return;
+    const room = MOST_FLYING - this.querySelectorAll(".heart").length;
+    for (let n = Math.min(message.count ?? 1, MOST_HEARTS, room); n > 0; n--) {
       const heart = make("span", "♥", "heart");
       heart.setAttribute("aria-hidden", "true");
       heart.style.setProperty("--drift", `${Math.round(Math.random() * 60 - 40)}px`);
