@@ -1,6 +1,6 @@
 // Tests of those parts of the console that need no page.
 import { diff } from "../../pages/assets/console-diff.js";
-import { EventReader, backoff } from "../../pages/assets/console-feed.js";
+import { EventReader, backoff, pause } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
 import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
 import { isBehind, syntaxIssue } from "../../pages/assets/console-layout-preview.js";
@@ -115,6 +115,16 @@ const TESTS = {
     equal([0, 1, 4, 40].map(attempt => backoff(attempt, 0.5)), [500, 1000, 8000, 8000]);
     check(backoff(0, 0) === 375 && backoff(0, 1) === 625, "a quarter more or less");
   },
+  async leavesNothingOfAPause() {
+    let listeners = 0, abort;
+    const signal = { addEventListener: (_, body) => { listeners++; abort = body; }, removeEventListener: () => { listeners--; } };
+    await pause(1, signal);
+    equal(listeners, 0, "after its time");
+    const ended = pause(1e6, signal);
+    abort();
+    await ended;
+    equal(listeners, 0, "after an abort");
+  },
   readsMetrics() {
     const found = readMetrics("# HELP a b\na 1\nb{x=\"1\",y=\"p\\\"q\"} 2.5e3\n");
     equal([found.get("a")[0].value, found.get("b")[0]], [1, { labels: { x: "1", y: "p\\\"q" }, value: 2500 }]);
@@ -181,12 +191,12 @@ const TESTS = {
   },
 };
 
-/** Runs all tests. @param {number} [seed] @returns {{ passed: number, failed: string[], seed: number }} */
-export function run(seed = Math.floor(Math.random() * 2 ** 31)) {
+/** Runs all tests. @param {number} [seed] @returns {Promise<{ passed: number, failed: string[], seed: number }>} */
+export async function run(seed = Math.floor(Math.random() * 2 ** 31)) {
   const failed = [];
   let passed = 0;
   for (const [name, test] of Object.entries(TESTS)) {
-    try { test(randomNumbers(seed)); passed++; } catch (error) { failed.push(`${name}: ${error.message}`); }
+    try { await test(randomNumbers(seed)); passed++; } catch (error) { failed.push(`${name}: ${error.message}`); }
   }
   return { passed, failed, seed };
 }

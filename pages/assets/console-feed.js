@@ -11,8 +11,10 @@ export const backoff = (attempt, random) => WAITS[Math.min(attempt, WAITS.length
 
 /** @param {number} time @param {AbortSignal} signal */
 export const pause = (time, signal) => new Promise(resolve => {
-  const timer = setTimeout(resolve, time);
-  signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+  // A view that is open for a day pauses a hundred thousand times: nothing may be left of a pause.
+  const end = () => { clearTimeout(timer); signal.removeEventListener("abort", end); resolve(); };
+  const timer = setTimeout(end, time);
+  signal.addEventListener("abort", end);
 });
 
 /** Cuts a stream of text into events. */
