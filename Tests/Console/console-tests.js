@@ -1,5 +1,6 @@
 // Tests of those parts of the console that need no page.
 import { diff } from "../../pages/assets/console-diff.js";
+import { Api } from "../../pages/assets/console-api.js";
 import { EventReader, backoff, pause } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
 import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
@@ -124,6 +125,20 @@ const TESTS = {
     abort();
     await ended;
     equal(listeners, 0, "after an abort");
+  },
+  async asksOnceForAToken() {
+    let asked = 0, answer;
+    const api = new Api();
+    Object.assign(api, { token: "old", onDenied: () => { asked++; return new Promise(resolve => { answer = resolve; }); } });
+    const asks = [api.ask(null, "old"), api.ask(null, "old")];
+    await null;
+    api.token = "new";
+    answer(true);
+    equal([await Promise.all(asks), asked], [[true, true], 1], "for all who wait");
+    equal([await api.ask(null, "old"), asked], [true, 1], "not for an answer to the old one");
+    const again = api.ask(null, "new");
+    answer(false);
+    equal([await again, asked], [false, 2], "for the new one");
   },
   readsMetrics() {
     const found = readMetrics("# HELP a b\na 1\nb{x=\"1\",y=\"p\\\"q\"} 2.5e3\n");

@@ -232,6 +232,19 @@ struct ConsoleRoomTests {
                 "[location.href, JSON.stringify(localStorage), document.cookie]")
             #expect(places.allSatisfy { !$0.contains(token) }, "\(places)")
 
+            // A room asks for many things at once, and for one token.
+            let room = try await ConsoleTests.open("rooms/show", of: stage.client.port, in: stage.directory)
+            try await room.wait(for: "document.querySelector('dialog[open]')")
+            // The feed has been refused, too, by the time that its next attempt would have come.
+            try await Task.sleep(for: .seconds(1))
+            #expect(try await room.evaluate("document.querySelectorAll('dialog').length", as: Int.self) == 1)
+            try await room.type(token, inPlaceOf: "", in: "#login-token")
+            try await room.click("Log in")
+            try await room.wait(for: "document.querySelector('.problem')?.textContent.includes('show')")
+            #expect(try await room.evaluate("document.querySelectorAll('dialog').length", as: Int.self) == 0)
+            #expect(await room.complaints == [])
+            await room.close()
+
             #expect(await page.complaints == [])
             await page.close()
         }

@@ -71,7 +71,7 @@ export class Api {
    */
   async call(method, path, options = {}) {
     const { body, raw, type = "application/json", etag, absent, accept, query, signal, quiet } = options;
-    const headers = this.headers();
+    const headers = this.headers(), { token } = this;
     const content = raw ?? (body === undefined ? undefined : JSON.stringify(body));
     if (content !== undefined) headers["Content-Type"] = type;
     if (etag) headers["If-Match"] = etag;
@@ -92,12 +92,17 @@ export class Api {
     try { data = isJSON && text ? JSON.parse(text) : null; } catch { /* said by the status */ }
     if (response.ok) return { status: response.status, data, etag: response.headers.get("ETag"), text };
     const problem = new Problem(response.status, data ?? {});
-    if (!quiet && [401, 403].includes(problem.status) && await this.#ask(problem)) return this.call(method, path, options);
+    if (!quiet && [401, 403].includes(problem.status) && await this.ask(problem, token)) return this.call(method, path, options);
     throw problem;
   }
 
-  /** One login for all requests that wait for it. */
-  #ask(problem) {
+  /**
+   * One login for all requests that wait for it.
+   * @param {Problem} problem @param {string} token With which it was asked: there may be another one by now.
+   * @returns {Promise<boolean>} Whether it is worth while to ask again.
+   */
+  async ask(problem, token) {
+    if (token !== this.token) return true;
     this.#asking ??= this.onDenied(problem).finally(() => { this.#asking = null; });
     return this.#asking;
   }

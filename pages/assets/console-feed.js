@@ -53,13 +53,14 @@ export async function follow(api, path, { onEvent, onState, signal }) {
     const attemptEnd = new AbortController(), end = () => attemptEnd.abort();
     signal.addEventListener("abort", end, { once: true });
     let watch = setTimeout(end, SILENCE);
+    const { token } = api;
     try {
       const response = await fetch(api.url(path), {
         headers: api.headers(last ? { "Last-Event-ID": last } : {}), signal: attemptEnd.signal, cache: "no-store",
       });
       if (response.status === 404) return onState("gone");
       if ([401, 403].includes(response.status)) {
-        if (!await api.onDenied(new Problem(response.status, await response.json()))) return onState("gone");
+        if (!await api.ask(new Problem(response.status, await response.json()), token)) return onState("gone");
         continue;
       }
       if (!response.ok) throw new Error(String(response.status));
