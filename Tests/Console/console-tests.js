@@ -140,6 +140,17 @@ const TESTS = {
     answer(false);
     equal([await again, asked], [false, 2], "for the new one");
   },
+  async savesNoRefusalAsAFile() {
+    const api = Object.assign(new Api(), { token: "t" }), before = globalThis.fetch;
+    const answers = [new Response("film"), new Response('{"title": "The token lacks a scope"}', { status: 403 }), null];
+    globalThis.fetch = async () => answers.shift() ?? Promise.reject(new TypeError("Failed to fetch"));
+    try {
+      equal(await (await api.file("/x")).text(), "film");
+      const words = [];
+      for (let round = 0; round < 2; round++) await api.file("/x").catch(problem => words.push([problem.status, problem.title]));
+      equal(words, [[403, "The token lacks a scope"], [0, "The file could not be loaded"]]);
+    } finally { globalThis.fetch = before; }
+  },
   readsMetrics() {
     const found = readMetrics("# HELP a b\na 1\nb{x=\"1\",y=\"p\\\"q\"} 2.5e3\n");
     equal([found.get("a")[0].value, found.get("b")[0]], [1, { labels: { x: "1", y: "p\\\"q" }, value: 2500 }]);

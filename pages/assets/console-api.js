@@ -122,6 +122,14 @@ export class Api {
     }
   }
 
+  /** A file, with the token. @param {string} path @returns {Promise<Blob>} @throws {Problem} */
+  async file(path) {
+    const response = await fetch(this.url(path), { headers: this.headers(), cache: "no-store" }).catch(() => null);
+    const body = await (response?.ok ? response.blob() : response?.json())?.catch(() => null);
+    if (response?.ok && body) return body;
+    throw new Problem(response?.ok ? 0 : response?.status ?? 0, body ?? { title: "The file could not be loaded", detail: "The connection was lost." });
+  }
+
   /** How loud a task's program and sources are; `null` if that is not known. @param {string} task Path of the task. @param {{ signal?: AbortSignal }} options */
   async levels(task, { signal } = {}) {
     try {

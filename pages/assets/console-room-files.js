@@ -56,7 +56,7 @@ export class FilesPanel {
     const { view } = this, id = `file-${file.file}`;
     return h("tr", { key: file.file },
       h("th", { scope: "row" }, file.source ? `${file.source}, part ${file.part}` : `Program, part ${file.part}`, " ", pill(file.state),
-        file.error ? h("p", { class: "bad small" }, file.error.message) : null, problemBox(view.problems.get(id))),
+        file.error ? h("p", { class: "bad small" }, file.error.message) : null, problemBox(view.problems.get(id)), problemBox(view.problems.get(`${id}-get`))),
       h("td", null, at(file.startedAt)), h("td", null, duration(file.duration)), h("td", null, bytes(file.bytes)),
       h("td", { class: "row end" },
         actionButton(view, `${id}-get`, "Download", () => this.#download(file), { class: "small", label: `Download ${file.file}` }),
@@ -72,8 +72,7 @@ export class FilesPanel {
     const { api } = this.view, link = h("a", { download: file.file });
     if (!api.token) link.href = api.url(`${this.view.path}/recordings/${part(file.file)}`);
     else {
-      const response = await fetch(api.url(`${this.view.path}/recordings/${part(file.file)}`), { headers: api.headers() });
-      link.href = URL.createObjectURL(await response.blob());
+      link.href = URL.createObjectURL(await api.file(`${this.view.path}/recordings/${part(file.file)}`));
       setTimeout(() => URL.revokeObjectURL(link.href), 60000);
     }
     link.click();
