@@ -2,7 +2,7 @@
 // them (StudioTests), and so does `node --experimental-default-type=module Tests/Player/publish-tests.js`.
 import { WHEPSession } from "../../pages/assets/player-whep.js";
 import { iceServers } from "../../pages/assets/player-webrtc.js";
-import { appOf, pageOf, placeOf } from "../../pages/assets/page-room.js";
+import { appOf, pageOf, placeOf, withWord } from "../../pages/assets/page-room.js";
 import { Awake } from "../../pages/assets/publish-awake.js";
 import { Devices, mayPass } from "../../pages/assets/publish-devices.js";
 import { publishersIn } from "../../pages/assets/publish-people.js";
@@ -471,6 +471,12 @@ const tests = {
     equal(of("/publish/show", "", "user=a&app=two").path, "/two/show", "behind #");
     equal([pageOf("watch", of("/publish/a%20b")), pageOf("watch", of("/publish/show", "?app=a%26b"))], ["/watch/a%20b", "/watch/show?app=a%26b"]);
     equal(["/live/show.flv", "/live/my%2Fapp/show.flv", "https://x.example/live/shop/show.flv?a=b"].map(appOf), ["", "my/app", "shop"]);
+  },
+  "who watches one person alone stays who they are"() {
+    const own = "#as=bob&post_key=1-0-bob-x&webrtc", alone = withWord(own, "user", "a&b");
+    equal(alone, "as=bob&post_key=1-0-bob-x&webrtc=&user=a%26b", "one person");
+    equal(withWord(`#${alone}`, "user", null), "as=bob&post_key=1-0-bob-x&webrtc=", "and back");
+    equal([withWord("", "user", "a"), withWord("#user=a", "user", null)], ["user=a", ""], "without others");
   },
   async "devices that are busy or slow are waited for, and no others"() {
     const names = ["NotReadableError", "AbortError", "NotAllowedError", "NotFoundError", "OverconstrainedError"];

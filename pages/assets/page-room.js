@@ -20,6 +20,17 @@ export function placeOf({ pathname, search }, words) {
   return { room, app, path: [app, room].filter(Boolean).map(name => `/${encodeURIComponent(name)}`).join(""), query: rest && `?${rest}` };
 }
 
+/**
+ * What stands behind # with another value of one word, and all others as they are.
+ * @param {string} hash @param {string} name @param {string | null} value `null`: without it.
+ */
+export function withWord(hash, name, value) {
+  const words = new URLSearchParams(hash.replace(/^#/, ""));
+  if (value === null) words.delete(name);
+  else words.set(name, value);
+  return words.toString();
+}
+
 /** The address of a page for a room. @param {"watch" | "publish"} page @param {{room: string, app: string}} place */
 export const pageOf = (page, { room, app }) =>
   `/${page}/${encodeURIComponent(room)}${app ? `?${new URLSearchParams({ app })}` : ""}`;

@@ -5,7 +5,7 @@
 // `post_key=…` and `stream_key=…` (the `auth_key` of the URLs that the app has signed).
 import "./chat.js";
 import "./player.js";
-import { placeOf } from "./page-room.js";
+import { placeOf, withWord } from "./page-room.js";
 import { Names, listed } from "./watch-names.js";
 
 /** Time between two questions for the number of viewers, in ms. */
@@ -40,7 +40,7 @@ function tellPeople(layout) {
   if (at("people") && at("people").textContent !== text) at("people").textContent = text;
 }
 
-const names = new Names(at("names"), player, user => { location.hash = new URLSearchParams({ user }); });
+const names = new Names(at("names"), player, user => { location.hash = withWord(location.hash, "user", user); });
 player.addEventListener("layout", ({ detail }) => {
   names.show(detail);
   tellPeople(detail);
@@ -64,7 +64,7 @@ document.addEventListener("keydown", event => {
 const volume = Number(storage.get("volume") ?? 1);
 if (volume >= 0 && volume <= 1) player.video.volume = volume;
 player.video.addEventListener("volumechange", () => storage.set("volume", String(player.video.volume)));
-at("back")?.addEventListener("click", () => { location.hash = ""; });
+at("back")?.addEventListener("click", () => { location.hash = withWord(location.hash, "user", null); });
 addEventListener("hashchange", tune);
 
 /** Shows the room's comments and hearts, unless they are off or not for this visitor. */
