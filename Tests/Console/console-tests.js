@@ -1,7 +1,7 @@
 // Tests of those parts of the console that need no page.
 import { diff } from "../../pages/assets/console-diff.js";
 import { Api } from "../../pages/assets/console-api.js";
-import { EventReader, backoff, pause } from "../../pages/assets/console-feed.js";
+import { EventReader, backoff, pause, repeat } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
 import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
 import { isBehind, syntaxIssue } from "../../pages/assets/console-layout-preview.js";
@@ -125,6 +125,13 @@ const TESTS = {
     abort();
     await ended;
     equal(listeners, 0, "after an abort");
+  },
+  async closingAViewIsNoFault() {
+    const view = new AbortController();
+    await repeat(async signal => {
+      view.abort(new DOMException("The view is closed", "AbortError"));
+      throw signal.reason;
+    }, 1000, view.signal);
   },
   async asksOnceForAToken() {
     let asked = 0, answer;

@@ -97,6 +97,7 @@ export async function repeat(read, interval, signal) {
       if (!document.hidden || attempt === 0) await read(signal);
       attempt = 0;
     } catch (error) {
+      if (signal.aborted) return;
       if (!(error instanceof Problem)) throw error;
       attempt++;
     }
