@@ -250,6 +250,34 @@ struct ConsoleRoomTests {
         }
     }
 
+    /// Who leaves a room with settings that are not applied is asked, as in a layout.
+    @Test(.timeLimit(.minutes(5))) func changesOfARoomAreNotLostUnasked() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("show")
+            let page = try await ConsoleTests.open("rooms/show", of: stage.client.port, in: stage.directory)
+            try await page.wait(for: "document.querySelector('#set-bypass')")
+            let _: Bool = try await page.evaluate(
+                """
+                (() => {
+                  window.asked = [];
+                  window.confirm = text => { asked.push(text); return asked.length > 1; };
+                  const choice = document.querySelector("#set-bypass");
+                  choice.value = "never";
+                  choice.dispatchEvent(new Event("change"));
+                  location.hash = "#/layouts";
+                  return true;
+                })()
+                """)
+            try await page.wait(for: "asked.length === 1 && location.hash === '#/rooms/show'")
+            let value: String = try await page.evaluate("document.querySelector('#set-bypass').value")
+            #expect(value == "never")
+            let _: Bool = try await page.evaluate("(location.hash = '#/layouts', true)")
+            try await page.wait(for: "asked.length === 2 && document.title.startsWith('Layouts')")
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
     /// A room that is not there is said to be missing.
     @Test(.timeLimit(.minutes(5))) func aRoomThatIsNotThereIsSaidToBeMissing() async throws {
         try await ControlStage.run { stage in

@@ -29,6 +29,7 @@ export class RoomView {
   #timer = 0;
   #problem = null;
   #told = "";
+  #isDeleted = false;
 
   constructor({ api, root, name }) {
     Object.assign(this, { api, root, name, path: `/v1/rooms/${part(name)}`, task: `/v1/tasks/${part(`auto-${name}`)}` });
@@ -75,7 +76,8 @@ export class RoomView {
     else player?.play();
   }
 
-  hasChanges() { return this.settings.isChanged || this.params.isChanged; }
+  hasChanges() { return !this.#isDeleted && (this.settings.isChanged || this.params.isChanged); }
+  mayLeave() { return !this.hasChanges() || confirm("The room has changes that are not applied. Leave them?"); }
 
   readSoon() {
     clearTimeout(this.#timer);
@@ -167,6 +169,7 @@ export class RoomView {
     const isSure = await confirmed(`Delete ${this.name}?`, "The program ends, and the room’s settings are lost. Recordings are kept.", "Delete room");
     if (!isSure) return;
     await this.api.call("DELETE", this.path);
+    this.#isDeleted = true;
     announce(`${this.name} is deleted.`);
     location.hash = "#/rooms";
   }
