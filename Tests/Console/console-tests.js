@@ -1,5 +1,6 @@
 // Tests of those parts of the console that need no page.
 import { diff } from "../../pages/assets/console-diff.js";
+import { pauseBefore } from "../../pages/assets/chat.js";
 import { Api } from "../../pages/assets/console-api.js";
 import { EventReader, backoff, pause, repeat } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
@@ -157,6 +158,10 @@ const TESTS = {
       for (let round = 0; round < 2; round++) await api.file("/x").catch(problem => words.push([problem.status, problem.title]));
       equal(words, [[403, "The token lacks a scope"], [0, "The file could not be loaded"]]);
     } finally { globalThis.fetch = before; }
+  },
+  viewersOfAChannelComeBackOneByOne() {
+    equal([0, 1, 3, 4, 2000].map(attempt => pauseBefore(attempt, 0.5)), [5000, 10000, 40000, 60000, 60000]);
+    check(pauseBefore(0, 0) === 3750 && pauseBefore(0, 1) === 6250, "a quarter more or less");
   },
   readsMetrics() {
     const found = readMetrics("# HELP a b\na 1\nb{x=\"1\",y=\"p\\\"q\"} 2.5e3\n");

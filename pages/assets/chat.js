@@ -32,6 +32,12 @@ const LIKES_EVERY = 500;
 const MOST_LIKES = 100;
 
 /**
+ * Time in ms before a further attempt to follow: viewers come back one by one, and ever less often where they are refused.
+ * @param {number} attempt 0, 1, … @param {number} random 0…1
+ */
+export const pauseBefore = (attempt, random) => Math.min(60, 5 * 2 ** attempt) * (750 + random * 500);
+
+/**
  * Makes an element with a text, never with HTML.
  * @param {string} tag
  * @param {string} [text]
@@ -59,6 +65,7 @@ export class RoomChat extends HTMLElement {
   /** @type {number} */ #likes = 0;
   /** @type {number|undefined} */ #timer;
   /** @type {number|undefined} */ #retry;
+  /** Attempts to follow since the last one that succeeded. */ #attempts = 0;
   /** @type {HTMLElement|null} */ #list = null;
   #viewers = make("span");
   #total = make("span");
@@ -140,6 +147,7 @@ export class RoomChat extends HTMLElement {
     const on = (name, take) =>
       events.addEventListener(name, (event) => take(JSON.parse(/** @type {MessageEvent} */ (event).data)));
     on("state", ({ state, isIncomplete }) => {
+      this.#attempts = 0;
       this.#takeState(state);
       if (isIncomplete) this.#note("Some comments were missed.");
     });
@@ -156,7 +164,7 @@ export class RoomChat extends HTMLElement {
       // The browser connects again by itself, unless the answer was no stream: then a new one is needed.
       if (events.readyState !== EventSource.CLOSED || this.#events !== events) return;
       this.#status.textContent = "Not connected";
-      this.#retry = setTimeout(() => this.#follow(), 5000);
+      this.#retry = setTimeout(() => this.#follow(), pauseBefore(this.#attempts++, Math.random()));
     });
   }
 
