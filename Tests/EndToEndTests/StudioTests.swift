@@ -150,4 +150,36 @@ struct StudioTests {
             await page.stop()
         }
     }
+
+    /// A machine without any device: a screen can be chosen, and what was wrong is not said any more.
+    @Test(.timeLimit(.minutes(4))) func whoHasNoDeviceShowsAScreen() async throws {
+        try await ControlStage.run { stage in
+            let page = try await BrowserPage.open(
+                "http://127.0.0.1:\(stage.client.port)/publish/show#user=alice", in: stage.directory)
+            let state = "document.getElementById('state').textContent"
+            try await page.wait(for: "\(state) === 'No device: choose a camera, a screen or a microphone'")
+            let _: Bool = try await page.evaluate(
+                """
+                (() => {
+                  const canvas = document.createElement("canvas"), choice = document.getElementById("camera");
+                  canvas.getContext("2d");
+                  navigator.mediaDevices.getDisplayMedia = async () => window.screenStream = canvas.captureStream(5);
+                  choice.value = "screen";
+                  choice.dispatchEvent(new Event("change"));
+                  return true;
+                })()
+                """)
+            try await page.wait(for: "\(state) === '' && document.getElementById('preview').srcObject")
+            // Its end is said, and it can be chosen again.
+            let _: Bool = try await page.evaluate(
+                "(screenStream.getTracks()[0].dispatchEvent(new Event('ended')), true)")
+            try await page.wait(for: "\(state).startsWith('The camera or screen has ended')")
+            let choice: String = try await page.evaluate("document.getElementById('camera').value")
+            #expect(choice == "none")
+            try await page.click("Go live")
+            try await page.wait(for: "\(state).startsWith('Allow the camera')")
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
 }

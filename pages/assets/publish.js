@@ -87,6 +87,13 @@ toggle("mute", ["Mute", "Unmute"], isOff => enable("audio", isOff));
 toggle("hide", ["Camera off", "Camera on"], isOff => enable("video", isOff));
 toggle("hear", ["Hear the others", "Silence the others"], isHeard => people.hear(isHeard));
 
+let complaint = "";
+/** Says what is wrong with the devices, until they are right. */
+function complain(text) {
+  complaint = text;
+  say(text);
+}
+
 let choice = 0, isToGoLive = words.get("live") === "1";
 /** Opens what is chosen; a device that may come is tried again until another one is chosen. */
 async function reopen() {
@@ -102,9 +109,9 @@ async function reopen() {
       if (devices.isScreen || !mayPass(error)) {
         isToGoLive = false;
         session?.replaceTracks();
-        return say(`No device: ${error.message}`);
+        return complain(`No device: ${error.message}`);
       }
-      say(`No device: ${error.message}. Trying again …`);
+      complain(`No device: ${error.message}. Trying again …`);
       await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
       if (own !== choice) return;
     }
@@ -117,10 +124,11 @@ async function reopen() {
       if (devices.stream !== stream) return;
       await devices.lose(track);
       session?.replaceTracks();
-      say(track.kind === "video" ? "The camera or screen has ended: choose another one." : "The microphone has ended: choose another one.");
+      complain(track.kind === "video" ? "The camera or screen has ended: choose another one." : "The microphone has ended: choose another one.");
     });
   }
   session?.replaceTracks();
+  if (complaint && at("state").textContent === complaint) say("");
   if (isToGoLive) at("form").requestSubmit();
   isToGoLive = false;
 }
