@@ -16,11 +16,12 @@ struct StudioTests {
         var words: String
     }
 
-    /// `Tests/Player/publish-tests.js`: how a page keeps its connection.
-    @Test(.timeLimit(.minutes(4))) func thePartsThatNeedNoCameraAreRight() async throws {
-        let found = try await Browser.runParts(of: "Tests/Player/publish-tests.js")
-        print("the publish page's parts: \(found.passed) passed")
-        #expect(found.failed == [] && found.passed >= 9)
+    /// How a page keeps its connection, and how it opens devices.
+    @Test(.timeLimit(.minutes(4)), arguments: ["publish-tests.js": 17, "devices-tests.js": 12])
+    func thePartsThatNeedNoCameraAreRight(file: String, least: Int) async throws {
+        let found = try await Browser.runParts(of: "Tests/Player/\(file)")
+        print("\(file): \(found.passed) passed")
+        #expect(found.failed == [] && found.passed >= least)
     }
 
     @Test(.timeLimit(.minutes(6))) func twoTabsAreACoStream() async throws {

@@ -1,7 +1,7 @@
 // The page /publish/{room}: camera, microphone or screen into a room, and the others in it.
 //
-// Behind # (or ?) stand `app`, for a room of another app, `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells the console once a second
-// what is shown; `auth_key` signs the address.
+// Behind # (or ?) stand `app`, for a room of another app, `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells
+// the console once a second what is shown; `auth_key` signs the address.
 import { pageOf, placeOf } from "./page-room.js";
 import { Awake } from "./publish-awake.js";
 import { Devices, mayPass } from "./publish-devices.js";
