@@ -6,6 +6,8 @@ public struct ChannelHistory: Hashable, Sendable {
     private var weight = 0
     /// Number up to which messages may be missing because of the limits, or because nobody knows them any more; 0 = none is.
     public private(set) var droppedUpTo: Int64 = 0
+    /// Numbers of the messages that were deleted last, at most `mostMessages`: who comes back may still show them.
+    public private(set) var deleted: [Int64] = []
     public let mostMessages: Int
     public let mostBytes: Int
 
@@ -45,6 +47,8 @@ public struct ChannelHistory: Hashable, Sendable {
     mutating func remove(_ id: Int64) -> Bool {
         guard let index = messages.firstIndex(where: { $0.id == id }) else { return false }
         weight -= messages.remove(at: index).weight
+        if deleted.count >= mostMessages { deleted.removeFirst() }
+        deleted.append(id)
         return true
     }
 

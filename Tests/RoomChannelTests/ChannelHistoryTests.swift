@@ -18,6 +18,18 @@ import Testing
         #expect(history.after(9).isEmpty)
     }
 
+    @Test func remembersWhatWasDeletedLast() {
+        var history = ChannelHistory(mostMessages: 3)
+        for id in 1...8 {
+            history.append(message(Int64(id)))
+            guard id.isMultiple(of: 2) else { continue }
+            let isRemoved = history.remove(Int64(id))
+            #expect(isRemoved)
+        }
+        #expect(history.deleted == [4, 6, 8])
+        #expect(!history.remove(8) && history.deleted == [4, 6, 8])
+    }
+
     @Test func isLimitedByBytes() {
         let one = message(1, String(repeating: "é", count: 500))
         var history = ChannelHistory(mostMessages: 100, mostBytes: one.weight * 4)

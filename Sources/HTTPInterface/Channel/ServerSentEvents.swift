@@ -18,9 +18,11 @@ enum ServerSentEvents {
         return text.isEmpty ? ByteBuffer() : framed(text)
     }
 
-    /// Returns what a stream begins with: `state`, then the messages that the follower does not have.
+    /// Returns what a stream begins with: `state`, then what was deleted of the messages that the follower has, and those that it
+    /// does not have.
     static func chunk(of welcome: ChannelWelcome) -> ByteBuffer {
         var text = "retry: \(retry)\n" + event("state", Welcome(welcome))
+        for id in welcome.deleted { text += event(of: .deleted(id: id)) }
         for message in welcome.messages { text += event(of: .message(message)) }
         return framed(text)
     }

@@ -19,6 +19,8 @@ package struct ChannelWelcome: Sendable {
     package var viewer: ChannelViewer.ID
     /// Messages, oldest first: all of the history, or those after the number that the viewer knows.
     package var messages: [ChannelMessage]
+    /// Numbers of messages that the viewer may have and that were deleted.
+    package var deleted: [Int64]
     /// Whether messages between the number that the viewer knows and the first one are gone.
     package var isIncomplete: Bool
     package var state: ChannelState

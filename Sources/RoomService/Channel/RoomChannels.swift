@@ -95,6 +95,7 @@ package actor RoomChannels: Service {
         viewersChanged(of: channel)
         return ChannelWelcome(
             viewer: id, messages: known.map { Array(history.after($0)) } ?? history.messages,
+            deleted: known.map { known in history.deleted.filter { $0 <= known } } ?? [],
             isIncomplete: known.map { !history.reaches($0) } ?? false, state: channel.state)
     }
 

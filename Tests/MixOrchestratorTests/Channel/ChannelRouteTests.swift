@@ -87,6 +87,14 @@ import Testing
             #expect(try await bench.call(.delete, "\(Self.room)/messages/\(ids[1])").status == 204)
             try await eventually { rest.text.contains("event: deleted\ndata: {\"id\":\(ids[1])}") ? true : nil }
             #expect(try await bench.call(.delete, "\(Self.room)/messages/\(ids[1])").status == 404)
+            // Who was away meanwhile may still show it; others have never had it.
+            let back = try await Self.follow(bench, "\(Self.room)/channel", "Last-Event-ID: \(ids[2])\r\n")
+            try await eventually { back.text.contains("event: deleted\ndata: {\"id\":\(ids[1])}") ? true : nil }
+            for path in ["\(Self.room)/channel", "\(Self.room)/channel?after=\(ids[0])"] {
+                let other = try await Self.follow(bench, path)
+                try await eventually { other.text.contains(#""text":"three""#) ? true : nil }
+                #expect(!other.text.contains("event: deleted"))
+            }
             #expect(try await bench.call(.delete, "\(Self.room)/messages/x").status == 404)
         }
     }
