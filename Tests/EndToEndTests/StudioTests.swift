@@ -183,4 +183,30 @@ struct StudioTests {
             await page.close()
         }
     }
+
+    /// Tokens that let people publish and nothing else: they see who is on air with them.
+    @Test(.timeLimit(.minutes(5))) func whoMayOnlyPublishSeesTheOthers() async throws {
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+            "MIXORCHESTRATOR_WEBRTC_WHIP": "on", "MIXORCHESTRATOR_WEBRTC_WHEP": "on",
+            "MIXORCHESTRATOR_APPS_0_ID": "default",
+            "MIXORCHESTRATOR_APPS_0_TOKENS_0_TOKEN": "token-of-a-guest-0123456789",
+            "MIXORCHESTRATOR_APPS_0_TOKENS_0_SCOPES": "publish", "MIXORCHESTRATOR_OUTPUTS_ALLOW": ControlStage.nowhere,
+            "MIXORCHESTRATOR_ROOMS_OUTPUTS": "\(ControlStage.nowhere)/live/{room}",
+        ]
+        try await ControlStage.run(environment: environment) { stage in
+            let browser = Browser(directory: stage.directory)
+            let place = "http://127.0.0.1:\(stage.client.port)/publish/show"
+            let pages = try ["alice", "bob"].map { user in
+                try browser.open("\(place)#user=\(user)&live=1&figures=1&token=token-of-a-guest-0123456789")
+            }
+            for (page, other) in zip(pages, ["bob", "alice"]) {
+                try await waitUntil("\(other) is seen\n\(page.messages())", within: 120) {
+                    let last = (Browser.logged("PUBLISH ", by: page) as [Studio]).last
+                    return last?.others.map(\.user) == [other] && (last?.others[0].pictures ?? 0) > 10
+                }
+            }
+            for page in pages { await page.stop() }
+        }
+    }
 }

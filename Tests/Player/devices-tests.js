@@ -3,7 +3,7 @@
 import { appOf, pageOf, placeOf, withWord } from "../../pages/assets/page-room.js";
 import { Awake } from "../../pages/assets/publish-awake.js";
 import { Devices, mayPass } from "../../pages/assets/publish-devices.js";
-import { publishersIn } from "../../pages/assets/publish-people.js";
+import { onAirIn, publishersIn } from "../../pages/assets/publish-people.js";
 import { equal } from "./checks.js";
 import { List, Machine, Sound, Stream } from "./machine.js";
 
@@ -120,6 +120,9 @@ const tests = {
     equal((await publishersIn(answer(200, { participants }))).map(({ user }) => user), ["a"], "those with a picture");
     for (const one of [null, answer(200), answer(429), answer(503)]) equal(await publishersIn(one), null, "not known");
     for (const status of [401, 403, 404]) equal(await publishersIn(answer(status)), [], "nobody");
+    equal(await onAirIn(answer(200, { state: { onAir: { people: ["a", "b"] } } })), [{ user: "a" }, { user: "b" }], "who is on air");
+    for (const one of [null, answer(200), answer(429), answer(503)]) equal(await onAirIn(one), null, "not known");
+    for (const status of [401, 403, 404]) equal(await onAirIn(answer(status)), [], "nobody");
   },
   "pages are about rooms of any app"() {
     const of = (pathname, search = "", words = "") => placeOf({ pathname, search }, new URLSearchParams(words));

@@ -17,6 +17,13 @@ export async function publishersIn(answer) {
   return room?.participants?.filter(({ streams }) => streams.some(stream => stream.stream === "camera" && stream.state === "live")) ?? null;
 }
 
+/** Who is on air, of an answer about the room's channel; as `publishersIn`. @param {Response | null} answer */
+export async function onAirIn(answer) {
+  if (!answer || answer.status >= 500 || answer.status === 429) return null;
+  const channel = answer.ok ? await answer.json().catch(() => null) : { state: { onAir: { people: [] } } };
+  return channel?.state.onAir.people.map(user => ({ user })) ?? null;
+}
+
 /** One of the others. */
 class Tile {
   #abort = new AbortController();
@@ -65,6 +72,8 @@ export class People {
   /** @type {Map<string, Tile>} */
   #tiles = new Map();
   #isHeard = false;
+  /** The last answer that did not let this page see the room: its status, the token, and until when that is not asked again. */
+  #refused = { status: 0, token: "", until: 0 };
 
   /**
    * @param {HTMLElement} list @param {import("./page-room.js").Place} place
@@ -85,18 +94,25 @@ export class People {
 
   /** Keeps looking who is there, where this page may know it. */
   async follow() {
-    const { room, app } = this.place;
-    const url = `/v1/rooms/${encodeURIComponent(room)}${app ? `?${new URLSearchParams({ app })}` : ""}`;
     for (;;) {
-      const headers = this.page.headers();
-      const answer = document.hidden ? null : await fetch(url, { headers }).catch(() => null);
-      const found = await publishersIn(answer);
+      const found = document.hidden ? null : await this.#look();
       if (found) this.#show(found);
-      // Requests without a good token are counted against the address, which others may share.
-      const isRefused = [401, 403].includes(answer?.status), until = performance.now() + (isRefused ? REFUSED : LOOK);
-      do await new Promise(resolve => setTimeout(resolve, LOOK));
-      while (performance.now() < until && headers.Authorization === this.page.headers().Authorization);
+      await new Promise(resolve => setTimeout(resolve, LOOK));
     }
+  }
+
+  async #look() {
+    const { room, app } = this.place, headers = this.page.headers(), token = headers.Authorization ?? "";
+    const query = app && `?${new URLSearchParams({ app })}`;
+    const ask = (what, options) => fetch(`/v1/rooms/${encodeURIComponent(room)}${what}${query}`, options).catch(() => null);
+    // Requests without a good token are counted against the address, which others may share.
+    if (token !== this.#refused.token || performance.now() > this.#refused.until) {
+      const answer = await ask("", { headers });
+      if (![401, 403].includes(answer?.status)) return publishersIn(answer);
+      this.#refused = { status: answer.status, token, until: performance.now() + REFUSED };
+    }
+    // A token that lets people publish does not show the room. Who is on air is known to everybody who may follow its channel.
+    return this.#refused.status === 403 ? onAirIn(await ask("/messages")) : [];
   }
 
   #show(participants) {
