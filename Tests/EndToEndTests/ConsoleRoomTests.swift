@@ -278,6 +278,49 @@ struct ConsoleRoomTests {
         }
     }
 
+    /// An answer that comes when its view is closed leaves the next view alone.
+    @Test(.timeLimit(.minutes(5))) func aClosedViewIsNotDrawn() async throws {
+        try await ControlStage.run { stage in
+            let client = stage.client
+            let made = try await client.request(
+                "POST", "/v1/subscriptions", json: #"{"url": "http://127.0.0.1:1/hooks", "note": "nobody"}"#)
+            #expect(made.status == 201, "\(made.text)")
+            let page = try await ConsoleTests.open("webhooks", of: client.port, in: stage.directory)
+            try await page.wait(for: "document.querySelector('.card-link')")
+            let _: Bool = try await page.evaluate("(location.hash = document.querySelector('.card-link').hash, true)")
+            try await page.wait(for: "document.querySelector('#deliveries')")
+            let _: Bool = try await page.evaluate(
+                """
+                (() => {
+                  const { fetch } = window;
+                  window.fetch = async (url, options) => {
+                    const answer = await fetch(url, options);
+                    if (options?.method === "POST") await new Promise(resolve => { window.release = resolve; });
+                    return answer;
+                  };
+                  return true;
+                })()
+                """)
+            try await page.click("Send a test message")
+            try await page.wait(for: "window.release")
+            let _: Bool = try await page.evaluate("(location.hash = '#/service', true)")
+            try await page.wait(for: "document.querySelector('h1').textContent === 'Service'")
+            let titles: [String] = try await page.evaluate(
+                """
+                new Promise(resolve => {
+                  const titles = [], main = document.getElementById("main");
+                  new MutationObserver(() => titles.push(main.querySelector("h1").textContent))
+                    .observe(main, { subtree: true, childList: true, characterData: true });
+                  window.release();
+                  // The answer is read, and drawn, in a few turns.
+                  setTimeout(() => resolve(titles), 500);
+                })
+                """)
+            #expect(titles.allSatisfy { $0 == "Service" }, "\(titles)")
+            await page.close()
+        }
+    }
+
     /// A room that is not there is said to be missing.
     @Test(.timeLimit(.minutes(5))) func aRoomThatIsNotThereIsSaidToBeMissing() async throws {
         try await ControlStage.run { stage in

@@ -103,6 +103,7 @@ export class LayoutEditorView {
   }
 
   draw() {
+    if (this.signal.aborted) return;
     const { layout } = this, isChanged = this.hasChanges();
     const isTakeable = isChanged || this.base?.isNew || layout?.state === "deleted" || layout?.state === "broken";
     render(this.root,

@@ -55,6 +55,7 @@ export class LayoutsView {
   }
 
   draw() {
+    if (this.#abort.signal.aborted) return;
     render(this.root,
       h("div", { class: "title-row" }, h("h1", null, "Layouts"),
         h("button", { type: "button", class: "primary push", on: { click: () => this.#make() } }, "New layout")),

@@ -61,6 +61,7 @@ export class ServiceView {
   }
 
   draw() {
+    if (this.#abort.signal.aborted) return;
     const isReady = this.#checks?.every(check => check.ok);
     render(this.root,
       h("div", { class: "title-row" }, h("h1", null, "Service"), this.#checks ? pill(isReady ? "ready" : "not ready", isReady ? "good" : "failed") : null),

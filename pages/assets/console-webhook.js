@@ -68,6 +68,7 @@ export class WebhookView {
 
   draw() {
     const one = this.#one;
+    if (this.#abort.signal.aborted) return;
     if (!one) {
       return render(this.root, h("h1", null, "Webhook"), this.#problem?.isLost ? null : problemBox(this.#problem),
         h("p", null, h("a", { href: "#/webhooks" }, "All webhooks")));

@@ -41,6 +41,7 @@ export class WebhooksView {
   }
 
   draw() {
+    if (this.#abort.signal.aborted) return;
     render(this.root,
       h("div", { class: "title-row" }, h("h1", null, "Webhooks")),
       this.#problem?.isLost ? null : problemBox(this.#problem),
