@@ -26,11 +26,17 @@ const tests = {
     const devices = [silent, blind, bare].map(devicesOf);
     equal([await devices[0].open(SIZE, {}), silent.asked, devices[0].shown()], [true, ["cam"], ["cam", "none"]], "no microphone");
     equal([await devices[1].open(SIZE, {}), blind.asked, devices[1].shown()], [true, ["mic"], ["none", "mic"]], "no camera");
-    const words = await devices[2].open(SIZE, {}).catch(error => error.message);
-    equal([words, devices[2].lists.camera.options.map(option => option.value)],
-      ["choose a camera, a screen or a microphone", ["none", "screen"]], "a screen can be chosen");
+    const name = await devices[2].open(SIZE, {}).catch(error => error.name);
+    equal([name, devices[2].lists.camera.options.map(option => option.value)], ["NotFoundError", ["none", "screen"]], "a screen can be chosen");
     devices[2].lists.camera.value = "screen";
-    equal([await devices[2].open(SIZE, {}), bare.asked], [true, ["a window"]], "and is opened");
+    equal([await devices[2].open(SIZE, {}), bare.asked.at(-1)], [true, "a window"], "and is opened");
+  },
+  async "a browser that names no device before it is asked is asked"() {
+    const machine = new Machine({ videoinput: ["cam"], audioinput: ["mic"] }), devices = devicesOf(machine);
+    machine.enumerateDevices = async () => [];
+    const end = devices.open(SIZE, {});
+    delete machine.enumerateDevices;
+    equal([await end, machine.asked, devices.shown()], [true, ["cam and mic"], ["cam", "mic"]], "for both");
   },
   async "what was refused once can be chosen all the same"() {
     const machine = new Machine({ videoinput: ["cam"], audioinput: ["mic"] }), devices = devicesOf(machine);
@@ -79,8 +85,8 @@ const tests = {
     const machine = new Machine({ videoinput: ["cam"] }), devices = devicesOf(machine);
     await devices.open(SIZE, {});
     devices.lists.camera.value = "none";
-    await devices.open(SIZE, {}).catch(() => {});
-    equal([machine.stopped, devices.stream.getTracks()], [["cam"], []], "stopped");
+    const words = await devices.open(SIZE, {}).catch(error => error.message);
+    equal([words, machine.stopped, devices.stream.getTracks()], ["choose a camera, a screen or a microphone", ["cam"], []], "stopped");
   },
   async "a page that may not listen yet listens after a gesture"() {
     const gestures = [];

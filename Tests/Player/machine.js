@@ -38,7 +38,7 @@ export class Machine {
     return Object.entries(this.devices).flatMap(([kind, names]) => names.map(name => ({ kind, label: name, deviceId: name })));
   }
   getUserMedia({ video, audio }) {
-    const name = (wish, kind) => wish && (wish.deviceId?.exact ?? this.devices[kind]?.[0]);
+    const name = (wish, kind) => wish && (wish.deviceId?.exact ?? this.devices[kind]?.[0] ?? "missing");
     return this.#open([name(video, "videoinput"), name(audio, "audioinput")]);
   }
   getDisplayMedia() { return this.#open(["a window", false]); }
@@ -47,6 +47,7 @@ export class Machine {
     this.asked.push(names.filter(Boolean).join(" and "));
     const failure = this.failures.shift();
     if (typeof failure === "string") throw Object.assign(new Error(failure), { name: failure });
+    if (names.includes("missing")) throw Object.assign(new Error("not found"), { name: "NotFoundError" });
     await failure;
     const stream = new Stream();
     for (const [index, name] of names.entries()) {

@@ -13,6 +13,7 @@ export class Devices {
   stream = null;
   #context = null;
   #openings = 0;
+  #hasAsked = false;
 
   /**
    * @param {{camera: HTMLSelectElement, microphone: HTMLSelectElement}} lists @param {(level: number) => void} onLevel 0…1
@@ -88,11 +89,15 @@ export class Devices {
 
   async #take(wanted, { width, height }) {
     const { camera, microphone } = this.lists;
+    // A browser that names no device may have some all the same, before the page may use any.
+    const isBlind = !this.#isAny && !this.#hasAsked;
+    this.#hasAsked = true;
+    if (isBlind) camera.selectedIndex = microphone.selectedIndex = -1;
+    else if (!this.#isAny) throw new Error("choose a camera, a screen or a microphone");
     const picture = { width: { ideal: width }, height: { ideal: height }, frameRate: { ideal: 30 } };
     if (camera.value && !this.isScreen) picture.deviceId = { exact: camera.value };
     const sound = { echoCancellation: true, noiseSuppression: true };
     if (microphone.value) sound.deviceId = { exact: microphone.value };
-    if (!this.#isAny) throw new Error("choose a camera, a screen or a microphone");
     const hasSound = microphone.value !== "none";
     const take = found => found.getTracks().forEach(track => wanted.addTrack(track));
     if (this.isScreen) {
