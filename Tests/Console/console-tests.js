@@ -2,7 +2,7 @@
 import { diff } from "../../pages/assets/console-diff.js";
 import { pauseBefore } from "../../pages/assets/chat.js";
 import { Api } from "../../pages/assets/console-api.js";
-import { EventReader, backoff, pause, repeat } from "../../pages/assets/console-feed.js";
+import { EventReader, backoff, follow, pause, repeat } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
 import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
 import { isBehind, syntaxIssue } from "../../pages/assets/console-layout-preview.js";
@@ -36,6 +36,13 @@ function value(random, depth = 0) {
   const parts = Array.from({ length: Math.floor(random() * 4) }, () => value(random, depth + 1));
   return kind === 4 ? parts : Object.fromEntries(parts.map((part, index) => [`k${index}`, part]));
 }
+
+/** Shows or hides the page. */
+function show(isShown) {
+  Object.defineProperty(document, "hidden", { get: () => !isShown, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+const turn = (time = 0) => new Promise(resolve => setTimeout(resolve, time));
 
 const TESTS = {
   parsesWhatTheLanguageParses(random) {
@@ -133,6 +140,24 @@ const TESTS = {
       view.abort(new DOMException("The view is closed", "AbortError"));
       throw signal.reason;
     }, 1000, view.signal);
+  },
+  async readsNothingWhileNobodySeesIt() {
+    const view = new AbortController();
+    let reads = 0;
+    show(false);
+    const end = repeat(async () => { reads++; }, 1, view.signal);
+    await turn(50);
+    equal(reads, 1, "once");
+    show(true);
+    while (reads < 3) await turn();
+    show(false);
+    await turn(5);
+    const before = reads;
+    await turn(50);
+    equal(reads, before, "out of sight");
+    view.abort();
+    await end;
+    show(true);
   },
   async asksOnceForAToken() {
     let asked = 0, answer;

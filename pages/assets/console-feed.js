@@ -17,6 +17,19 @@ export const pause = (time, signal) => new Promise(resolve => {
   signal.addEventListener("abort", end);
 });
 
+/** Waits until somebody sees the page. @param {AbortSignal} signal */
+export const untilSeen = signal => new Promise(resolve => {
+  if (!document.hidden || signal.aborted) return resolve();
+  const look = () => {
+    if (document.hidden && !signal.aborted) return;
+    document.removeEventListener("visibilitychange", look);
+    signal.removeEventListener("abort", look);
+    resolve();
+  };
+  document.addEventListener("visibilitychange", look);
+  signal.addEventListener("abort", look);
+});
+
 /** Cuts a stream of text into events. */
 export class EventReader {
   #rest = "";
@@ -87,14 +100,14 @@ export async function follow(api, path, { onEvent, onState, signal }) {
 }
 
 /**
- * Runs `read` at once and then every `interval` ms, later while it fails. A page that nobody sees waits.
+ * Runs `read` at once and then every `interval` ms, later while it fails. A page that nobody sees waits, and reads as soon as it is seen.
  * @param {(signal: AbortSignal) => Promise<void>} read @param {number} interval @param {AbortSignal} signal
  */
 export async function repeat(read, interval, signal) {
   let attempt = 0;
   while (!signal.aborted) {
     try {
-      if (!document.hidden || attempt === 0) await read(signal);
+      await read(signal);
       attempt = 0;
     } catch (error) {
       if (signal.aborted) return;
@@ -102,5 +115,6 @@ export async function repeat(read, interval, signal) {
       attempt++;
     }
     await pause(attempt ? Math.max(interval, backoff(attempt - 1, Math.random())) : interval, signal);
+    await untilSeen(signal);
   }
 }
