@@ -159,6 +159,35 @@ const TESTS = {
     await end;
     show(true);
   },
+  async givesUpConnectionsThatNobodySees() {
+    const view = new AbortController(), before = globalThis.fetch, asked = [], states = [];
+    globalThis.fetch = async (_, { headers, signal }) => {
+      asked.push([headers["Last-Event-ID"] ?? "", signal]);
+      return new Response(new ReadableStream({ start(controller) {
+        controller.enqueue(new TextEncoder().encode(`id: ${asked.length}\nevent: room\ndata: {}\n\n`));
+        signal.addEventListener("abort", () => controller.error(signal.reason));
+      } }));
+    };
+    const open = () => asked.filter(([, signal]) => !signal.aborted).length;
+    let events = 0;
+    try {
+      const api = Object.assign(new Api(), { token: "", onReach() {} });
+      const end = follow(api, "/x", { onEvent: () => { events++; }, onState: state => states.push(state), signal: view.signal, unseen: 1 });
+      while (events < 1) await turn();
+      show(false);
+      while (open()) await turn();
+      await turn(50);
+      equal([asked.length, states], [1, ["live"]], "nothing is asked, and nothing is lost");
+      show(true);
+      while (events < 2) await turn();
+      equal([open(), asked[1][0], states], [1, "1", ["live", "live"]], "it goes on where it was");
+      view.abort();
+      await end;
+    } finally {
+      globalThis.fetch = before;
+      show(true);
+    }
+  },
   async asksOnceForAToken() {
     let asked = 0, answer;
     const api = new Api();

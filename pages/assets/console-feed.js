@@ -5,6 +5,8 @@ import { Problem } from "./console-api.js";
 const WAITS = [500, 1000, 2000, 4000, 8000];
 /** The service sends a comment every 15 s: after this long without a byte the connection counts as lost. */
 const SILENCE = 40000;
+/** Time in ms after which a page that nobody sees gives up its connection: a browser has six to a service, for all of its tabs. */
+const UNSEEN = 10000;
 
 /** @param {number} attempt @param {number} random 0…1 */
 export const backoff = (attempt, random) => WAITS[Math.min(attempt, WAITS.length - 1)] * (0.75 + random / 2);
@@ -58,14 +60,21 @@ export class EventReader {
 /**
  * Follows a feed until `signal` is aborted or the feed ends for good.
  * @param {import("./console-api.js").Api} api @param {string} path
- * @param {{ onEvent: (event: any) => void, onState: (state: "live" | "lost" | "gone") => void, signal: AbortSignal }} options
+ * @param {{ onEvent: (event: any) => void, onState: (state: "live" | "lost" | "gone") => void, signal: AbortSignal, unseen?: number }} options
  */
-export async function follow(api, path, { onEvent, onState, signal }) {
+export async function follow(api, path, { onEvent, onState, signal, unseen = UNSEEN }) {
   let attempt = 0, last = "";
   while (!signal.aborted) {
+    await untilSeen(signal);
+    if (signal.aborted) return;
     const attemptEnd = new AbortController(), end = () => attemptEnd.abort();
     signal.addEventListener("abort", end, { once: true });
-    let watch = setTimeout(end, SILENCE);
+    let watch = setTimeout(end, SILENCE), isSeen = true, leaving;
+    const look = () => {
+      clearTimeout(leaving);
+      if (document.hidden) leaving = setTimeout(() => { isSeen = false; end(); }, unseen);
+    };
+    document.addEventListener("visibilitychange", look);
     const { token } = api;
     try {
       const response = await fetch(api.url(path), {
@@ -91,9 +100,12 @@ export async function follow(api, path, { onEvent, onState, signal }) {
       }
     } catch { /* tried again */ } finally {
       clearTimeout(watch);
+      clearTimeout(leaving);
+      document.removeEventListener("visibilitychange", look);
       signal.removeEventListener("abort", end);
     }
     if (signal.aborted) return;
+    if (!isSeen) continue;
     onState("lost");
     await pause(backoff(attempt++, Math.random()), signal);
   }
