@@ -1,6 +1,6 @@
 // Tests of those parts of the console that need no page.
 import { diff } from "../../pages/assets/console-diff.js";
-import { pauseBefore } from "../../pages/assets/chat.js";
+import { isOpen, pauseBefore } from "../../pages/assets/chat.js";
 import { Api } from "../../pages/assets/console-api.js";
 import { EventReader, backoff, follow, pause, repeat } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
@@ -212,6 +212,11 @@ const TESTS = {
       for (let round = 0; round < 2; round++) await api.file("/x").catch(problem => words.push([problem.status, problem.title]));
       equal(words, [[403, "The token lacks a scope"], [0, "The file could not be loaded"]]);
     } finally { globalThis.fetch = before; }
+  },
+  async knowsWhetherThereIsAChannel() {
+    const answer = (status, type) => new Response(type ? JSON.stringify({ type: `urn:mixorchestrator:problem:${type}` }) : "no JSON", { status });
+    const found = [answer(200), answer(404, "room-not-found"), answer(404, "channel-off"), answer(404), answer(401), answer(503), answer(429), null].map(isOpen);
+    equal(await Promise.all(found), [true, true, false, false, false, null, null, null]);
   },
   viewersOfAChannelComeBackOneByOne() {
     equal([0, 1, 3, 4, 2000].map(attempt => pauseBefore(attempt, 0.5)), [5000, 10000, 40000, 60000, 60000]);

@@ -38,6 +38,17 @@ const MOST_LIKES = 100;
 export const pauseBefore = (attempt, random) => Math.min(60, 5 * 2 ** attempt) * (750 + random * 500);
 
 /**
+ * Whether a visitor may follow a room's channel, of an answer about its messages.
+ * @param {Response | null} answer @returns {Promise<boolean | null>} `null`: the service cannot say it now.
+ */
+export async function isOpen(answer) {
+  if (!answer || answer.status >= 500 || answer.status === 429) return null;
+  // A room that is yet to come has its channel then.
+  const isAwaited = answer.status === 404 && (await answer.json().catch(() => ({}))).type?.endsWith(":room-not-found");
+  return answer.ok || Boolean(isAwaited);
+}
+
+/**
  * Makes an element with a text, never with HTML.
  * @param {string} tag
  * @param {string} [text]

@@ -3,7 +3,7 @@
 // `?app=` is for a room of another app. The rest of the query goes on to the program (`?auth_key=…`, `?task=…`). Behind # stand `webrtc` (plays over WHEP), `user=…` (this participant
 // alone, over WHEP), `figures` (tells the console once a second what was shown), and for comments `as=…`, `name=…` (who writes),
 // `post_key=…` and `stream_key=…` (the `auth_key` of the URLs that the app has signed).
-import "./chat.js";
+import { isOpen, pauseBefore } from "./chat.js";
 import "./player.js";
 import { placeOf, withWord } from "./page-room.js";
 import { Names, listed } from "./watch-names.js";
@@ -71,12 +71,11 @@ addEventListener("hashchange", tune);
 async function addChat() {
   const place = at("beside"), given = words(), key = given.get("stream_key");
   if (!place) return;
-  if (!key) {
-    const url = `/v1/rooms/${encodeURIComponent(room)}/messages${app ? `?${new URLSearchParams({ app })}` : ""}`;
-    const answer = await fetch(url, { cache: "no-store" }).catch(() => null);
-    // A room that is yet to come has its channel then.
-    const isAwaited = answer?.status === 404 && (await answer.json()).type?.endsWith(":room-not-found");
-    if (!answer?.ok && !isAwaited) return;
+  const url = `/v1/rooms/${encodeURIComponent(room)}/messages${app ? `?${new URLSearchParams({ app })}` : ""}`;
+  for (let attempt = 0, isThere = Boolean(key); !isThere; attempt += 1) {
+    isThere = await isOpen(await fetch(url, { cache: "no-store" }).catch(() => null));
+    if (isThere === false) return;
+    if (!isThere) await new Promise(resolve => setTimeout(resolve, pauseBefore(attempt, Math.random())));
   }
   const chat = document.createElement("room-chat");
   const attributes = { room, app, user: given.get("as"), name: given.get("name"),
