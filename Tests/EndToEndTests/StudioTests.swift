@@ -154,7 +154,11 @@ struct StudioTests {
 
     /// A machine without any device: a screen can be chosen, and what was wrong is not said any more.
     @Test(.timeLimit(.minutes(4))) func whoHasNoDeviceShowsAScreen() async throws {
-        try await ControlStage.run { stage in
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+            "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
+        ]
+        try await ControlStage.run(environment: environment) { stage in
             let page = try await BrowserPage.open(
                 "http://127.0.0.1:\(stage.client.port)/publish/show#user=alice", in: stage.directory)
             let state = "document.getElementById('state').textContent"
@@ -163,7 +167,10 @@ struct StudioTests {
                 """
                 (() => {
                   const canvas = document.createElement("canvas"), choice = document.getElementById("camera");
-                  canvas.getContext("2d");
+                  const drawing = canvas.getContext("2d");
+                  let time = 0;
+                  setInterval(() => { drawing.fillStyle = ++time % 2 ? "red" : "blue"; drawing.fillRect(0, 0, 320, 240); }, 100);
+                  Object.assign(canvas, { width: 320, height: 240 });
                   navigator.mediaDevices.getDisplayMedia = async () => window.screenStream = canvas.captureStream(5);
                   choice.value = "screen";
                   choice.dispatchEvent(new Event("change"));
@@ -171,6 +178,11 @@ struct StudioTests {
                 })()
                 """)
             try await page.wait(for: "\(state) === '' && document.getElementById('preview').srcObject")
+            try await page.click("Go live")
+            try await page.wait(for: "\(state) === 'You are live.' && document.getElementById('user').readOnly")
+            // What a browser may show again later is no longer live.
+            let _: Bool = try await page.evaluate("(dispatchEvent(new Event('pagehide')), true)")
+            try await page.wait(for: "\(state) === 'Not live.' && !document.getElementById('user').readOnly")
             // Its end is said, and it can be chosen again.
             let _: Bool = try await page.evaluate(
                 "(screenStream.getTracks()[0].dispatchEvent(new Event('ended')), true)")

@@ -38,6 +38,8 @@ const people = new People(at("tiles"), place, {
 function showState() {
   at("go").textContent = session ? "Stop" : "Go live";
   at("go").classList.toggle("live", session !== null);
+  // Whoever is there under this name is the one whose picture is not shown among the others.
+  at("user").readOnly = session !== null;
   awake.set(session !== null);
 }
 
@@ -62,13 +64,17 @@ async function goLive() {
   showState();
 }
 
+function stop() {
+  session?.stop();
+  session = null;
+  showState();
+  say("Not live.");
+}
+
 at("form").addEventListener("submit", event => {
   event.preventDefault();
   if (session) {
-    session.stop();
-    session = null;
-    showState();
-    say("Not live.");
+    stop();
   } else if (devices.stream?.getTracks().length) goLive();
   else say("Allow the camera or the microphone first.");
 });
@@ -133,7 +139,8 @@ async function reopen() {
   isToGoLive = false;
 }
 for (const id of ["camera", "microphone", "size"]) at(id).addEventListener("change", reopen);
-addEventListener("pagehide", () => session?.stop());
+// A browser may show the page again as it was left.
+addEventListener("pagehide", () => { if (session) stop(); });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) awake.renew(); });
 
 if (navigator.mediaDevices) {
