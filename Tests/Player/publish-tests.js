@@ -279,6 +279,9 @@ const tests = {
       { urls: "turns:turn.example:443?transport=tcp", username: 'mi"x,er', credential: "a;b" }] }, "configured");
     check(world.peers[0].isConfigured, "before the description");
     equal([iceServers(null), iceServers('</x>; rel="next"')], [[], []], "no servers");
+    // Services of others may write it without quotes.
+    equal(iceServers('<turn:turn.example>; REL=ice-server; username="a=b"; credential=c; credential-type=password, <stun:s.example>;rel=ice-server'),
+      [{ urls: "turn:turn.example", username: "a=b", credential: "c" }, { urls: "stun:s.example" }], "tokens");
   },
   async "candidates are told together"(world) {
     await world.live();

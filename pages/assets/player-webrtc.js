@@ -11,9 +11,10 @@ const PATIENCE = 10000;
  * @param {string | null} links Several headers are joined by commas. @returns {RTCIceServer[]}
  */
 export function iceServers(links) {
-  return [...(links ?? "").matchAll(/<([^>]+)>((?:\s*;\s*[\w-]+="(?:\\.|[^"\\])*")*)/g)].flatMap(([, urls, rest]) => {
-    const values = Object.fromEntries([...rest.matchAll(/([\w-]+)="((?:\\.|[^"\\])*)"/g)]
-      .map(([, name, value]) => [name.toLowerCase(), value.replace(/\\(.)/g, "$1")]));
+  // A value is quoted, or a token (RFC 8288 §3).
+  return [...(links ?? "").matchAll(/<([^>]+)>((?:\s*;\s*[\w-]+=(?:"(?:\\.|[^"\\])*"|[^\s;,"]+))*)/g)].flatMap(([, urls, rest]) => {
+    const values = Object.fromEntries([...rest.matchAll(/([\w-]+)=(?:"((?:\\.|[^"\\])*)"|([^\s;,"]+))/g)]
+      .map(([, name, quoted, token]) => [name.toLowerCase(), token ?? quoted.replace(/\\(.)/g, "$1")]));
     if (values.rel !== "ice-server") return [];
     return [values.username === undefined ? { urls } : { urls, username: values.username, credential: values.credential }];
   });
