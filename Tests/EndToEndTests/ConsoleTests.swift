@@ -220,6 +220,25 @@ struct ConsoleTests {
             try await page.wait(for: "!document.querySelector('.comments')")
             #expect(try await stage.client.request("GET", "\(room)/messages").text.contains(#""messages":[]"#))
             #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 403)
+
+            // A preview plays again when the page is seen again, unless it was paused before.
+            let states: [String] = try await page.evaluate(
+                """
+                (() => {
+                  const player = document.querySelector("co-stream-player"), states = [];
+                  const show = isShown => {
+                    Object.defineProperty(document, "hidden", { get: () => !isShown, configurable: true });
+                    document.dispatchEvent(new Event("visibilitychange"));
+                    states.push(player.state);
+                  };
+                  for (const isPaused of [false, true]) {
+                    if (isPaused) player.pause();
+                    for (const isShown of [false, true]) show(isShown);
+                  }
+                  return states;
+                })()
+                """)
+            #expect(states == ["paused", "connecting", "paused", "paused"])
             #expect(await page.complaints == [])
             await page.close()
         }

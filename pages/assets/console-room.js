@@ -30,6 +30,8 @@ export class RoomView {
   #problem = null;
   #told = "";
   #isDeleted = false;
+  /** Whether the operator had paused the preview when the page was hidden. */
+  #isPaused = false;
 
   constructor({ api, root, name }) {
     Object.assign(this, { api, root, name, path: `/v1/rooms/${part(name)}`, task: `/v1/tasks/${part(`auto-${name}`)}` });
@@ -72,8 +74,10 @@ export class RoomView {
   /** A preview that nobody sees gives up its connection. */
   #rest() {
     const player = this.root.querySelector("co-stream-player");
-    if (document.hidden) player?.pause();
-    else player?.play();
+    if (document.hidden && player) {
+      this.#isPaused = player.state === "paused";
+      player.pause();
+    } else if (!this.#isPaused) player?.play();
   }
 
   hasChanges() { return !this.#isDeleted && (this.settings.isChanged || this.params.isChanged); }
