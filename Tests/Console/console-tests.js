@@ -192,15 +192,19 @@ const TESTS = {
     let asked = 0, answer;
     const api = new Api();
     Object.assign(api, { token: "old", onDenied: () => { asked++; return new Promise(resolve => { answer = resolve; }); } });
-    const asks = [api.ask(null, "old"), api.ask(null, "old")];
+    const asks = [api.ask(null, "old", true), api.ask(null, "old", false)];
     await null;
     api.token = "new";
     answer(true);
     equal([await Promise.all(asks), asked], [[true, true], 1], "for all who wait");
-    equal([await api.ask(null, "old"), asked], [true, 1], "not for an answer to the old one");
-    const again = api.ask(null, "new");
+    equal([await api.ask(null, "old", true), asked], [true, 1], "not for an answer to the old one");
+    const again = api.ask(null, "new", true);
     answer(false);
     equal([await again, asked], [false, 2], "for the new one");
+    equal([await api.ask(null, "new", true), asked], [false, 2], "not again for what the page reads");
+    const wish = api.ask(null, "new", false);
+    answer(true);
+    equal([await wish, asked], [true, 3], "but for what somebody does");
   },
   async savesNoRefusalAsAFile() {
     const api = Object.assign(new Api(), { token: "t" }), before = globalThis.fetch;

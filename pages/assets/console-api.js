@@ -37,6 +37,8 @@ export class Api {
   /** Told whether the service is reachable. */
   onReach = isReached => {};
   #asking = null;
+  /** The token for which nobody wanted to give another one; empty for none, `null` if nobody was asked. */
+  #declined = null;
 
   constructor() {
     this.token = sessionStorage.getItem(KEY) ?? "";
@@ -92,19 +94,23 @@ export class Api {
     try { data = isJSON && text ? JSON.parse(text) : null; } catch { /* said by the status */ }
     if (response.ok) return { status: response.status, data, etag: response.headers.get("ETag"), text };
     const problem = new Problem(response.status, data ?? {});
-    if (!quiet && [401, 403].includes(problem.status) && await this.ask(problem, token)) return this.call(method, path, options);
+    if (!quiet && [401, 403].includes(problem.status) && await this.ask(problem, token, method === "GET")) return this.call(method, path, options);
     throw problem;
   }
 
   /**
    * One login for all requests that wait for it.
    * @param {Problem} problem @param {string} token With which it was asked: there may be another one by now.
+   * @param {boolean} isReading What the page does by itself: who has said no is not asked every few seconds.
    * @returns {Promise<boolean>} Whether it is worth while to ask again.
    */
-  async ask(problem, token) {
+  async ask(problem, token, isReading) {
     if (token !== this.token) return true;
+    if (isReading && token === this.#declined) return false;
     this.#asking ??= this.onDenied(problem).finally(() => { this.#asking = null; });
-    return this.#asking;
+    const isGiven = await this.#asking;
+    this.#declined = isGiven ? null : token;
+    return isGiven;
   }
 
   /**

@@ -82,7 +82,7 @@ export async function follow(api, path, { onEvent, onState, signal, unseen = UNS
       });
       if (response.status === 404) return onState("gone");
       if ([401, 403].includes(response.status)) {
-        if (!await api.ask(new Problem(response.status, await response.json()), token)) return onState("gone");
+        if (!await api.ask(new Problem(response.status, await response.json()), token, true)) return onState("gone");
         continue;
       }
       if (!response.ok) throw new Error(String(response.status));
