@@ -14,15 +14,18 @@ package struct RTMPChunkReader: Sendable {
         package var messageBytes = RTMPMessage.longest
         /// Largest chunk size that the peer may announce, in bytes.
         package var chunkSize = 0x7FFF_FFFF
+        /// Whether audio and video messages larger than `messageBytes` are left out. Otherwise, they are an error.
+        package var leavesOutLongMedia = false
 
         package init(
             chunkStreams: Int = 64, unfinishedBytes: Int = 32 << 20, messageBytes: Int = RTMPMessage.longest,
-            chunkSize: Int = 0x7FFF_FFFF
+            chunkSize: Int = 0x7FFF_FFFF, leavesOutLongMedia: Bool = false
         ) {
             self.chunkStreams = chunkStreams
             self.unfinishedBytes = unfinishedBytes
             self.messageBytes = messageBytes
             self.chunkSize = chunkSize
+            self.leavesOutLongMedia = leavesOutLongMedia
         }
 
         /// Memory that is set aside for a message before its bytes have come.
@@ -36,8 +39,12 @@ package struct RTMPChunkReader: Sendable {
         var isExtended = false
         var message: RTMPMessage
         var length = 0
+        /// Bytes of the message that have come.
+        var received = 0
         /// Whether a message has begun and is not complete.
         var isOpen = false
+        /// Whether the bytes of the message are not kept.
+        var isLeftOut = false
     }
 
     /// Limits of what comes from now on.
@@ -60,8 +67,11 @@ package struct RTMPChunkReader: Sendable {
             if let (index, remaining) = payload {
                 let piece = rest.prefix(remaining)
                 rest = rest.dropFirst(piece.count)
-                streams[index].message.body.append(contentsOf: piece)
-                unfinished += piece.count
+                streams[index].received += piece.count
+                if !streams[index].isLeftOut {
+                    streams[index].message.body.append(contentsOf: piece)
+                    unfinished += piece.count
+                }
                 payload = (index, remaining - piece.count)
             } else {
                 guard let surplus = try readHeader(&rest) else { break }
@@ -154,18 +164,19 @@ package struct RTMPChunkReader: Sendable {
             surplus = Array(header.suffix(4))
         }
         if !stream.isOpen {
-            guard stream.length <= limits.messageBytes else {
-                throw .malformed("a message of \(stream.length) bytes")
-            }
+            let isLong = stream.length > limits.messageBytes
+            stream.isLeftOut = isLong && limits.leavesOutLongMedia && [.audio, .video].contains(stream.message.kind)
+            guard !isLong || stream.isLeftOut else { throw .malformed("a message of \(stream.length) bytes") }
             stream.isOpen = true
+            stream.received = 0
             stream.message.timestamp = format == 0 ? stream.field : stream.message.timestamp &+ stream.field
             stream.message.body = []
             // A length is only a promise: memory grows with the bytes.
-            stream.message.body.reserveCapacity(min(stream.length, limits.reserve))
+            if !stream.isLeftOut { stream.message.body.reserveCapacity(min(stream.length, limits.reserve)) }
         }
         streams[index] = stream
-        let missing = stream.length - stream.message.body.count
-        guard unfinished + missing <= limits.unfinishedBytes else {
+        let missing = stream.length - stream.received
+        guard stream.isLeftOut || unfinished + missing <= limits.unfinishedBytes else {
             let limit = limits.unfinishedBytes
             let words = limit >= 1 << 20 ? "\(limit >> 20) MiB" : "\(limit >> 10) KiB"
             throw .malformed("more than \(words) of unfinished messages")
@@ -198,8 +209,9 @@ package struct RTMPChunkReader: Sendable {
     private mutating func finishChunk() throws(RTMPError) -> RTMPMessage? {
         guard let (index, remaining) = payload, remaining == 0 else { return nil }
         payload = nil
-        guard streams[index].message.body.count == streams[index].length else { return nil }
+        guard streams[index].received == streams[index].length else { return nil }
         streams[index].isOpen = false
+        guard !streams[index].isLeftOut else { return nil }
         let message = streams[index].message
         streams[index].message.body = []
         unfinished -= message.body.count

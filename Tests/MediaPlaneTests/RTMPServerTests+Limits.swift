@@ -34,18 +34,20 @@ extension RTMPServerTests {
     }
 
     @Test func sizesHaveLimits() throws {
-        func promise(_ length: Int, chunkSize: UInt32? = nil) -> ArraySlice<UInt8> {
+        func promise(_ length: Int, of kind: UInt8 = 9, chunkSize: UInt32? = nil) -> ArraySlice<UInt8> {
             var bytes: [UInt8] = []
             if let chunkSize { bytes += [2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0] + RTMPPeer.number(chunkSize, 4) }
-            bytes += [4, 0, 0, 0] + RTMPPeer.number(UInt32(length), 3) + [9, 1, 0, 0, 0]
+            bytes += [4, 0, 0, 0] + RTMPPeer.number(UInt32(length), 3) + [kind, 1, 0, 0, 0]
             return bytes[...]
         }
         var (large, random) = connected()
-        #expect(large.read(promise(1 << 16), now: 1, using: &random).isEmpty)
+        #expect(large.read(promise(1 << 16, of: 20), now: 1, using: &random).isEmpty)
         (large, _) = connected()
         #expect(
-            fault(of: large.read(promise(1 << 16 + 1), now: 1, using: &random)) == "a message of 65537 bytes",
+            fault(of: large.read(promise(1 << 16 + 1, of: 20), now: 1, using: &random)) == "a message of 65537 bytes",
             "before anybody has agreed, a message is a command")
+        (large, _) = connected()
+        #expect(large.read(promise(1 << 16 + 1), now: 1, using: &random).isEmpty, "or media, of which nothing is kept")
         var (chunks, _) = connected()
         #expect(chunks.read(promise(1, chunkSize: 10 << 20), now: 1, using: &random).isEmpty)
         (chunks, _) = connected()

@@ -70,6 +70,37 @@ import Testing
         #expect(talk.server.phase == .idle)
     }
 
+    /// As nginx-rtmp's `push` and SRS's `forward` do.
+    @Test(arguments: [7, 5000, Int.max]) func headersOfAPublisherThatDoesNotWaitAreKept(piece: Int) throws {
+        var talk = try Talk(.publish)
+        talk.run()
+        talk.ofServer = []
+        let sound = FLVTag(role: .sequenceHeader(.audio), timestamp: 0, body: [0xAF, 0, 0x11, 0x90])
+        let large = FLVTag(
+            role: .frame(.video, isIDR: true), timestamp: 20,
+            body: [0x17, 1, 0, 0, 0] + [UInt8](repeating: 9, count: 200_000))
+        var other = Self.header
+        other.body[5] = 7
+        var bytes: [UInt8] = []
+        for tag in [other, sound, Self.header, large] {
+            talk.client.writer.append(
+                RTMPMessage.Kind(rawValue: tag.kind.rawValue), on: 6, timestamp: tag.timestamp,
+                stream: talk.client.stream, body: tag.body[...], to: &bytes)
+        }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            talk.ofServer += talk.server.read(rest.prefix(piece), now: 2, using: &talk.random)
+            rest = rest.dropFirst(piece)
+        }
+        #expect(talk.ofServer.isEmpty && talk.server.phase == .asking(.publish), "\(talk.server.phase)")
+        talk.server.accept(now: 3)
+        talk.send(Self.picture, now: 4)
+        #expect(talk.ofServer == [.tag(sound), .tag(Self.header), .tag(Self.picture)])
+        talk.ofServer = []
+        talk.send(large, now: 5)
+        #expect(talk.ofServer == [.tag(large)])
+    }
+
     @Test func aClientPlays() throws {
         var talk = try Talk(.play, url: "rtmp://h/relay/default/lobby/alice/camera?relay=s")
         talk.run()

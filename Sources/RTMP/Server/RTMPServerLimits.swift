@@ -31,11 +31,12 @@ package struct RTMPServerLimits: Hashable, Sendable {
 
     package init() {}
 
-    /// Limits of chunks before a publisher is accepted, with room for one other unfinished command.
+    /// Limits of chunks before a publisher is accepted, with room for one other unfinished command. Keyframes of a publisher
+    /// that does not wait for the answer are left out.
     var ofCommands: RTMPChunkReader.Limits {
         .init(
             chunkStreams: chunkStreams, unfinishedBytes: 2 * commandBytes, messageBytes: commandBytes,
-            chunkSize: chunkSize)
+            chunkSize: chunkSize, leavesOutLongMedia: true)
     }
 
     /// Limits of an accepted publisher's chunks: a keyframe, and sound between its chunks.

@@ -49,6 +49,9 @@ package struct RTMPServerSession: Sendable {
     private var commands = 0
     private var countedSince: Int64
     private var metadataAt: Int64?
+    /// The newest metadata and sequence headers that came while the request to publish waits for its answer. Not every
+    /// publisher waits: nginx-rtmp's `push` and SRS's `forward` send at once, and their headers only once.
+    private var early: [FLVTag] = []
 
     /// The application of the connect command, with its query.
     var application = ""
@@ -90,6 +93,10 @@ package struct RTMPServerSession: Sendable {
         received += Int64(bytes.count)
         time = now
         var events: [Event] = []
+        if phase == .publishing, !early.isEmpty {
+            events = early.map { .tag($0) }
+            early = []
+        }
         do throws(RTMPServerEnd) {
             var rest = bytes
             if phase == .handshake {
@@ -191,7 +198,7 @@ package struct RTMPServerSession: Sendable {
             guard message.body.first == 0 else { break }
             takeScript(message.body.dropFirst(), message.timestamp, now, into: &events)
         case .aggregate:
-            guard phase == .publishing else { break }
+            guard phase == .publishing || phase == .asking(.publish) else { break }
             let parts: [RTMPMessage]
             do throws(RTMPError) { parts = try message.parts() } catch { throw RTMPServerEnd(error) }
             for part in parts where part.kind != .aggregate { try take(part, now, into: &events) }
@@ -228,9 +235,16 @@ package struct RTMPServerSession: Sendable {
     private mutating func take(
         media message: RTMPMessage, _ now: Int64, into events: inout [Event]
     ) throws(RTMPServerEnd) {
-        guard phase == .publishing, let kind = FLVTag.Kind(rawValue: message.kind.rawValue) else { return }
+        guard phase == .publishing || phase == .asking(.publish),
+            let kind = FLVTag.Kind(rawValue: message.kind.rawValue)
+        else { return }
+        let published = PublishedTag(kind, timestamp: message.timestamp, body: message.body)
+        guard phase == .publishing else {
+            if case .tag(let tag) = published, case .sequenceHeader = tag.role { keep(tag) }
+            return
+        }
         deadline = now.saturatingSum(limits.silence)
-        switch PublishedTag(kind, timestamp: message.timestamp, body: message.body) {
+        switch published {
         case .tag(let tag): events.append(.tag(tag))
         case .nothing: break
         case .unsupported(let failure): throw .unsupported(failure)
@@ -244,18 +258,28 @@ package struct RTMPServerSession: Sendable {
     private mutating func takeScript(
         _ body: ArraySlice<UInt8>, _ timestamp: UInt32, _ now: Int64, into events: inout [Event]
     ) {
-        guard phase == .publishing, body.count <= limits.metadataBytes else { return }
+        guard phase == .publishing || phase == .asking(.publish), body.count <= limits.metadataBytes else { return }
         let body = body.starts(with: Self.setDataFrame) ? body.dropFirst(Self.setDataFrame.count) : body
         guard body.starts(with: Self.metadataName) else { return }
+        guard phase == .publishing else {
+            return keep(FLVTag(role: .metadata, timestamp: timestamp, body: Array(body)))
+        }
         if let last = metadataAt, now.saturatingDifference(last) < limits.metadataInterval { return }
         metadataAt = now
         events.append(.tag(FLVTag(role: .metadata, timestamp: timestamp, body: Array(body))))
+    }
+
+    /// Keeps a tag until the publisher is accepted, in place of an earlier one of its role.
+    private mutating func keep(_ tag: FLVTag) {
+        early.removeAll { $0.role == tag.role }
+        early.append(tag)
     }
 
     // MARK: - Phases that commands change
 
     mutating func beginAsking(_ kind: RTMPStreamRequest.Kind) {
         phase = .asking(kind)
+        early = []
         // The owner has its own limit for its answer.
         deadline = .max
     }
