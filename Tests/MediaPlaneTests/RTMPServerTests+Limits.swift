@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TextFormats
 
 @testable import MediaFormats
 @testable import RTMP
@@ -76,6 +77,17 @@ extension RTMPServerTests {
             let answer = String(decoding: session.takeOutput(), as: UTF8.self)
             #expect(answer.contains("NetStream.Publish.BadName") == !isGood)
         }
+    }
+
+    /// The names of an app, a room and a participant have at most 128 bytes each.
+    @Test func aRelayMayAskForTheLongestNames() throws {
+        let name = PercentEncoding.encoded(String(repeating: "\u{76F4}", count: 42) + "ab")
+        var talk = try Talk(.play, url: "rtmp://h/relay/\(name)/\(name)/\(name)/camera?relay=s")
+        talk.run()
+        guard case .requested(let request)? = talk.ofServer.first else {
+            return #expect(Bool(false), "\(talk.ofServer)")
+        }
+        #expect(request.application == "relay/\(name)/\(name)/\(name)")
     }
 
     @Test func metadataHasItsSizeAndItsPace() throws {

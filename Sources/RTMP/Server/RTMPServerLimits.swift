@@ -24,8 +24,9 @@ package struct RTMPServerLimits: Hashable, Sendable {
     package var metadataBytes = 1 << 14
     /// Shortest time between two `onMetaData` that are passed on.
     package var metadataInterval: Int64 = 1_000_000_000
-    /// Largest lengths of the parts of a stream's name.
-    package var applicationBytes = 256
+    /// Largest lengths of the parts of a stream's name. The application of a relay's URL has the names of an app, a room and a
+    /// participant, of which each may have 128 bytes and each byte may be percent-encoded.
+    package var applicationBytes = 1280
     package var nameBytes = 512
     package var queryBytes = 2048
 
