@@ -44,6 +44,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("srt://h:9000?streamid=publish:a&latency=200", "srt://h:9000?latency=120&streamid=publish:b"),
+        ("rtmp://b.rtmp.youtube.com/live2?backup=1/one", "rtmp://b.rtmp.youtube.com/live2?backup=1/two"),
+        ("rtmp://h/live?vhost=a/x", "rtmp://h/live?vhost=b/x"),
+        ("whip://h:1985/rtc/v1/whip/?app=live&stream=a", "whip://h:1985/rtc/v1/whip/?app=live&stream=b"),
+    ])
+    func streamsThatAreNamedInTheQueryAreTwo(one: String, other: String) {
+        #expect(DestinationClaims.destination(one) != DestinationClaims.destination(other))
+    }
+
+    @Test(arguments: [
+        ("srt://h:9000?streamid=a&latency=200", "srt://h:9000?mode=caller&streamid=a"),
+        ("srt://h:9000?mode=listener&streamid=a", "srt://h:9000?mode=listener&streamid=b"),
+        ("srt://h:9000?latency=200", "srt://h:9000"),
+        ("rtmp://h/live2?backup=1/one?token=a", "rtmp://h/live2?backup=1/one?token=b"),
+        ("rtmp://h/app/instance/x?token=a/b", "rtmp://h/app/instance/x?token=c/d"),
+    ])
+    func streamsThatDifferInOtherParametersAreOne(one: String, other: String) {
+        #expect(DestinationClaims.destination(one) == DestinationClaims.destination(other))
+    }
+
     /// Some servers have one address for all streams, and know them by their tokens.
     @Test func tokensTellStreamsOfOneAddressApart() {
         let one = DestinationClaims.destination("whips://one@media.example/w")

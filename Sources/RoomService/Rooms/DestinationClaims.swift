@@ -65,8 +65,8 @@ package final class DestinationClaims: Sendable {
         outputs.map { ($0.id, destination($0.url)) }
     }
 
-    /// Returns host, port and path, by which servers tell streams apart, and for WHIP the token, which is the stream key of
-    /// some. Text that is not a URL stands for itself. Secret.
+    /// Returns host, port and path, by which servers tell streams apart, the part of the query that does so, and for WHIP the
+    /// token, which is the stream key of some. Text that is not a URL stands for itself. Secret.
     package static func destination(_ text: String) -> String {
         guard let url = try? StreamURL(text) else { return text }
         let port: Int =
@@ -77,7 +77,25 @@ package final class DestinationClaims: Sendable {
             default: 1935
             }
         let token = url.userInformation.map { "#\($0)" } ?? ""
-        return "\(url.host):\(url.port ?? port)\(url.path)\(token)"
+        return "\(url.host):\(url.port ?? port)\(url.path)\(nameInQuery(of: url))\(token)"
+    }
+
+    /// Returns the part of a URL's query that belongs to the stream's name; empty if there is none.
+    private static func nameInQuery(of url: StreamURL) -> String {
+        guard let query = url.query else { return "" }
+        switch url.scheme {
+        case .rtmp, .rtmps:
+            // What follows the path's only part belongs to the application, and the stream comes after it: `/live2?backup=1/key`.
+            guard !url.path.dropFirst().contains("/"), let slash = query.lastIndex(of: "/") else { return "" }
+            return "?\(query[..<(query[slash...].firstIndex(of: "?") ?? query.endIndex)])"
+        case .srt:
+            // All callers of a server have one address. Of those who listen at one, there can be only one.
+            let parameters = query.split(separator: "&")
+            guard !parameters.contains(where: { $0.hasPrefix("mode=") && $0 != "mode=caller" }) else { return "" }
+            return parameters.first { $0.hasPrefix("streamid=") }.map { "?\($0)" } ?? ""
+        case .whip, .whips: return "?\(query)"
+        default: return ""
+        }
     }
 }
 
