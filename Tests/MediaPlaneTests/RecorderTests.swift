@@ -149,6 +149,29 @@ import EncodedMedia
         }
     }
 
+    /// The timestamps have begun anew once, and what the relay says of its program has not.
+    @Test func aProgramOfSixtyDaysHasItsTimes() async throws {
+        let stream = try await RecorderStream.make(bFrames: 0)
+        try withBench { bench in
+            var settings = bench.settings
+            settings.wallClockAtZero = 1_000_000
+            let period = 4_294_967.296
+            let now = 1_000_000 + period + stream.start.inSeconds
+            let recorder = Recorder(settings: settings, now: now) { _ in }
+            let change = RecordingManifest.Switch(
+                at: period + stream.start.inSeconds + 3, wallClock: 5, from: .bypass, to: .mix, source: nil,
+                cause: "bob joins", panes: [])
+            let cue = FLVCue(
+                name: RecorderCue.switched, text: String(decoding: try JSONEncoder().encode(change), as: UTF8.self))
+            try recorder.push(stream.bytes)
+            try recorder.push(cue.tag(at: 0).encoded)
+            recorder.finish()
+            let manifest = try bench.manifests()[0]
+            #expect(abs(manifest.startedAt - now) < 0.01)
+            #expect(abs((manifest.switches.first?.at ?? 0) - 3) < 0.001)
+        }
+    }
+
     // MARK: - What can go wrong
 
     @Test(.enabled(if: RecorderBench.canMount)) func aFullDiskEndsTheRecordingAndWhatIsThereIsWhole() async throws {

@@ -8,6 +8,8 @@ import ProgramSplicer
 final class Recorder {
     private let settings: RecorderSettings
     private let onReport: (RecorderReport) -> Void
+    /// Seconds since 1970 at time 0 of the stream as it is read here; `nil` = taken when its first frame comes.
+    private let wallClockAtZero: Double?
     private var reader = FLVReader()
     private var recording: ProgramRecording?
     private var file: RecordingFile?
@@ -28,10 +30,20 @@ final class Recorder {
     private static let manifestInterval: Int64 = 10_000_000_000
     private static let mostParts = 10_000
     private static let mostSwitches = 10_000
+    /// Seconds after which FLV's timestamps begin anew: 49.7 days. Who begins to read later reads times that are smaller by
+    /// whole periods.
+    private static let period = 4_294_967.296
 
-    init(settings: RecorderSettings, onReport: @escaping (RecorderReport) -> Void) {
+    /// - Parameter now: Seconds since 1970.
+    init(
+        settings: RecorderSettings, now: Double = Date().timeIntervalSince1970,
+        onReport: @escaping (RecorderReport) -> Void
+    ) {
         self.settings = settings
         self.onReport = onReport
+        wallClockAtZero = settings.wallClockAtZero.map { zero in
+            zero + max(((now - zero) / Self.period).rounded(.down), 0) * Self.period
+        }
     }
 
     /// Whether the recorder writes nothing more: it failed, ended by a limit, or another process has to take over.
@@ -249,6 +261,7 @@ final class Recorder {
         }
         for var change in waitingSwitches {
             change.at -= origin.inSeconds
+            change.at -= ((change.at - (manifest?.duration ?? 0)) / Self.period).rounded() * Self.period
             // A switch that is repeated with other headers, or that precedes the first frame, does not belong to this
             // file.
             guard change.at >= -0.001,
@@ -262,7 +275,7 @@ final class Recorder {
     }
 
     private func wallClock(at time: MediaTime) -> Double {
-        settings.wallClockAtZero.map { $0 + time.inSeconds } ?? Date().timeIntervalSince1970
+        wallClockAtZero.map { $0 + time.inSeconds } ?? Date().timeIntervalSince1970
     }
 
     private func tell() {
