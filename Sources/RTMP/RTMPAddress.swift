@@ -15,7 +15,8 @@ package struct RTMPAddress: Hashable, Sendable {
     package let port: UInt16
     /// All path parts but the last: `live`, `live/instance`, `live?vhost=a`.
     package let application: String
-    /// The last path part, with the query that follows it.
+    /// The last path part, with the query that follows it. Some servers know a stream by the query alone
+    /// (`/live-bvc/?streamname=…&key=…`).
     package let stream: String
     /// Value of `tcUrl` in the connect command: without stream, user information and default port.
     package let connectURL: String
@@ -48,7 +49,7 @@ package struct RTMPAddress: Hashable, Sendable {
         }
         application = String(path[..<slash])
         stream = String(path[path.index(after: slash)...])
-        guard !stream.isEmpty, !stream.hasPrefix("?") else { throw .badURL("the URL has no stream name") }
+        guard !stream.isEmpty, stream != "?" else { throw .badURL("the URL has no stream name") }
         let name = host.contains(":") ? "[\(host)]" : host
         connectURL = "\(scheme)://\(name)\(port == defaultPort ? "" : ":\(port)")/\(application)"
     }

@@ -13,6 +13,11 @@ import Testing
         ("rtmp://h/live/x?key=a/b", "h", 1935, "live", "x?key=a/b", "rtmp://h/live"),
         // … unless the query is the application's.
         ("rtmp://h/live?vhost=v/x", "h", 1935, "live?vhost=v", "x", "rtmp://h/live?vhost=v"),
+        // The stream key is the query, as at bilibili.
+        (
+            "rtmp://h/live-bvc/?streamname=a&key=b/c", "h", 1935, "live-bvc", "?streamname=a&key=b/c",
+            "rtmp://h/live-bvc"
+        ),
         ("rtmp://[::1]:1936/live/x", "::1", 1936, "live", "x", "rtmp://[::1]:1936/live"),
         ("rtmp://[fe80::1]/live/x", "fe80::1", 1935, "live", "x", "rtmp://[fe80::1]/live"),
         // As it is written.
@@ -38,7 +43,7 @@ import Testing
         ("rtmps://h", "no stream name"),
         ("rtmp://", "no host"), ("rtmp:///live/x", "no host"), ("rtmp://h", "no stream name"),
         ("rtmp://h/", "no stream name"), ("rtmp://h/live", "no stream name"), ("rtmp://h/live/", "no stream name"),
-        ("rtmp://h/live/?key", "no stream name"), ("rtmp://h:0/live/x", "port"), ("rtmp://h:65536/live/x", "port"),
+        ("rtmp://h/live/?", "no stream name"), ("rtmp://h:0/live/x", "port"), ("rtmp://h:65536/live/x", "port"),
         ("rtmp://h/\u{301}live/x", "printable ASCII"), ("rtmp://h@\u{301}x/live/x", "printable ASCII"),
         ("rtmp://h/live/x\n", "printable ASCII"), ("rtmp://h:+1/live/x", "port"), ("rtmp://::1/live/x", "brackets"),
         ("rtmp://[::1]x/live/x", "not a valid address"),

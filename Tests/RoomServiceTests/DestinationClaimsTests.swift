@@ -48,6 +48,7 @@ import Testing
         ("srt://h:9000?streamid=publish:a&latency=200", "srt://h:9000?latency=120&streamid=publish:b"),
         ("rtmp://b.rtmp.youtube.com/live2?backup=1/one", "rtmp://b.rtmp.youtube.com/live2?backup=1/two"),
         ("rtmp://h/live?vhost=a/x", "rtmp://h/live?vhost=b/x"),
+        ("rtmp://h/live-bvc/?streamname=a&key=b", "rtmp://h/live-bvc/?streamname=c&key=d"),
         ("whip://h:1985/rtc/v1/whip/?app=live&stream=a", "whip://h:1985/rtc/v1/whip/?app=live&stream=b"),
     ])
     func streamsThatAreNamedInTheQueryAreTwo(one: String, other: String) {

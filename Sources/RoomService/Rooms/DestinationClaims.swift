@@ -85,6 +85,7 @@ package final class DestinationClaims: Sendable {
         guard let query = url.query else { return "" }
         switch url.scheme {
         case .rtmp, .rtmps:
+            if url.path.hasSuffix("/") { return "?\(query)" }
             // What follows the path's only part belongs to the application, and the stream comes after it: `/live2?backup=1/key`.
             guard !url.path.dropFirst().contains("/"), let slash = query.lastIndex(of: "/") else { return "" }
             return "?\(query[..<(query[slash...].firstIndex(of: "?") ?? query.endIndex)])"
