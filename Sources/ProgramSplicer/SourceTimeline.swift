@@ -65,12 +65,14 @@ public struct SourceTimeline: Sendable {
 
     /// Whether a decoder can begin now.
     ///
-    /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe.
-    /// Where no video is expected, it counts at once.
+    /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe. Pictures
+    /// that have stopped for as long, so that none are kept, are those of a camera that is off. Where no video is expected, it
+    /// counts at once.
     public func isDecodable(at now: MediaTime, expectsVideo: Bool = true) -> Bool {
         if gop.isDecodable { return true }
-        guard expectsVideo else { return firstAudio != nil }
-        return video == nil && firstAudio.map { now - $0 > SourceTimeline.soundAlone } ?? false
+        guard expectsVideo, let firstAudio else { return firstAudio != nil }
+        guard video != nil else { return now - firstAudio > SourceTimeline.soundAlone }
+        return lastAudio.map { $0 - (lastVideo ?? firstAudio) > SourceTimeline.soundAlone } ?? false
     }
 
     /// Whether what is kept of the pictures begins with a keyframe, and not with the I picture of an open group: with that a decoder can
