@@ -43,7 +43,7 @@ final class LiveStream {
     /// Adds an accepted player and sends it what it needs to begin.
     func add(_ client: IngestClient, now: Int64) {
         let preamble = cache.preamble(at: times.timestamp(at: now))
-        players[client.id] = Player(client, PlayerFlow(waitsForKeyframe: cache.video != nil && cache.group.isEmpty))
+        players[client.id] = Player(client, PlayerFlow(waitsForKeyframe: cache.hasPictures && cache.group.isEmpty))
         client.send(Self.joined(preamble, stream: client.session.stream))
     }
 
@@ -94,7 +94,7 @@ final class LiveStream {
     private func push(_ tags: [OutputTag], to player: Player, _ queued: Int, _ now: Int64) -> Bool {
         var chosen: [OutputTag] = []
         for tag in tags {
-            switch player.flow.decide(tag, queued: queued, hasVideo: cache.video != nil, now: now) {
+            switch player.flow.decide(tag, queued: queued, hasVideo: cache.hasPictures, now: now) {
             case .send: chosen.append(tag)
             case .sendWithHeaders: chosen += cache.headers(at: tag.timestamp) + [tag]
             case .leaveOut: break

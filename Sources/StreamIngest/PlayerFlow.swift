@@ -41,7 +41,7 @@ struct PlayerFlow: Sendable {
 
     /// - Parameters:
     ///   - queued: Bytes that wait for the player.
-    ///   - hasVideo: Whether the stream has video; without it, every frame is one to begin with.
+    ///   - hasVideo: Whether the stream has pictures at present; without them, every frame is one to begin with.
     mutating func decide(_ tag: OutputTag, queued: Int, hasVideo: Bool, now: Int64) -> Decision {
         if let since = fullSince {
             if queued <= limits.bytes / 8 {

@@ -26,15 +26,26 @@ struct TagCache: Sendable {
     private(set) var audio: FLVTag?
     private(set) var group: [FLVTag] = []
     private(set) var bytes = 0
+    /// Whether the stream has pictures that a player can wait for: not while the camera is off and sound alone comes.
+    private(set) var hasPictures = false
+    /// Timestamp of the newest picture; before the first one, of the first sound.
+    private var newestPicture: UInt32?
+
+    /// Sound without pictures after which the camera counts as off, in ms.
+    static let pictureAge: Int32 = 10_000
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
     mutating func append(_ tag: FLVTag) {
         switch tag.role {
         case .metadata: metadata = tag
-        case .sequenceHeader(.video): video = tag
+        case .sequenceHeader(.video):
+            video = tag
+            newestPicture = nil
+            hasPictures = true
         case .sequenceHeader(.audio): audio = tag
-        case .frame:
+        case .frame(let track, _):
+            note(track, at: tag.timestamp)
             if tag.isIDR {
                 forgetGroup()
             } else if group.isEmpty {
@@ -46,6 +57,18 @@ struct TagCache: Sendable {
             // A time that goes back is no age.
             if bytes > limits.bytes || (age > limits.milliseconds && age < 1 << 31) { forgetGroup() }
         }
+    }
+
+    private mutating func note(_ track: Track, at timestamp: UInt32) {
+        guard track == .audio else {
+            newestPicture = timestamp
+            hasPictures = video != nil
+            return
+        }
+        let last = newestPicture ?? timestamp
+        newestPicture = last
+        // A time that goes back is no age.
+        if Int32(bitPattern: timestamp &- last) > Self.pictureAge { hasPictures = false }
     }
 
     private mutating func forgetGroup() {
