@@ -115,6 +115,20 @@ import Testing
         #expect(parts.map { $0.movie.video == nil } == [true, false])
     }
 
+    /// Of a participant who is recorded from a time at which the camera is off.
+    @Test func soundIsRecordedBeforeTheCameraIsOn() throws {
+        var script = RecordingScript(hasVideo: false)
+        script.configure(video: RecordingScript.video)
+        script.program(seconds: 6)
+        script.hasVideo = true
+        script.program(seconds: 3)
+        let parts = script.record()
+        #expect(parts.map { $0.movie.video == nil } == [true, false])
+        #expect(parts.first?.reason == .tracksChanged)
+        let sounds = parts.reduce(0) { $0 + $1.times(of: MP4Movie.audioTrack).count }
+        #expect(sounds >= script.frames.count { $0.track == .audio } - 2)
+    }
+
     @Test func partsAndLimits() throws {
         var script = RecordingScript()
         script.program(seconds: 12)

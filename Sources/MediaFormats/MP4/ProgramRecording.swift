@@ -69,6 +69,8 @@ public struct ProgramRecording: Sendable {
     private static let shortestFragment = MediaTime.milliseconds(500)
     /// Longest wait for the other track before a recording begins with one.
     private static let patience = MediaTime.seconds(2)
+    /// Sound without any picture with which a recording begins although pictures were announced: the camera is off.
+    private static let soundAlone = MediaTime.seconds(4)
     /// Time after a keyframe within which a change of the sound belongs to the keyframe.
     private static let vicinity = MediaTime.milliseconds(600)
 
@@ -181,6 +183,7 @@ public struct ProgramRecording: Sendable {
         if video != nil {
             // Sound just before the keyframe does not belong to it.
             guard let first = waiting.frames.firstIndex(where: \.isIDR) else {
+                if isSoundAlone(atEnd: atEnd) { return true }
                 if waiting.frames.count > 2_000 { waiting.removeFirst(1_000) }
                 return false
             }
@@ -196,8 +199,17 @@ public struct ProgramRecording: Sendable {
         return last.dts - first.dts >= Self.patience
     }
 
+    /// Whether sound has come, and no picture, for so long that none is expected.
+    private func isSoundAlone(atEnd: Bool) -> Bool {
+        guard audio != nil, let first = waiting.frames.first, let last = waiting.frames.last,
+            !waiting.frames.contains(where: { $0.track == .video })
+        else { return false }
+        return atEnd || last.dts - first.dts >= Self.soundAlone
+    }
+
     private mutating func begin() -> [Action] {
-        let movie = MP4Movie(video: video, audio: audio?.bytes)
+        let hasPictures = waiting.frames.contains { $0.track == .video }
+        let movie = MP4Movie(video: hasPictures ? video : nil, audio: audio?.bytes)
         var part = RecordingPart(movie: movie, origin: waiting.frames.first?.dts ?? .zero)
         var actions = [Action.begin(movie, at: part.origin)]
         if let continuation, secondsBefore == 0, bytes == 0, continuation.fits(movie) {
@@ -206,7 +218,8 @@ public struct ProgramRecording: Sendable {
         }
         if let video { part.configure(video) }
         self.part = part
-        isCutDue = false
+        // The pictures that were announced may still come.
+        isCutDue = !hasPictures && video != nil
         let frames = waiting.frames
         waiting = WaitingFrames()
         for frame in frames { actions += take(frame) }
