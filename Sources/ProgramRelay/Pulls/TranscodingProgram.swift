@@ -29,6 +29,15 @@ struct TranscodingProgram {
         for pipeline in tracks.values { await pipeline.close() }
     }
 
+    /// Returns a time as GStreamer takes it, which has none before 0, in ns.
+    ///
+    /// A stream may begin shortly before 0. Times far below are those of a publisher whose first header has the time 0, and
+    /// whose frames have more than 2³¹ ms: they are moved by FLV's period, which nobody sees in the FLV that comes out.
+    static func pipelineTime(_ time: MediaTime) -> UInt64 {
+        let period = MediaTime.milliseconds(1 << 32)
+        return UInt64(max(time < -TrackPipeline.jump ? time + period : time, .zero).nanoseconds)
+    }
+
     private mutating func take(_ entry: FLVReader.SetAside) async throws(PullEnd) {
         guard let track = Track(rawValue: entry.tag.kind.rawValue), let tag = ForeignTag(track, body: entry.tag.body)
         else { return }
@@ -45,7 +54,7 @@ struct TranscodingProgram {
 /// The decoder and the encoder of one track. Another configuration, and a jump of the times, has another pipeline.
 private struct TrackPipeline {
     /// Largest step between two frames on one timeline.
-    private static let jump = MediaTime.seconds(2)
+    static let jump = MediaTime.seconds(2)
 
     private let muxer: PullMuxer
     private var configuration: [UInt8] = []
@@ -71,11 +80,10 @@ private struct TrackPipeline {
                 try await open(format)
             }
             last = dts
-            // GStreamer has no times before 0, which a stream may begin with.
-            let (dts, pts) = (max(dts, .zero), max(dts + .milliseconds(offset), .zero))
             source?.push(
-                bytes: format.framed(bytes, isKey: isKey), pts: UInt64(pts.nanoseconds), dts: UInt64(dts.nanoseconds),
-                isDelta: !isKey)
+                bytes: format.framed(bytes, isKey: isKey),
+                pts: TranscodingProgram.pipelineTime(dts + .milliseconds(offset)),
+                dts: TranscodingProgram.pipelineTime(dts), isDelta: !isKey)
         }
     }
 
