@@ -290,6 +290,14 @@ import Testing
         await pull.close()
     }
 
+    @Test(arguments: [
+        ("seg-1.ts?a=b%20c", "http://h/live/seg-1.ts?a=b%20c"), ("my show 1.ts", "http://h/live/my%20show%201.ts"),
+        (" /\u{76F4}1.ts\t", "http://h/%e7%9b%b41.ts"), ("http://o/\u{E9}.ts", "http://o/%c3%a9.ts"),
+    ])
+    func referencesAreEncodedAsPlayersDo(reference: String, url: String) {
+        #expect(HTTPRedirect.resolve(HLSReader.encoded(reference), against: "http://h/live/index.m3u8") == url)
+    }
+
     @Test func thePathDecidesBetweenHLSAndFLV() {
         for url in ["http://h/x.m3u8", "https://h:1/a/x.M3U8?k=v&m=/x.flv", "http://h/x.m3u8#f"] {
             #expect(PullProtocols.kind(of: url)?.name == HLSPull.name, "\(url)")

@@ -154,8 +154,23 @@ struct HLSReader {
         return plain
     }
 
+    /// Returns a reference with everything percent-encoded that URLs cannot have. Playlists name files as they are, also with
+    /// spaces and in UTF-8.
+    static func encoded(_ reference: String) -> String {
+        let blank: [UInt8] = [0x20, 0x09]
+        var bytes = Array(reference.utf8)[...].drop { blank.contains($0) }
+        while let last = bytes.last, blank.contains(last) { bytes = bytes.dropLast() }
+        return bytes.reduce(into: "") { text, byte in
+            if 0x21...0x7E ~= byte {
+                text.unicodeScalars.append(UnicodeScalar(byte))
+            } else {
+                text += "%" + Hexadecimal.text([byte])
+            }
+        }
+    }
+
     private func resolve(_ reference: String, against base: String) throws(PullEnd) -> String {
-        guard let url = HTTPRedirect.resolve(reference, against: base) else {
+        guard let url = HTTPRedirect.resolve(Self.encoded(reference), against: base) else {
             throw PullEnd(.protocolViolation, "the playlist names an address that is not one of HTTP")
         }
         return url
