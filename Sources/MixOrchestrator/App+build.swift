@@ -263,6 +263,7 @@ func buildOrchestrator(
     methods.fill(from: router)
 
     let ingest = try ingest(configuration, registry, courier, limits, logger)
+    if let ingest { cluster?.attach(ingest) }
     let unknown = RouteAccess.unknownRoutes(of: router)
     assert(unknown.isEmpty, "RouteAccess.table has no entry for \(unknown)")
 

@@ -192,6 +192,9 @@ package struct RTMPClient: Sendable {
 
     /// The transactions whose answers matter.
     private static let connectTransaction = 1.0
+    /// The `flashVer` of a publisher, in the form of other programs' (FFmpeg's is `FMLE/3.0 (compatible; Lavf…)`). An ingest of
+    /// this service asks only about such publishers whether they send a room's program.
+    package static let publisherName = "FMLE/3.0 (compatible; mixworker)"
     private static let createTransaction = 4.0
 
     private mutating func take(command body: [UInt8], into events: inout [Event]) throws(RTMPError) {
@@ -261,7 +264,7 @@ package struct RTMPClient: Sendable {
         if purpose == .publish { properties.append(.init(name: "type", value: .string("nonprivate"))) }
         if takesKeyframeRequests { properties.append(.init(name: KeyframeRequest.property, value: .boolean(true))) }
         properties += [
-            .init(name: "flashVer", value: .string(purpose == .play ? "LNX 9,0,124,2" : "FMLE/3.0 (compatible)")),
+            .init(name: "flashVer", value: .string(purpose == .play ? "LNX 9,0,124,2" : Self.publisherName)),
             .init(name: "tcUrl", value: .string(address.connectURL)),
         ]
         // Codecs beside H.264: Enhanced RTMP v1, "Extending NetConnection connect Command".

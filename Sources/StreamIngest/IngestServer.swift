@@ -76,6 +76,8 @@ final class IngestServer: @unchecked Sendable {
             perform(book.programAllowed(request, session: session, task: task, socket: socket))
         case .refuse(let request, let isName, let reason):
             perform(book.refused(request, isName: isName, reason: reason))
+        case .takenOver(let stream, let session):
+            perform(book.takenOver(stream, session: session))
         case .terminate: close()
         }
     }

@@ -114,7 +114,7 @@ struct StreamBook: Sendable {
         }
         var actions: [Action] = []
         if let old = streams[stream]?.connection {
-            actions.append(.refuse(connection: old, .badName(IngestStream.takenOver)))
+            actions.append(.refuse(connection: old, Self.replaced))
         }
         streams[stream] = Stream(session: session, connection: entry.connection)
         for (connection, wait) in patient where wait.stream == stream { patient[connection] = nil }
@@ -136,6 +136,16 @@ struct StreamBook: Sendable {
     mutating func refused(_ number: Int, isName: Bool, reason: String) -> [Action] {
         guard let entry = waiting.removeValue(forKey: number) else { return [] }
         return [.refuse(connection: entry.connection, Self.status(entry.request, isName: isName, reason))]
+    }
+
+    /// What a publisher is told whose place another one has taken.
+    private static let replaced = RTMPStatus.badName(IngestStream.takenOver)
+
+    /// Ends a stream that another node's ingest has by now.
+    mutating func takenOver(_ name: String, session: String) -> [Action] {
+        guard let stream = streams[name], stream.session == session else { return [] }
+        let refusal = stream.connection.map { Action.refuse(connection: $0, Self.replaced) }
+        return (refusal.map { [$0] } ?? []) + end(name, stream, "another node has it")
     }
 
     private static func status(_ request: IngestRequest, isName: Bool, _ reason: String) -> RTMPStatus {
@@ -162,7 +172,8 @@ struct StreamBook: Sendable {
         requests += 1
         let request = IngestRequest(
             request: requests, isPublish: wish.kind == .publish, application: wish.application, name: wish.name,
-            query: wish.query, address: address, session: "\(run)-\(requests)")
+            query: wish.query, address: address, session: "\(run)-\(requests)",
+            isOutput: wish.isOwnClient ? true : nil)
         waiting[requests] = Waiting(request: request, connection: connection, since: now)
         return [.tell(.ask(request))]
     }

@@ -156,6 +156,25 @@ import Testing
         #expect(book.publishers == 1)
     }
 
+    /// What another node has taken over ends here, whether its publisher is connected or lost, and nothing else.
+    @Test(arguments: [true, false]) func aTakeoverAtAnotherNodeEndsTheStream(isConnected: Bool) {
+        var book = book()
+        _ = publish(&book, 4)
+        if !isConnected { _ = book.left(4, isClean: false, reason: "lost", now: 1) }
+        #expect(book.takenOver(Self.key, session: "r-0").isEmpty, "the publisher is another one by now")
+        #expect(book.takenOver("default/lobby/bob/camera", session: "r-1").isEmpty)
+        let ended: [StreamBook.Action] = [
+            .tell(.ended(stream: Self.key, session: "r-1", reason: "another node has it")), .end(stream: Self.key),
+        ]
+        let refused: [StreamBook.Action] = [
+            .refuse(connection: 4, .badName("another publisher has taken over this stream key"))
+        ]
+        #expect(book.takenOver(Self.key, session: "r-1") == (isConnected ? refused : []) + ended)
+        #expect(book.count == 0 && book.deadline == .max)
+        #expect(book.left(4, isClean: false, reason: "refused", now: 2).isEmpty)
+        #expect(publish(&book, 5).last == .begin(stream: Self.key, connection: 5), "who comes back begins anew")
+    }
+
     @Test func withoutTheServicePublishersWaitAndAreRefused() {
         var book = StreamBook(run: "r")
         book.configure(IngestSettings(host: "::1", port: 0, grace: 10, secret: "s"))

@@ -45,7 +45,11 @@ final class ScriptedIngest: Sendable {
     }
 
     /// Someone publishes under this stream key. Returns when the service has decided.
-    func publish(_ name: String, to application: String = "live", query: String = "") async throws -> Verdict {
+    ///
+    /// - Parameter isOutput: Whether it says that it is a relay of this service.
+    func publish(
+        _ name: String, to application: String = "live", query: String = "", isOutput: Bool? = nil
+    ) async throws -> Verdict {
         try await eventually { self.state.withLock { $0.connection } }
         let number = state.withLock { state in
             state.requests += 1
@@ -56,7 +60,7 @@ final class ScriptedIngest: Sendable {
             .ask(
                 IngestRequest(
                     request: number, isPublish: true, application: application, name: name, query: query,
-                    address: "127.0.0.1", session: session)))
+                    address: "127.0.0.1", session: session, isOutput: isOutput)))
         return try await eventually {
             for command in self.commands {
                 switch command {

@@ -40,6 +40,32 @@ import TextFormats
         #expect(isCircle && circles.origins == [key("b"): room("a")])
     }
 
+    /// Each ingest knows the programs that it takes; whoever decides has asked the others.
+    @Test func circlesThroughOtherIngestsAreFound() {
+        var circles = ProgramCircles()
+        let isBegun = circles.begin(key("b"), from: room("a"))
+        #expect(isBegun && !circles.closes(key("b"), from: room("a"), with: [:]))
+        #expect(!circles.closes(key("b"), from: room("a"), with: [key("c"): room("b")]))
+        #expect(circles.closes(key("b"), from: room("a"), with: [key("c"): room("b"), key("a"): room("c")]))
+        #expect(circles.closes(key("b"), from: room("a"), with: [key("a"): room("b")]), "two that begin at once")
+        #expect(!circles.closes(key("c"), from: room("b"), with: [key("b"): room("c")]), "here the stream is another's")
+        circles.set(key("b"), nil)
+        #expect(circles.origins.isEmpty)
+    }
+
+    @Test func whoSendsToAPathIsFoundWhateverTheHost() {
+        let claims = DestinationClaims()
+        let urls = [
+            "rtmp://ingest.example/live/b__a", "rtmps://[2001:db8::1]:99/live/b__a", "rtmp://h/live/b__ab",
+            "rtmp://h/x/live/b__a",
+        ]
+        for (number, url) in urls.enumerated() {
+            _ = claims.claim([PushDestination(id: OutputID("o"), url: url)], for: TaskID("t\(number)"))
+        }
+        #expect(claims.tasks(sendingTo: "/live/b__a") == [TaskID("t0"), TaskID("t1")])
+        #expect(claims.tasks(sendingTo: "/live/c__a").isEmpty && claims.tasks(sendingTo: "").isEmpty)
+    }
+
     /// A name is looked up if it has the publisher's port and path, and means the place that the publisher comes from.
     @Test(arguments: [
         ("192.0.2.7", ["198.51.100.1", "192.0.2.7"], true), ("127.0.0.1", ["127.0.1.1"], true),

@@ -9,7 +9,14 @@ import Testing
         let event = RoomEvent(
             room: "shop/demo", app: "shop", source: "/ingest/rtmp#x", id: "1", sequence: 7,
             kind: .streamPublished(Publication(user: "alice", url: "rtmp://10.0.0.1:1935/relay/x?relay=5")))
-        for order in [StreamOrder.store(event, path: "/relay/x?relay=5"), .note("shop/demo", "publisher lost: ö")] {
+        let orders: [StreamOrder] = [
+            .store(event, path: "/relay/x?relay=5", turn: .takes),
+            .store(event, path: "/relay/x?relay=5", turn: .yields(except: nil)),
+            .store(event, path: "/relay/x?relay=5", turn: .yields(except: "rtmp://10.0.0.2:1935/relay/x?relay=6")),
+            .note("shop/demo", "publisher lost: ö"), .isPublished(stream: "shop/demo/alice/camera"),
+            .look(stream: "shop/demo/alice/camera"), .programs(path: "/live/demo__alice"),
+        ]
+        for order in orders {
             #expect(try JSONDecoder().decode(StreamOrder.self, from: JSONEncoder().encode(order)) == order)
         }
         let faults = [
@@ -19,14 +26,20 @@ import Testing
         for fault in faults {
             let answer = try JSONDecoder().decode(
                 StreamAnswer.self, from: JSONEncoder().encode(StreamAnswer(fault)))
-            #expect { try answer.effect() } throws: { error in
+            #expect { try answer.receipt() } throws: { error in
                 guard let told = error as? OrchestratorError else { return false }
                 return told.code == fault.code && told.title == fault.title && told.isFault == fault.isFault
             }
         }
         let done = try JSONDecoder().decode(
             StreamAnswer.self, from: JSONEncoder().encode(StreamAnswer(outcome: .duplicate)))
-        #expect(try done.effect() == .duplicate)
+        #expect(try done.receipt() == StreamReceipt(outcome: .duplicate))
+        let url = "rtmp://10.0.0.2:1935/relay/x?relay=6"
+        for receipt in [StreamReceipt(outcome: .accepted, former: url), StreamReceipt(former: url)] {
+            let told = try JSONDecoder().decode(StreamAnswer.self, from: JSONEncoder().encode(StreamAnswer(receipt)))
+            #expect(try told.receipt() == receipt)
+        }
+        #expect(try StreamAnswer().receipt() == StreamReceipt(outcome: .accepted))
     }
 
     /// A room that moves is waited for, but not for ever, and no answer is waited for that stays the same.

@@ -18,6 +18,9 @@ public enum IngestCommand: Hashable, Codable, Sendable {
     ///   - isName: Whether the name is the reason, not who asks.
     ///   - reason: Words for the person who asked, with the cure, without secrets.
     case refuse(request: Int, isName: Bool, reason: String)
+    /// Ends a stream, because its publisher or another one is at the ingest of another node by now. Ingests of earlier releases
+    /// do not know it.
+    case takenOver(stream: String, session: String)
     /// Ends all connections, then the process.
     case terminate
 
@@ -123,11 +126,14 @@ public struct IngestRequest: Hashable, Codable, Sendable {
     public var address: String
     /// Name of this connection's wish, which no other has had.
     public var session: String
+    /// Whether a publisher says that it is a worker of this service, whose stream may be a program; `nil` = it does not.
+    public var isOutput: Bool?
 
     public init(
         request: Int, isPublish: Bool, application: String, name: String, query: String, address: String,
-        session: String
+        session: String, isOutput: Bool? = nil
     ) {
+        self.isOutput = isOutput
         self.request = request
         self.isPublish = isPublish
         self.application = application

@@ -33,6 +33,7 @@ extension RTMPServerSession {
 
     private mutating func connect(_ transaction: Double, _ argument: AMF0?) throws(RTMPServerEnd) {
         application = argument?["app"]?.text ?? ""
+        isOwnClient = argument?["flashVer"]?.text == RTMPClient.publisherName
         takesKeyframeRequests = argument?[KeyframeRequest.property] == .boolean(true)
         control(.windowSize, Self.window)
         // Dynamic: the client may keep a limit of its own (§5.4.5).
@@ -69,7 +70,8 @@ extension RTMPServerSession {
         self.stream = stream == 0 ? 1 : stream
         // The first argument is null.
         let name = arguments.dropFirst().first?.text ?? arguments.first?.text ?? ""
-        let request = RTMPStreamRequest(kind, application: application, stream: name)
+        var request = RTMPStreamRequest(kind, application: application, stream: name)
+        request.isOwnClient = isOwnClient
         guard request.application.utf8.count <= limits.applicationBytes,
             1...limits.nameBytes ~= request.name.utf8.count, request.query.utf8.count <= limits.queryBytes
         else {

@@ -55,6 +55,8 @@ package struct RTMPServerSession: Sendable {
 
     /// The application of the connect command, with its query.
     var application = ""
+    /// Whether the client has said that it is a publisher of this service.
+    var isOwnClient = false
     /// Whether a publisher has said that it can be asked for keyframes.
     package internal(set) var takesKeyframeRequests = false
     /// Number of message streams that were created.

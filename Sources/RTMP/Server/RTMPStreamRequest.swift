@@ -11,6 +11,8 @@ package struct RTMPStreamRequest: Hashable, Sendable {
     package var name: String
     /// The queries of name and application, joined by `&`. May hold secrets.
     package var query: String
+    /// Whether the client says that it is this service's (`RTMPClient.publisherName`).
+    package var isOwnClient = false
 
     package init(kind: Kind, application: String, name: String, query: String = "") {
         self.kind = kind

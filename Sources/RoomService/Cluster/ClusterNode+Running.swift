@@ -32,6 +32,7 @@ extension ClusterNode {
         registry.withLock { $0 = nil }
         subscribers.withLock { $0 = nil }
         belongings.withLock { $0 = nil }
+        localStreams.withLock { $0 = nil }
         guard !keepsRelays else { return }
         do {
             try await base.expel(machine.withLock { $0.node })

@@ -1,23 +1,61 @@
 import MixModel
 import TaskStore
+import TextFormats
+
+/// The streams of this node's ingest, for the other nodes.
+package protocol LocalStreams: AnyObject, Sendable {
+    /// Whether a publisher of the stream is connected or about to be let in; `nil` if that is not known at the moment.
+    func hasPublisher(of stream: String) async -> Bool?
+    /// Looks soon whether the stream's room has it from another ingest by now.
+    func look(at stream: String)
+    /// Rooms whose programs are streams of the ingest, by the streams' texts.
+    var origins: [String: RoomID] { get async }
+}
 
 /// Streams of other nodes' ingests.
 extension ClusterNode {
+    /// Tells the node of its ingest. Call before `run`.
+    package func attach(_ streams: any LocalStreams) { localStreams.withLock { $0 = streams } }
+
     /// Does what the ingest of another node asks for. The caller has made sure that it is a node.
     package func answer(_ order: StreamOrder) async -> StreamAnswer {
         guard let registry = registry.withLock({ $0 }) else { return StreamAnswer(.stopping) }
+        let streams = localStreams.withLock { $0 }
+        var answer = StreamAnswer()
         switch order {
         case .note(let room, let words):
             _ = registry.noteOfStream(words, in: room)
-            return StreamAnswer()
-        case .store(let event, let path):
+        case .store(let event, let path, let turn):
             // A node that has just begun: its ingest has to be known before relays are told of the stream.
             if event.isPublication { try? await readRoster() }
             do throws(OrchestratorError) {
-                return StreamAnswer(outcome: try await registry.store(event, ofStreamAt: path))
+                return StreamAnswer(try await registry.store(event, ofStreamAt: path, turn: turn))
             } catch {
                 return StreamAnswer(error)
             }
+        case .isPublished(let stream):
+            guard let streams else {
+                answer.isPublished = false
+                break
+            }
+            // Its ingest has just been found again, or is being started.
+            guard let isPublished = await streams.hasPublisher(of: stream) else { return StreamAnswer(.stopping) }
+            answer.isPublished = isPublished
+        case .look(let stream):
+            streams?.look(at: stream)
+        case .programs(let path):
+            var programs = StreamPrograms()
+            programs.senders = registry.rooms(sendingTo: path)
+            programs.origins = await streams?.origins ?? [:]
+            answer.programs = programs
         }
+        return answer
+    }
+
+    /// Returns the other node whose ingest is at this place; `nil` if none is at work there.
+    func neighbour(withIngestAt place: String) async -> NodeProfile? {
+        // Whoever has just begun, or is gone, counts as such. Without the store, what is known counts.
+        try? await readRoster()
+        return others.first { $0.isAtWork && $0.profile?.ingest?.hasSameUTF8(as: place) ?? false }?.profile
     }
 }

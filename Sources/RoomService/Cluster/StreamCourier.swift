@@ -3,8 +3,8 @@ import TaskStore
 
 /// Brings what happens to this node's streams to the node that has their room. Without a cluster all rooms are here.
 package struct StreamCourier: Sendable {
-    private let registry: RoomRegistry
-    private let cluster: ClusterAccess?
+    let registry: RoomRegistry
+    let cluster: ClusterAccess?
 
     package init(registry: RoomRegistry, cluster: ClusterAccess?) {
         self.registry = registry
@@ -19,14 +19,16 @@ package struct StreamCourier: Sendable {
     /// - Parameter path: As for `StreamOrder.store`.
     /// - Throws: `OrchestratorError` if it is not stored within `StreamPatience.limit` and the time of one attempt.
     @discardableResult
-    func store(_ event: RoomEvent, path: String) async throws(OrchestratorError) -> EventOutcome {
-        guard let cluster else { return try await registry.store(event, ofStreamAt: path) }
+    func store(
+        _ event: RoomEvent, path: String, turn: StreamTurn = .takes
+    ) async throws(OrchestratorError) -> StreamReceipt {
+        guard let cluster else { return try await registry.store(event, ofStreamAt: path, turn: turn) }
         // What the other nodes do not reach can only end there.
         let isShared = cluster.node.settings.ingest != nil || !event.isPublication
         let begin = ContinuousClock.now
         while true {
             do throws(OrchestratorError) {
-                return try await attempt(event, path, cluster, isShared: isShared)
+                return try await attempt(event, path, turn, cluster, isShared: isShared)
             } catch {
                 guard isShared, !cluster.node.shutdown.hasBegun,
                     StreamPatience.triesAgain(after: error, spent: ContinuousClock.now - begin),
@@ -38,24 +40,35 @@ package struct StreamCourier: Sendable {
     }
 
     private func attempt(
-        _ event: RoomEvent, _ path: String, _ cluster: ClusterAccess, isShared: Bool
-    ) async throws(OrchestratorError) -> EventOutcome {
+        _ event: RoomEvent, _ path: String, _ turn: StreamTurn, _ cluster: ClusterAccess, isShared: Bool
+    ) async throws(OrchestratorError) -> StreamReceipt {
         let forwarding = NodeForwarding(isForwarded: false)
         let result = await NodeForwarding.$current.withValue(forwarding) {
             await Result.of { () async throws(OrchestratorError) in
-                try await registry.store(event, ofStreamAt: path)
+                try await registry.store(event, ofStreamAt: path, turn: turn)
             }
         }
         guard isShared, case .failure = result, let other = forwarding.target else { return try result.get() }
+        return try await ask(
+            .store(event, path: path, turn: turn), of: other, within: StreamPatience.answer, cluster
+        ).receipt()
+    }
+
+    /// Sends an order to another node.
+    ///
+    /// - Throws: `OrchestratorError` if it does not answer, or takes no such orders.
+    func ask(
+        _ order: StreamOrder, of other: NodeProfile, within limit: Duration, upTo longest: Int = 1 << 16,
+        _ cluster: ClusterAccess
+    ) async throws(OrchestratorError) -> StreamAnswer {
         let answer = try await cluster.exchange.post(
-            StreamOrder.store(event, path: path), to: NodeExchange.streamsPath, of: other,
-            within: StreamPatience.answer)
+            order, to: NodeExchange.streamsPath, of: other, within: limit, upTo: longest)
         guard let told = answer.read(StreamAnswer.self) else {
             throw OrchestratorError(
-                .unavailable, "node-refused", "The node that has the room takes no streams of others",
+                .unavailable, "node-refused", "Another node takes no streams of others",
                 detail: "the node \(other.name) answered \(answer.status): all nodes have to be of the same release")
         }
-        return try told.effect()
+        return told
     }
 
     /// Adds an entry to the timelines of a room, wherever it is. May be lost.

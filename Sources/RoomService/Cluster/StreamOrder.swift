@@ -1,13 +1,20 @@
 import MixModel
 
-/// What the ingest of one node tells the node that has a stream's room.
+/// What the ingest of one node tells another node, or asks it.
 package enum StreamOrder: Hashable, Codable, Sendable {
-    /// Stores an event. The end of a stream that the room has by now from somewhere else changes nothing.
+    /// Stores an event, at the node that has the room. The end of a stream that the room has by now from somewhere else changes
+    /// nothing.
     ///
     /// - Parameter path: The part of the stream's URL behind host and port, which no other ingest has. A secret.
-    case store(RoomEvent, path: String)
+    case store(RoomEvent, path: String, turn: StreamTurn)
     /// Adds an entry to the timelines of the room, if it is in memory.
     case note(RoomID, String)
+    /// Says whether a publisher of the stream is connected at the node's own ingest.
+    case isPublished(stream: String)
+    /// Looks whether the room has the stream from another ingest by now. The node does that from time to time, told or not.
+    case look(stream: String)
+    /// Says which rooms' programs the node sends to this path, at any host, and which streams of its ingest are programs.
+    case programs(path: String)
 }
 
 /// The answer to a `StreamOrder`.
@@ -21,26 +28,49 @@ package struct StreamAnswer: Hashable, Codable, Sendable {
         package var mayPass: Bool
     }
 
-    /// Effect of a stored event.
+    /// Effect of a stored event; `nil` if it was not stored, because the ingest of `former` has the stream.
     package var outcome: EventOutcome?
+    /// URL of the stream at another ingest that has or had it. A secret.
+    package var former: String?
     package var fault: Fault?
+    package var isPublished: Bool?
+    package var programs: StreamPrograms?
 
     init(outcome: EventOutcome? = nil) { self.outcome = outcome }
+
+    init(_ receipt: StreamReceipt) {
+        outcome = receipt.outcome
+        former = receipt.former
+    }
 
     init(_ error: OrchestratorError) {
         fault = Fault(code: error.code, title: error.title, detail: error.detail, mayPass: error.isFault)
     }
 
-    /// Returns the effect of a stored event.
+    /// Returns what came of an event.
     ///
     /// - Throws: The other node's reason why it is not stored.
-    func effect() throws(OrchestratorError) -> EventOutcome {
-        if let fault {
-            throw OrchestratorError(
-                fault.mayPass ? .unavailable : .conflict, fault.code, fault.title, detail: fault.detail)
-        }
-        return outcome ?? .accepted
+    func receipt() throws(OrchestratorError) -> StreamReceipt {
+        try check()
+        return StreamReceipt(outcome: outcome ?? (former == nil ? .accepted : nil), former: former)
     }
+
+    /// - Throws: The other node's reason why the order was not followed.
+    func check() throws(OrchestratorError) {
+        guard let fault else { return }
+        throw OrchestratorError(
+            fault.mayPass ? .unavailable : .conflict, fault.code, fault.title, detail: fault.detail)
+    }
+}
+
+/// What a node knows of programs that are published into rooms.
+package struct StreamPrograms: Hashable, Codable, Sendable {
+    /// Rooms whose programs the node sends to the path that was asked for.
+    package var senders: [RoomID] = []
+    /// Rooms whose programs are streams of the node's ingest, by the streams' texts.
+    package var origins: [String: RoomID] = [:]
+
+    package init() {}
 }
 
 /// Decides whether an event that was not stored is tried again, because its room may be at another node by then. Pure.
@@ -49,6 +79,8 @@ enum StreamPatience {
     static let limit: Duration = .seconds(6)
     /// Time for one answer of another node.
     static let answer: Duration = .seconds(4)
+    /// Time for an answer that another node has in memory.
+    static let quickAnswer: Duration = .milliseconds(1500)
     /// Time between two attempts.
     static let pause: Duration = .milliseconds(100)
 

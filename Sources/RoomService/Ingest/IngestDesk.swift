@@ -35,10 +35,16 @@ struct IngestDesk: Sendable {
     /// The streams that are in rooms, with their sessions.
     var journal: [IngestStreamKey: String] { known.mapValues(\.session) }
 
+    /// The streams that are in rooms.
+    var keys: Set<IngestStreamKey> { Set(known.keys) }
+
     /// Whether another publisher of the stream is connected.
     func hasPublisher(_ key: IngestStreamKey) -> Bool { known[key]?.isConnected ?? false }
 
     func has(_ key: IngestStreamKey) -> Bool { known[key] != nil }
+
+    /// The publisher whose stream is in its room; `nil` if it is not.
+    func session(of key: IngestStreamKey) -> String? { known[key]?.session }
 
     /// Returns the event of a publisher who wants to begin, to be stored before it goes on.
     mutating func begins(_ key: IngestStreamKey, session: String, url: String, now: Int64) -> RoomEvent? {

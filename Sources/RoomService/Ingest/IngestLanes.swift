@@ -9,10 +9,13 @@ struct IngestLanes: Sendable {
         case live(IngestStreamKey, IngestStream)
         case interrupted(IngestStreamKey, session: String)
         case end(IngestStreamKey, session: String)
+        /// Looks whether the room has the stream from another ingest by now.
+        case look(IngestStreamKey)
 
         var room: RoomID {
             switch self {
-            case .begin(let key, _, _), .live(let key, _), .interrupted(let key, _), .end(let key, _): key.names.room
+            case .begin(let key, _, _), .live(let key, _), .interrupted(let key, _), .end(let key, _), .look(let key):
+                key.names.room
             }
         }
 

@@ -116,6 +116,9 @@ struct IngestStreamKey: Hashable, Sendable {
         "rtmp://\(rules.ownPlace.text)/\(Self.publishing)\(text)?\(Self.proof)\(Self.code(of: Self.publishing + text, secret))"
     }
 
+    /// Whether a publisher says that it is a worker of the service, as `publishingURL` has it.
+    static func isWorkers(_ request: IngestRequest) -> Bool { request.application.startsInUTF8(with: publishing) }
+
     /// What a request of such a worker is worth.
     enum Publishing: Hashable, Sendable {
         /// It is another publisher's.

@@ -57,6 +57,8 @@ package final class IngestSupervisor: Service {
         case connected(AsyncStream<ByteBuffer>.Continuation)
         case disconnected
         case tick
+        /// Another node says that it has the stream.
+        case look(String)
     }
 
     private let configuration: Configuration
@@ -67,6 +69,8 @@ package final class IngestSupervisor: Service {
     private let logger: Logger
     /// Whether the service is being shut down, so that no ingest is started any more.
     private let isStopping = Mutex(false)
+    /// What handles the reports, while it does.
+    private let worker = Mutex<IngestWorker?>(nil)
     private let inputs: AsyncStream<Input>
     private let input: AsyncStream<Input>.Continuation
 
@@ -201,6 +205,8 @@ package final class IngestSupervisor: Service {
                 run: run, journal: configuration.files.journal(at: configuration.rules.pullPlace),
                 now: MonotonicClock.now()),
             circles: ProgramCircles(origins: configuration.files.origins))
+        self.worker.withLock { $0 = worker }
+        defer { self.worker.withLock { $0 = nil } }
         // What is under way when the inputs end is finished.
         await withDiscardingTaskGroup { group in
             for await input in inputs {
@@ -210,10 +216,24 @@ package final class IngestSupervisor: Service {
                 case .disconnected: await worker.disconnected()
                 case .report(let report): jobs = await worker.handle(report)
                 case .tick: jobs = await worker.tick()
+                case .look(let stream): jobs = await worker.lookSoon(at: stream)
                 }
                 for job in jobs { group.addTask { await worker.run(job) } }
             }
         }
         await worker.close()
+    }
+}
+
+extension IngestSupervisor: LocalStreams {
+    package func hasPublisher(of stream: String) async -> Bool? {
+        guard let worker = worker.withLock({ $0 }) else { return nil }
+        return await worker.hasPublisher(of: stream)
+    }
+
+    package func look(at stream: String) { input.yield(.look(stream)) }
+
+    package var origins: [String: RoomID] {
+        get async { await worker.withLock { $0 }?.programOrigins ?? [:] }
     }
 }

@@ -1,18 +1,45 @@
+import EncodedMedia
 import MixModel
+import TextFormats
 
 /// How what happens to streams gets into their rooms.
 extension IngestWorker {
+    /// Lets a publisher begin, unless another one or a circle of programs is in the way.
+    func begin(_ key: IngestStreamKey, _ request: IngestRequest, now: Int64) async {
+        if rules.takeover == .refuse, desk.hasPublisher(key) {
+            return refuse(request, isName: true, Self.occupied)
+        }
+        if let refusal = await circle(key, request) {
+            return refuse(request, isName: refusal.isName, refusal.reason)
+        }
+        if let fault = await store(key, request.session, now, rules.takeover == .refuse ? .yields : .none) {
+            circles.end(key)
+            guard fault != .publishedElsewhere else { return refuse(request, isName: true, Self.occupied) }
+            let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
+            return refuse(request, isName: false, reason, logged: fault.title)
+        }
+        send(.allow(request: request.request, session: request.session, stream: key.text))
+    }
+
+    private static let occupied = "another publisher is live with this stream key"
+
     /// Stores the event of a publisher that begins.
     ///
     /// - Returns: The reason why it may not begin; `nil` if it may.
-    func store(_ key: IngestStreamKey, _ session: String, _ now: Int64) async -> OrchestratorError? {
+    private func store(
+        _ key: IngestStreamKey, _ session: String, _ now: Int64, _ courtesy: StreamCourier.Courtesy
+    ) async -> OrchestratorError? {
         let url = key.url(of: rules, secret: secret)
         // The beginning of a publisher is always passed on.
         guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
+        beginning.insert(key)
+        defer { beginning.remove(key) }
         do throws(OrchestratorError) {
-            try await courier.store(event, path: key.relayPath(secret: secret))
+            let former = try await courier.begin(
+                event, of: key.text, path: key.relayPath(secret: secret), courtesy: courtesy)
             desk.settle(key, session: session, url: url, as: .stored, now: now)
             writeJournal()
+            if let former = former.flatMap({ IngestStreamURL($0) }) { displace(key, at: former.place) }
             return nil
         } catch {
             desk.settle(key, session: session, url: url, as: error.isFault ? .failed : .refused, now: now)
@@ -20,11 +47,13 @@ extension IngestWorker {
         }
     }
 
+    /// Puts a stream that the ingest has named into its room, unless its publisher, or another one, has come to another node
+    /// meanwhile.
     func reconcile(_ key: IngestStreamKey, _ stream: IngestStream, _ now: Int64) async {
         guard !desk.isLive(key, session: stream.session, isConnected: stream.isConnected) else { return }
-        if let fault = await store(key, stream.session, now) {
-            logger.warning("a live stream is in no room: \(fault.title)", metadata: ["stream": "\(stream.stream)"])
-        }
+        guard let fault = await store(key, stream.session, now, .yieldsIfTold) else { return }
+        logger.warning("a live stream is in no room: \(fault.title)", metadata: ["stream": "\(stream.stream)"])
+        if fault == .publishedElsewhere { send(.takenOver(stream: key.text, session: stream.session)) }
     }
 
     func end(_ key: IngestStreamKey, _ session: String, _ now: Int64) async {
@@ -47,4 +76,32 @@ extension IngestWorker {
             logger.warning("the list of live streams is not written: \(error)")
         }
     }
+
+    // MARK: - Ingests of other nodes
+
+    /// As for `LocalStreams.hasPublisher`.
+    func hasPublisher(of text: String) -> Bool? {
+        guard configuration.isOn, let key = IngestStreamKey(text) else { return false }
+        if desk.hasPublisher(key) || beginning.contains(key) { return true }
+        return isSynced ? false : nil
+    }
+
+    /// Ends the stream here if its room has it from another ingest by now. Beginnings in the room wait meanwhile, so that what
+    /// the store says is not older than what the desk knows.
+    func look(at key: IngestStreamKey) async {
+        guard let session = desk.session(of: key), let stored = try? await registry.storedURL(of: key.names),
+            IngestStreamURL(stored)?.isElsewhere(than: key.relayPath(secret: secret)) ?? false
+        else { return }
+        logger.info("a stream is at another node's ingest by now", metadata: ["stream": "\(key.text)"])
+        send(.takenOver(stream: key.text, session: session))
+    }
+
+    /// Has the ingest told which had the stream until now.
+    private func displace(_ key: IngestStreamKey, at place: String) {
+        // What is not told is found out by looking.
+        if displaced.count < Self.mostDisplaced { displaced.append(.displace(stream: key.text, place: place)) }
+    }
+
+    /// Most takeovers that wait to be told.
+    private static let mostDisplaced = 64
 }

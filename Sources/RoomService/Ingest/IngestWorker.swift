@@ -19,6 +19,8 @@ actor IngestWorker {
         case watch(IngestRequest, RoomID, TaskID?)
         /// Words for the timelines of a room of another node.
         case tell([PublisherNotes.Waiting])
+        /// An ingest that had a stream until now.
+        case displace(stream: String, place: String)
     }
 
     let configuration: IngestSupervisor.Configuration
@@ -32,6 +34,13 @@ actor IngestWorker {
     private let hook: PublishHookCaller?
     private var lanes = IngestLanes()
     var circles: ProgramCircles
+    /// Streams whose publishers are about to be let in.
+    var beginning: Set<IngestStreamKey> = []
+    /// Whether the ingest has named all of its streams.
+    var isSynced = false
+    /// What other ingests are told with the next tick.
+    var displaced: [Job] = []
+    private var looks = StreamLooks()
     /// Sessions about which the hook is being asked.
     private var asked: Set<String> = []
     private var line: AsyncStream<ByteBuffer>.Continuation?
@@ -75,6 +84,7 @@ actor IngestWorker {
 
     func disconnected() {
         line = nil
+        isSynced = false
         desk.lost(now: MonotonicClock.now())
         let gone: [(labels: [String], value: Double)] = []
         for gauge in [Metrics.Gauge.ingestPublishers, .ingestPlayers, .ingestConnections] {
@@ -97,7 +107,7 @@ actor IngestWorker {
     func handle(_ report: IngestReport) -> [Job] {
         switch report {
         case .hello(_, let process): self.process = process
-        case .synced: break
+        case .synced: isSynced = true
         case .figures(let figures):
             let metrics = registry.services.metrics
             metrics.set(.ingestPublishers, Double(figures.publishers))
@@ -125,7 +135,12 @@ actor IngestWorker {
             logger.error("RTMPS ingest: cannot listen: \(reason). It is tried again every 2 s (ingest.rtmps)")
         case .ask(let request): return answer(request)
         case .live(let stream):
-            if let key = IngestStreamKey(stream.stream) { return add(.live(key, stream)) }
+            guard let key = IngestStreamKey(stream.stream) else { break }
+            // At once where nothing is under way: other nodes may ask who is connected.
+            let isKnown =
+                lanes.isIdle(key.names.room)
+                && desk.isLive(key, session: stream.session, isConnected: stream.isConnected)
+            return isKnown ? [] : add(.live(key, stream))
         case .interrupted(let text, let session, let reason):
             guard let key = IngestStreamKey(text) else { break }
             let words = reason ?? "the connection was lost"
@@ -141,12 +156,21 @@ actor IngestWorker {
         return []
     }
 
-    /// Returns the ends of the streams whose publishers did not come back after the ingest was lost, and what rooms of other
-    /// nodes have to be told.
+    /// Returns the ends of the streams whose publishers did not come back after the ingest was lost, and what other nodes have
+    /// to be told or may know better.
     func tick() -> [Job] {
-        defer { untold = [] }
-        return desk.overdue(grace: rules.grace, now: MonotonicClock.now()).filter { lanes.isIdle($0.key.names.room) }
-            .flatMap { add(.end($0.key, session: $0.session)) } + (untold.isEmpty ? [] : [.tell(untold)])
+        defer { (untold, displaced) = ([], []) }
+        let now = MonotonicClock.now()
+        var jobs = desk.overdue(grace: rules.grace, now: now).filter { lanes.isIdle($0.key.names.room) }
+            .flatMap { add(.end($0.key, session: $0.session)) }
+        if courier.hasOthers { jobs += looks.due(desk.keys, now: now).flatMap { add(.look($0)) } }
+        return jobs + displaced + (untold.isEmpty ? [] : [.tell(untold)])
+    }
+
+    /// Has a stream looked at, because another node says that it has it.
+    func lookSoon(at text: String) -> [Job] {
+        guard let key = IngestStreamKey(text), desk.has(key) else { return [] }
+        return add(.look(key))
     }
 
     /// Does what takes time.
@@ -156,6 +180,7 @@ actor IngestWorker {
         case .ask(let request, let app, let names, let misfit): await ask(request, app, names, misfit)
         case .watch(let request, let room, let task): await watch(request, room, task)
         case .tell(let notes): for note in notes { await courier.note(note.words, in: note.room) }
+        case .displace(let stream, let place): await courier.tell(ofStream: stream, at: place)
         }
     }
 
@@ -256,7 +281,7 @@ actor IngestWorker {
     }
 
     /// - Parameter logged: Words for the log if `reason` may contain parts of the stream key.
-    private func refuse(
+    func refuse(
         _ request: IngestRequest, isName: Bool, _ reason: String, logged: String? = nil
     ) {
         send(.refuse(request: request.request, isName: isName, reason: reason.shortened(toBytes: 400)))
@@ -303,31 +328,12 @@ actor IngestWorker {
             case .live(let key, let stream): await reconcile(key, stream, now)
             case .interrupted(let key, let session): desk.interrupted(key, session: session)
             case .end(let key, let session): await end(key, session, now)
+            case .look(let key): await look(at: key)
             }
         }
     }
 
-    private func begin(_ key: IngestStreamKey, _ request: IngestRequest, now: Int64) async {
-        if rules.takeover == .refuse, desk.hasPublisher(key) {
-            return refuse(request, isName: true, "another publisher is live with this stream key")
-        }
-        let sender = await registry.services.destinations.sender(of: request, at: rules) { host in
-            (try? await HostAddresses.lookUp(host, limit: .seconds(1))) ?? []
-        }
-        guard circles.begin(key, from: sender.flatMap { registry.room(of: $0) }) else {
-            return refuse(
-                request, isName: true,
-                "this is the room's own program, which would be a picture of itself: change the URL of the output")
-        }
-        if let fault = await store(key, request.session, now) {
-            circles.end(key)
-            let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
-            return refuse(request, isName: false, reason, logged: fault.title)
-        }
-        send(.allow(request: request.request, session: request.session, stream: key.text))
-    }
-
-    private func send(_ command: IngestCommand) {
+    func send(_ command: IngestCommand) {
         guard let line, var text = try? DocumentEncoder.json(command) else { return }
         text += "\n"
         line.yield(ByteBuffer(string: text))

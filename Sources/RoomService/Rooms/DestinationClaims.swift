@@ -1,6 +1,7 @@
 import EventSubscription
 import MixModel
 import Synchronization
+import TextFormats
 
 /// The task that pushes to each destination. Two tasks with the same destination would disconnect each other for ever.
 package final class DestinationClaims: Sendable {
@@ -57,6 +58,17 @@ package final class DestinationClaims: Sendable {
             state.holders.keys.filter { $0.utf8.reversed().starts(with: place.utf8.reversed()) }
                 .map { String(Substring($0.utf8.dropLast(place.utf8.count))) }
         }
+    }
+
+    /// Returns the tasks that push to this path, at any host.
+    ///
+    /// - Parameter path: With its first slash.
+    func tasks(sendingTo path: String) -> [TaskID] {
+        let holders = state.withLock { $0.holders }
+        let found = holders.filter { destination, _ in
+            destination.splitAtFirst("/").map { "/\($0.tail)".hasSameUTF8(as: path) } ?? false
+        }
+        return Set(found.values).sorted()
     }
 
     fileprivate typealias Wanted = (output: OutputID, destination: String)

@@ -10,6 +10,8 @@ extension RoomOwner {
         switch message {
         case .event(let event, let receivedAt, let reply):
             reply.answer(await handle(event, receivedAt))
+        case .stream(let event, let path, let turn, let receivedAt, let reply):
+            reply.answer(await handle(event, ofStreamAt: path, turn, receivedAt))
         case .make(let task, let receivedAt, let reply):
             reply.answer(await .of { () throws(OrchestratorError) in try await make(task, receivedAt) })
         case .settings(let settings, let receivedAt, let reply):
@@ -76,7 +78,7 @@ extension RoomOwner {
         await transact(state.replanning(cause, services))
     }
 
-    private func handle(_ event: RoomEvent, _ receivedAt: Int64) async -> Result<EventReceipt, OrchestratorError> {
+    func handle(_ event: RoomEvent, _ receivedAt: Int64) async -> Result<EventReceipt, OrchestratorError> {
         let (draft, outcome) = state.applying(event, cause(event.summary, at: receivedAt), services)
         let result = await store(draft)
         meter.eventStored(receivedAt: receivedAt)

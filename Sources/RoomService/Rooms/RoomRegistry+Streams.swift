@@ -1,21 +1,36 @@
 import EncodedMedia
+import EventSubscription
 import MixModel
+import TaskStore
 
 /// What ingests tell of streams.
 extension RoomRegistry {
-    /// Stores an event of a stream, unless it is the end of one that the room has by now from somewhere else: a publisher who
-    /// lost one ingest may be at another before the first has given him up.
+    /// Stores an event of a stream, unless it is the end of one that the room has by now from somewhere else, or a beginning
+    /// that yields to a publisher at another ingest.
     ///
     /// - Parameter path: The part of the stream's URL behind host and port, which no other ingest has.
-    func store(_ event: RoomEvent, ofStreamAt path: String) async throws(OrchestratorError) -> EventOutcome {
-        let owner = try await owner(event.room)
-        if case .streamUnpublished(let user, let kind, _) = event.kind {
-            let streams = await owner.snapshot.room.document.participant(user)?.streams
-            if let now = streams?.first(where: { $0.kind == kind }), !now.url.endsInUTF8(with: path) { return .stale }
+    func store(
+        _ event: RoomEvent, ofStreamAt path: String, turn: StreamTurn
+    ) async throws(OrchestratorError) -> StreamReceipt {
+        let receipt = try await owner(event.room).receive(
+            event, ofStreamAt: path, turn: turn, at: MonotonicClock.now())
+        if let outcome = receipt.outcome { services.metrics.count(.events, outcome.rawValue) }
+        return receipt
+    }
+
+    /// Returns the URL at which a room has a stream; `nil` if it has none. As stored, whichever node has the room.
+    func storedURL(of names: StreamNames) async throws(OrchestratorError) -> String? {
+        do {
+            let room = try await services.store.room(names.room)?.document
+            return room?.participant(names.user)?.streams.first { $0.kind == names.stream }?.url
+        } catch {
+            throw OrchestratorError(error)
         }
-        let outcome = try await owner.receive(event, at: MonotonicClock.now())
-        services.metrics.count(.events, outcome.rawValue)
-        return outcome
+    }
+
+    /// Returns the rooms of this node that send their programs to this path, at any host.
+    func rooms(sendingTo path: String) -> [RoomID] {
+        Set(services.destinations.tasks(sendingTo: path).compactMap { room(of: $0) }).sorted()
     }
 
     /// Adds an entry about a publisher to the timelines of a room's active tasks.

@@ -64,14 +64,16 @@ final class ClusterStage: Sendable {
     private let later = Mutex<(nodes: [Node], publishers: [ManagedProcess])>(([], []))
     private let recorders = Mutex<[ProbeRecorder]>([])
 
+    /// - Parameter settings: Further settings of all nodes, as environment variables without their prefix.
     static func run(
-        lease: Int, hasIngests: Bool = false, _ body: (ClusterStage) async throws -> Void
+        lease: Int, hasIngests: Bool = false, settings: [String: String] = [:],
+        _ body: (ClusterStage) async throws -> Void
     ) async throws {
         let directory = try Workspace.makeDirectory()
         let media = try await MediaServer.start(in: directory)
         let stage: ClusterStage
         do {
-            stage = try await ClusterStage(directory, media, lease: lease, hasIngests: hasIngests)
+            stage = try await ClusterStage(directory, media, lease: lease, hasIngests: hasIngests, settings)
         } catch {
             await media.stop()
             throw error
@@ -93,7 +95,8 @@ final class ClusterStage: Sendable {
     func restart(_ node: Node) async throws -> Node {
         node.service.kill9()
         try await waitUntil("node \(node.name) has ended") { !node.service.isRunning }
-        return try await Self.start(node.name, in: directory, environment, hasIngest: hasIngests)
+        return try await Self.start(
+            node.name, in: directory, environment, hasIngest: hasIngests, ingestPort: node.ingest)
     }
 
     /// Starts one more node.
@@ -108,15 +111,18 @@ final class ClusterStage: Sendable {
     /// A publisher at a node's own ingest.
     func publish(_ name: String, at node: Node) throws -> ManagedProcess {
         guard let port = node.ingest else { throw EndToEndError("node \(node.name) has no ingest") }
+        let number = later.withLock { $0.publishers.count }
         let process = try ManagedProcess(
-            "publisher-\(name)", "ffmpeg",
+            "publisher-\(name)-\(node.name)-\(number)", "ffmpeg",
             SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(name)"),
             in: directory)
         later.withLock { $0.publishers.append(process) }
         return process
     }
 
-    private init(_ directory: URL, _ media: MediaServer, lease: Int, hasIngests: Bool) async throws {
+    private init(
+        _ directory: URL, _ media: MediaServer, lease: Int, hasIngests: Bool, _ settings: [String: String]
+    ) async throws {
         self.hasIngests = hasIngests
         self.directory = directory
         self.media = media
@@ -130,6 +136,7 @@ final class ClusterStage: Sendable {
         ]
         // Nothing else: relays pull from the ingests of the nodes all the same.
         if hasIngests { environment["MIXORCHESTRATOR_SOURCES_ALLOW"] = "rtmp://media.example" }
+        for (name, value) in settings { environment["MIXORCHESTRATOR_\(name)"] = value }
         self.environment = environment
         a = try await Self.start("a", in: directory, environment, hasIngest: hasIngests)
         b = try await Self.start("b", in: directory, environment, hasIngest: hasIngests)
@@ -143,14 +150,15 @@ final class ClusterStage: Sendable {
     }
 
     private static func start(
-        _ name: String, in directory: URL, _ environment: [String: String], hasIngest: Bool
+        _ name: String, in directory: URL, _ environment: [String: String], hasIngest: Bool,
+        ingestPort: Int? = nil
     ) async throws -> Node {
         // The port is chosen here and taken by the service a moment later: another process may be faster.
         for _ in 0..<5 {
             let port = HookingMediaServer.anyPort()
             let data = directory.appendingPathComponent("data-\(name)").path
             var own = ["MIXORCHESTRATOR_NODE_ID": name, "MIXORCHESTRATOR_NODE_URL": "http://127.0.0.1:\(port)"]
-            let ingest = hasIngest ? HookingMediaServer.anyPort() : nil
+            let ingest = hasIngest ? ingestPort ?? HookingMediaServer.anyPort() : nil
             if let ingest {
                 own["MIXORCHESTRATOR_INGEST_RTMP_LISTEN"] = "127.0.0.1:\(ingest)"
                 own["MIXORCHESTRATOR_INGEST_RTMP_ADVERTISE"] = "127.0.0.1:\(ingest)"

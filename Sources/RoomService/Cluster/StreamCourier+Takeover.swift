@@ -1,0 +1,72 @@
+import MixModel
+import TaskStore
+
+/// Publishers of one stream at the ingests of several nodes.
+extension StreamCourier {
+    /// What a publisher who begins does about another one who is connected elsewhere.
+    enum Courtesy: Hashable, Sendable {
+        /// It takes the other's place.
+        case none
+        /// It is refused; also while it is not known whether the other is connected.
+        case yields
+        /// It is refused only if the other's node says that they are connected.
+        case yieldsIfTold
+    }
+
+    /// Times that a publisher asks about another one before it is refused. Each time it is someone else.
+    private static let mostQuestions = 4
+
+    /// Stores the event of a publisher who begins.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream's text at ingests.
+    ///   - path: As for `StreamOrder.store`.
+    /// - Returns: URL of the stream at the ingest that had it until now; `nil` if none had.
+    /// - Throws: `OrchestratorError`, `.publishedElsewhere` if the publisher has to yield.
+    func begin(
+        _ event: RoomEvent, of stream: String, path: String, courtesy: Courtesy
+    ) async throws(OrchestratorError) -> String? {
+        guard courtesy != .none, let cluster else { return try await store(event, path: path).former }
+        var turn = StreamTurn.yields(except: nil)
+        for _ in 0..<Self.mostQuestions {
+            let receipt = try await store(event, path: path, turn: turn)
+            guard receipt.outcome == nil, let former = receipt.former else { return receipt.former }
+            guard try await !isConnected(stream, at: former, courtesy, cluster) else { throw .publishedElsewhere }
+            turn = .yields(except: former)
+        }
+        throw .publishedElsewhere
+    }
+
+    /// Whether the publisher whose stream has this URL is connected. Nobody is at an ingest whose node is gone.
+    private func isConnected(
+        _ stream: String, at url: String, _ courtesy: Courtesy, _ cluster: ClusterAccess
+    ) async throws(OrchestratorError) -> Bool {
+        guard let place = IngestStreamURL(url)?.place,
+            let other = await cluster.node.neighbour(withIngestAt: place)
+        else { return false }
+        do throws(OrchestratorError) {
+            let answer = try await ask(
+                .isPublished(stream: stream), of: other, within: StreamPatience.quickAnswer, cluster)
+            try answer.check()
+            return answer.isPublished ?? false
+        } catch {
+            guard courtesy == .yields else { return false }
+            throw OrchestratorError(
+                .unavailable, "publisher-unknown", "Another publisher may be live with this stream key",
+                detail: "the node \(other.name) does not say: try again, it counts as gone when its lease has run out",
+                retryAfter: 2)
+        }
+    }
+
+    /// Tells the node whose ingest had a stream until now that it has it no longer. May be lost.
+    func tell(ofStream text: String, at place: String) async {
+        guard let cluster, let other = await cluster.node.neighbour(withIngestAt: place) else { return }
+        _ = try? await ask(.look(stream: text), of: other, within: StreamPatience.answer, cluster)
+    }
+}
+
+extension OrchestratorError {
+    static let publishedElsewhere = OrchestratorError(
+        .conflict, "published-elsewhere", "Another publisher is live with this stream key",
+        detail: "the publisher is connected to another node")
+}

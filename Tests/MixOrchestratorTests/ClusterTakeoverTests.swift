@@ -1,0 +1,192 @@
+import Foundation
+import MixModel
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// Publishers of one stream at the ingests of several nodes, with scripted ingests and relays.
+@Suite(.timeLimit(.minutes(3))) struct ClusterTakeoverTests {
+    private static let settings = ["ingest.rtmp.listen": ["127.0.0.1:1935"]]
+    private static let refusing = settings.merging(["ingest.takeover": ["refuse"]]) { $1 }
+    private static let occupied = "another publisher is live with this stream key"
+
+    private struct Unexpected: Error {}
+
+    /// A publisher who was let in.
+    private struct Admitted {
+        let ingest: ScriptedIngest
+        let session: String
+        let stream: String
+
+        /// Returns when the service has had the ingest end the stream.
+        func isTakenOver() async throws {
+            try await eventually {
+                ingest.commands.contains(.takenOver(stream: stream, session: session)) ? true : nil
+            }
+            ingest.report(.ended(stream: stream, session: session, reason: "another node has it"))
+        }
+    }
+
+    private func admit(_ name: String, at node: ClusterMember, isOutput: Bool? = nil) async throws -> Admitted {
+        let ingest = try #require(node.ingest)
+        let verdict = try await ingest.publish(name, isOutput: isOutput)
+        guard case .allowed(let session, let stream) = verdict else {
+            Issue.record("\(verdict)")
+            throw Unexpected()
+        }
+        return Admitted(ingest: ingest, session: session, stream: stream)
+    }
+
+    private func isRefused(_ name: String, at node: ClusterMember, isOutput: Bool? = nil) async throws -> String? {
+        let verdict = try await node.ingest?.publish(name, isOutput: isOutput)
+        guard case .refused(let reason)? = verdict else { return nil }
+        return reason
+    }
+
+    /// Returns when the room's relay pulls alice's camera, and nothing else of hers, from this node.
+    private func pulls(_ relay: ScriptedRelay, from node: ClusterMember) async throws {
+        let place = try #require(node.ingestPlace)
+        try await eventually("\(place.text) in \(String(describing: relay.plan?.sources.map(\.url)))") {
+            let urls = relay.plan?.sources.filter { $0.id.rawValue.hasPrefix("alice/") }.map(\.url) ?? []
+            return urls.count == 1 && urls[0].hasPrefix("rtmp://\(place.text)/relay/") ? true : nil
+        }
+    }
+
+    /// Wherever the room is, and back and forth: one publisher is left, and the others' ingests are told to end them.
+    @Test func whoComesToAnotherNodeTakesThePlace() async throws {
+        try await withCluster(settings: Self.settings) { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            let c = try await start("c", nil)
+            try await a.publish("carol", room: "demo")
+            let relay = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            var last = try await admit("demo__alice", at: b)
+            for node in [c, a, b, c] {
+                let next = try await admit("demo__alice", at: node)
+                try await last.isTakenOver()
+                try await pulls(relay, from: node)
+                last = next
+            }
+            // Nobody ends the publisher who is left, and the end of that one is the stream's.
+            for node in [a, b] { #expect(try await node.call("GET", "/v1/rooms/demo").text.contains("alice")) }
+            #expect(!last.ingest.commands.contains(.takenOver(stream: last.stream, session: last.session)))
+            last.ingest.report(.ended(stream: last.stream, session: last.session, reason: "left"))
+            try await eventually {
+                try await a.call("GET", "/v1/rooms/demo").text.contains("alice") ? nil : true
+            }
+            for node in [a, b, c] { #expect(!node.log.text.contains("relay="), "a log shows a code") }
+        }
+    }
+
+    /// With `takeover: refuse` the second is refused at any node while the first is connected. Who has lost the connection may
+    /// come back anywhere.
+    @Test func theSecondIsRefusedByAnyNode() async throws {
+        try await withCluster(settings: Self.refusing) { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            let c = try await start("c", nil)
+            try await a.publish("carol", room: "demo")
+            let relay = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            let first = try await admit("demo__alice", at: b)
+            for node in [a, b, c] { #expect(try await isRefused("demo__alice", at: node) == Self.occupied) }
+            try await pulls(relay, from: b)
+            #expect(!first.ingest.commands.contains(.takenOver(stream: first.stream, session: first.session)))
+
+            first.ingest.report(.interrupted(stream: first.stream, session: first.session, reason: "its cable was cut"))
+            let second = try await eventually {
+                // The report and the next publisher come over different ways.
+                if case .allowed(let session, let stream)? = try await c.ingest?.publish("demo__alice") {
+                    return try Admitted(ingest: #require(c.ingest), session: session, stream: stream)
+                }
+                return nil
+            }
+            try await first.isTakenOver()
+            try await pulls(relay, from: c)
+            for node in [a, b] { #expect(try await isRefused("demo__alice", at: node) == Self.occupied) }
+            #expect(!second.ingest.commands.contains(.takenOver(stream: second.stream, session: second.session)))
+
+            // A node that has stopped has no publishers.
+            try await c.stop()
+            _ = try await admit("demo__alice", at: b)
+            try await pulls(relay, from: b)
+        }
+    }
+
+    /// Of many who begin at once at all nodes, one is let in.
+    @Test func ofManyAtOnceOneIsLetIn() async throws {
+        try await withCluster(settings: Self.refusing) { start in
+            let nodes = [try await start("a", nil), try await start("b", nil), try await start("c", nil)]
+            try await nodes[0].publish("carol", room: "demo")
+            for round in 0..<10 {
+                let admitted = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for node in nodes {
+                        group.addTask {
+                            guard case .allowed? = try await node.ingest?.publish("demo__u\(round)") else {
+                                return false
+                            }
+                            return true
+                        }
+                    }
+                    return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                }
+                #expect(admitted == 1)
+            }
+        }
+    }
+
+    /// A node that does not answer keeps its publishers' places until its lease has run out, and no longer.
+    @Test func aLostNodeBlocksNoNameForLongerThanItsLease() async throws {
+        let lease = Duration.seconds(3)
+        try await withCluster(lease: lease, settings: Self.refusing) { start in
+            let a = try await start("a", nil)
+            // Nobody listens there, and it will not renew its lease.
+            let id = try await a.store.register("ghost", for: lease)
+            let begin = ContinuousClock.now
+            try await a.store.announce(
+                id, NodeProfile(name: "ghost", url: "http://127.0.0.1:9", key: "k", ingest: "127.0.0.1:9"))
+            let url = "rtmp://127.0.0.1:9/relay/default/demo/alice/camera?relay=x"
+            let event = #"{"type":"stream.published","user":"alice","url":"\#(url)"}"#
+            #expect(try await a.call("POST", "/v1/rooms/demo/events", event).status == 202)
+            let words = try #require(try await isRefused("demo__alice", at: a))
+            #expect(words.contains("the node ghost does not say"), "\(words)")
+            try await eventually { try await isRefused("demo__alice", at: a) == nil ? true : nil }
+            let time = ContinuousClock.now - begin
+            #expect(lease - .milliseconds(500) < time && time < lease + .seconds(3), "\(time)")
+        }
+    }
+
+    /// A program that comes back into its own room is refused at any node's ingest, directly and through another room.
+    @Test func programsDoNotComeBackThroughOtherNodes() async throws {
+        try await withCluster(settings: Self.settings) { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            let c = try await start("c", nil)
+            func outputs(_ names: [String]) -> String {
+                let all = names.enumerated().map { number, name in
+                    #"{"id":"o\#(number)","url":"rtmp://ingest.example/live/\#(name)"}"#
+                }
+                return #"{"outputs":[\#(all.joined(separator: ","))]}"#
+            }
+            #expect(try await a.call("PUT", "/v1/rooms/demo", outputs(["demo__loop", "other__demo"])).status == 201)
+            #expect(try await b.call("PUT", "/v1/rooms/other", outputs(["demo__other", "third__other"])).status == 201)
+            for node in [a, b, c] {
+                let words = try await isRefused("demo__loop", at: node, isOutput: true)
+                #expect(words?.contains("this is the room's own program") == true, "\(node.name): \(words ?? "let in")")
+            }
+            // Who is no relay is not taken for one.
+            _ = try await admit("demo__loop", at: c)
+            let program = try await admit("other__demo", at: c, isOutput: true)
+            for node in [a, b, c] {
+                let words = try await isRefused("demo__other", at: node, isOutput: true)
+                #expect(words?.contains("this is the room's own program") == true, "\(node.name): \(words ?? "let in")")
+            }
+            _ = try await admit("third__other", at: a, isOutput: true)
+            // The circle is open once the first program has ended.
+            program.ingest.report(.ended(stream: program.stream, session: program.session, reason: "left"))
+            try await eventually { try await isRefused("demo__other", at: b, isOutput: true) == nil ? true : nil }
+        }
+    }
+}
