@@ -197,7 +197,7 @@ func buildOrchestrator(
         limits: limits, metrics: metrics
     ).addRoutes(to: router)
     let webrtc = try webrtc(configuration, metrics, logger)
-    let viewers = try viewers(configuration, registry, logger)
+    let viewers = try viewers(configuration, registry, cluster, logger)
     let offers: any WebRTCDoor = door ?? webrtc ?? ClosedWebRTCDoor()
     let wcsHooks = configuration.wcs?.hooks.map {
         WCSHooks(
@@ -205,7 +205,7 @@ func buildOrchestrator(
     }
     let wcs = configuration.wcs.map { settings in
         WCSServer(
-            settings: settings, tokens: configuration.apps.tokens, registry: registry, door: offers,
+            settings: settings, tokens: configuration.apps.tokens, registry: registry, courier: courier, door: offers,
             playDoor: playDoor ?? viewers ?? ClosedWebRTCPlayDoor(), hooks: wcsHooks, limits: limits, logger: logger)
     }
     WCSController(
@@ -251,14 +251,14 @@ func buildOrchestrator(
         access: WebRTCAccess(
             .publishing, tokens: configuration.apps.tokens, apps: configuration.apps.ids,
             signatures: configuration.ingest?.signatures ?? PlaybackAccess(), limits: limits),
-        limits: limits, origins: configuration.webrtc?.origins ?? .none
+        limits: limits, origins: configuration.webrtc?.origins ?? .none, homes: SessionHomes(node: cluster)
     ).addRoutes(to: router)
     WHEPController(
         viewers: viewers,
         access: WebRTCAccess(
             .watching, tokens: configuration.apps.tokens, apps: configuration.apps.ids,
             signatures: configuration.playback.access, limits: limits),
-        limits: limits, origins: configuration.webrtc?.origins ?? .none
+        limits: limits, origins: configuration.webrtc?.origins ?? .none, homes: SessionHomes(node: cluster)
     ).addRoutes(to: router)
     methods.fill(from: router)
 

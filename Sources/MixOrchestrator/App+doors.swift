@@ -1,3 +1,4 @@
+import Foundation
 import HTTPInterface
 import Logging
 import MixModel
@@ -49,7 +50,7 @@ func webrtc(
 
 /// Returns what plays over WebRTC; without it in the configuration, what ends the workers of an earlier run.
 func viewers(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ logger: Logger
+    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ cluster: ClusterNode?, _ logger: Logger
 ) throws -> WebRTCViewers? {
     let starter = starter(of: .whep, configuration)
     guard let settings = configuration.webrtc, settings.takesViewers else {
@@ -57,10 +58,18 @@ func viewers(
             WebRTCViewers($0, registry: registry, logger: logger)
         }
     }
+    let access = configuration.playback.access
+    let programs = cluster.map { node in
+        RemoteProgramURLs(node: node) { path in
+            // For as long as a viewer may stay, and be connected again.
+            access.authKey(path: path, time: Int(Date.now.timeIntervalSince1970) + 86_400)
+                .map { "\(PlaybackAccess.parameter)=\($0)" }
+        }
+    }
     return WebRTCViewers(
         try WebRTCViewers.Configuration(
             rules: settings.rules, limits: settings.viewerLimits, ingest: configuration.ingest?.rules,
-            data: configuration.data, starter: starter, isKept: configuration.keepsRelays),
+            data: configuration.data, starter: starter, isKept: configuration.keepsRelays, programs: programs),
         registry: registry, logger: logger)
 }
 

@@ -101,6 +101,27 @@ struct ClusterPublisherTests {
             await last.stop()
         }
     }
+
+    /// A client of WebRTC publishes at a node that does not have the room, is on air there, and ends the session through a third.
+    @Test(.timeLimit(.minutes(3))) func aWebRTCClientPublishesAtAnyNode() async throws {
+        try await ClusterStage.run(lease: 10, hasIngests: true, settings: ["WEBRTC_WHIP": "on"]) { stage in
+            let (a, b) = (stage.a, stage.b)
+            let c = try await stage.start("c")
+            try await a.client.putRoom(
+                "demo", host: "alice", output: stage.media.cdn("demo"), layout: "side-by-side", canvas: .portrait)
+            let alice = try await WhipPublisher(
+                "alice", SyntheticPublisher(id: 1), in: "demo", of: b.client, files: stage.directory)
+            try await alice.publish()
+            try await stage.waitForOnAir("bypass", at: a)
+            let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
+            try await stage.goesOn(viewer, "from the client at another node")
+            #expect(!a.relays.isEmpty && b.relays.isEmpty)
+            try await alice.leave(through: c.client)
+            try await waitUntil("alice has left") { try await a.client.users("demo").isEmpty }
+            viewer.stop()
+            #expect(await viewer.recording().publisherLosses == 0, "the destination was connected once")
+        }
+    }
 }
 
 extension ClusterStage {

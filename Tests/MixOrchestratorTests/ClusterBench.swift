@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import HTTPTypes
 import MixModel
 import NIOCore
 import NIOHTTP1
@@ -86,7 +87,11 @@ final class ClusterMember: Sendable {
         }
         let response = try await Self.http.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 1 << 20)
-        return Answer(status: Int(response.status.code), headers: [:], text: String(buffer: bytes))
+        var fields = HTTPFields()
+        for (name, value) in response.headers {
+            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+        }
+        return Answer(status: Int(response.status.code), headers: fields, text: String(buffer: bytes))
     }
 
     /// Returns the beginning of a body that does not end.

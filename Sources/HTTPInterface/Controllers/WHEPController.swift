@@ -19,10 +19,14 @@ package struct WHEPController: Sendable {
     /// - Parameters:
     ///   - viewers: `nil` if playing over WebRTC is switched off and was in earlier runs.
     ///   - origins: Web pages that may play.
-    package init(viewers: WebRTCViewers?, access: WebRTCAccess, limits: RateLimits, origins: PlaybackOrigins) {
+    ///   - homes: Which node has a session.
+    package init(
+        viewers: WebRTCViewers?, access: WebRTCAccess, limits: RateLimits, origins: PlaybackOrigins,
+        homes: SessionHomes
+    ) {
         self.viewers = viewers
         self.access = access
-        requests = WebRTCRequests(limits: limits, origins: origins)
+        requests = WebRTCRequests(limits: limits, origins: origins, homes: homes)
     }
 
     /// Adds the routes.
@@ -92,7 +96,7 @@ package struct WHEPController: Sendable {
 
     @Sendable private func change(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await requests.readable(request) {
-            let (viewers, app, id) = try session(request, context)
+            let (viewers, app, id) = try await session(request, context)
             let condition = try requests.condition(request)
             try await viewers.change(
                 id, of: app, fragment: try await requests.fragment(of: request, context), condition)
@@ -102,7 +106,7 @@ package struct WHEPController: Sendable {
 
     @Sendable private func end(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await requests.readable(request) {
-            let (viewers, app, id) = try session(request, context)
+            let (viewers, app, id) = try await session(request, context)
             try viewers.close(id, of: app)
             return Response(status: .ok)
         }
@@ -111,17 +115,20 @@ package struct WHEPController: Sendable {
     /// Returns the session that the path names, and the app of the caller's token.
     private func session(
         _ request: Request, _ context: OrchestratorContext
-    ) throws -> (WebRTCViewers, AppID?, String) {
+    ) async throws -> (WebRTCViewers, AppID?, String) {
         let caller = try access.holder(request, context, isOpen: true)
         try requests.limits.takeRequest(of: caller, context)
         guard let viewers else { throw OrchestratorError.whepIsOff }
-        return (viewers, caller.token == nil ? nil : caller.app, try context.parameters.require("session"))
+        let id = try await requests.homes.identifier(of: context.parameters.require("session"))
+        return (viewers, caller.token == nil ? nil : caller.app, id)
     }
 
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let session = context.parameters.get("session")
         if let session {
-            guard WebRTCViewers.isSession(session) else { throw OrchestratorError.noWHEPSession }
+            guard WebRTCViewers.isSession(SessionHomes.identifier(in: session)) else {
+                throw OrchestratorError.noWHEPSession
+            }
         } else {
             for name in ["app", "room", "user"] where context.parameters.get(name) != nil {
                 _ = try context.identifier(name)

@@ -17,12 +17,14 @@ package struct WHIPController: Sendable {
     /// - Parameters:
     ///   - supervisor: `nil` if WebRTC is switched off and was in earlier runs.
     ///   - origins: Web pages that may publish.
+    ///   - homes: Which node has a session.
     package init(
-        supervisor: WebRTCSupervisor?, access: WebRTCAccess, limits: RateLimits, origins: PlaybackOrigins
+        supervisor: WebRTCSupervisor?, access: WebRTCAccess, limits: RateLimits, origins: PlaybackOrigins,
+        homes: SessionHomes
     ) {
         self.supervisor = supervisor
         self.access = access
-        requests = WebRTCRequests(limits: limits, origins: origins)
+        requests = WebRTCRequests(limits: limits, origins: origins, homes: homes)
     }
 
     /// Adds the routes.
@@ -65,6 +67,7 @@ package struct WHIPController: Sendable {
         let offer = try await requests.offer(of: request, context)
         guard let supervisor else { throw OrchestratorError.webrtcIsOff }
         try requests.takeStart(caller, context)
+        try await requests.homes.takePublisher(of: names.room)
         let opening = try await supervisor.open(
             WebRTCWish(names: names, offer: offer, address: context.peer, needsToken: caller.token != nil))
         return requests.created(opening, sessions: WebRTCPath.publishers, supervisor.iceServers)
@@ -72,7 +75,7 @@ package struct WHIPController: Sendable {
 
     @Sendable private func change(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await requests.readable(request) {
-            let (supervisor, app, id) = try session(request, context)
+            let (supervisor, app, id) = try await session(request, context)
             let condition = try requests.condition(request)
             let fragment = try await requests.fragment(of: request, context)
             switch try await supervisor.change(id, of: app, fragment: fragment, condition) {
@@ -88,7 +91,7 @@ package struct WHIPController: Sendable {
 
     @Sendable private func end(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await requests.readable(request) {
-            let (supervisor, app, id) = try session(request, context)
+            let (supervisor, app, id) = try await session(request, context)
             try supervisor.close(id, of: app, reason: "the client has left")
             return Response(status: .ok)
         }
@@ -97,16 +100,19 @@ package struct WHIPController: Sendable {
     /// Returns the session that the path names, and the app of the caller's token.
     private func session(
         _ request: Request, _ context: OrchestratorContext
-    ) throws -> (WebRTCSupervisor, AppID?, String) {
+    ) async throws -> (WebRTCSupervisor, AppID?, String) {
         let caller = try access.holder(request, context)
         try requests.limits.takeRequest(of: caller, context)
         guard let supervisor else { throw OrchestratorError.webrtcIsOff }
-        return (supervisor, caller.token == nil ? nil : caller.app, try context.parameters.require("session"))
+        let id = try await requests.homes.identifier(of: context.parameters.require("session"))
+        return (supervisor, caller.token == nil ? nil : caller.app, id)
     }
 
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         if let id = context.parameters.get("session") {
-            guard WebRTCSupervisor.isSession(id) else { throw OrchestratorError.noWHIPSession }
+            guard WebRTCSupervisor.isSession(SessionHomes.identifier(in: id)) else {
+                throw OrchestratorError.noWHIPSession
+            }
         } else {
             for name in ["app", "room", "user"] where context.parameters.get(name) != nil {
                 _ = try context.identifier(name)

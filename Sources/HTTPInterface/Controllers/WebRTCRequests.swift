@@ -12,13 +12,16 @@ struct WebRTCRequests: Sendable {
     let limits: RateLimits
     /// Web pages of other origins that may publish and watch.
     let origins: PlaybackOrigins
+    /// Which node has a session.
+    let homes: SessionHomes
     /// Sessions that a client begins in a second: they cost the service a process, or at least a connection of many threads.
     private let starts = RateLimiter(rate: 5)
 
     static let offerType = "application/sdp"
     static let fragmentType = "application/trickle-ice-sdpfrag"
 
-    init(limits: RateLimits, origins: PlaybackOrigins) {
+    init(limits: RateLimits, origins: PlaybackOrigins, homes: SessionHomes) {
+        self.homes = homes
         self.limits = limits
         self.origins = origins
     }
@@ -81,7 +84,7 @@ struct WebRTCRequests: Sendable {
     /// - Parameter sessions: Path of the sessions, with its last slash.
     func created(_ opening: WebRTCOpening, sessions: String, _ servers: [WebRTCRules.ICEServer]) -> Response {
         var headers: HTTPFields = [
-            .contentType: Self.offerType, .location: sessions + opening.id, .eTag: opening.tag.text,
+            .contentType: Self.offerType, .location: sessions + homes.address(of: opening.id), .eTag: opening.tag.text,
             .acceptPatch: Self.fragmentType, .cacheControl: "no-store",
         ]
         for server in servers { headers.append(HTTPField(name: .link, value: Self.link(to: server))) }

@@ -28,6 +28,7 @@ package final class WCSServer: Sendable {
     private let settings: WCSSettings
     private let tokens: AccessTokens
     let registry: RoomRegistry
+    private let courier: StreamCourier
     let door: any WebRTCDoor
     let playDoor: any WebRTCPlayDoor
     let hooks: WCSHooks?
@@ -41,13 +42,15 @@ package final class WCSServer: Sendable {
     private let run = UUID.quick().uuidString.prefix(8).lowercased()
 
     /// - Parameters:
+    ///   - courier: Brings changes of streams to their rooms.
     ///   - door: Where publishers are let in.
     ///   - playDoor: Where viewers are let in.
     ///   - hooks: Calls of the app's server, if it wants any.
     package init(
-        settings: WCSSettings, tokens: AccessTokens, registry: RoomRegistry, door: any WebRTCDoor,
-        playDoor: any WebRTCPlayDoor, hooks: WCSHooks?, limits: RateLimits, logger: Logger
+        settings: WCSSettings, tokens: AccessTokens, registry: RoomRegistry, courier: StreamCourier,
+        door: any WebRTCDoor, playDoor: any WebRTCPlayDoor, hooks: WCSHooks?, limits: RateLimits, logger: Logger
     ) {
+        self.courier = courier
         self.settings = settings
         self.tokens = tokens
         self.registry = registry
@@ -219,7 +222,7 @@ package final class WCSServer: Sendable {
 
     /// Whether a stream is in its room, or a program on the air.
     func isThere(_ target: WebRTCPlayTarget) async -> Bool {
-        guard let state = try? await registry.snapshot(target.room) else { return false }
+        guard let state = try? await registry.shownState(of: target.room) else { return false }
         switch target {
         case .program: return !state.tasksToWatch.isEmpty
         case .participant(let names):
@@ -242,7 +245,7 @@ package final class WCSServer: Sendable {
             time: wallClock(),
             kind: .streamUpdated(StreamUpdate(user: names.user, stream: names.stream, audio: audio, video: video)))
         do {
-            _ = try await registry.owner(names.room).take(event, at: MonotonicClock.now())
+            try await courier.update(event)
         } catch {
             logger.warning("WCS: a change of a stream is lost: \(error)", metadata: ["room": "\(names.room)"])
         }

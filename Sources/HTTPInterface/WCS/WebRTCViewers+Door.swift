@@ -12,7 +12,8 @@ extension WebRTCViewers: WebRTCPlayDoor {
             case .participant(let names): .participant(names)
             }
         let opening = try await open(
-            WebRTCViewWish(target: wanted, offer: offer, address: address, needsToken: true), onNews: onChange)
+            WebRTCViewWish(target: wanted, offer: offer, address: address, needsToken: true, staysHere: true),
+            onNews: onChange)
         return WebRTCDoorSession(id: opening.id, answer: opening.answer)
     }
 

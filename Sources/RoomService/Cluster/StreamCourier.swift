@@ -54,6 +54,11 @@ package struct StreamCourier: Sendable {
         ).receipt()
     }
 
+    /// Stores a change of a stream, wherever its room is.
+    ///
+    /// - Throws: As `store`.
+    package func update(_ event: RoomEvent) async throws(OrchestratorError) { try await store(event, path: "") }
+
     /// Sends an order to another node.
     ///
     /// - Throws: `OrchestratorError` if it does not answer, or takes no such orders.

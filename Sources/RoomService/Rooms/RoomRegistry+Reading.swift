@@ -14,6 +14,16 @@ extension RoomRegistry {
         }
     }
 
+    /// Returns what is known of the room; of one that another node has, what is stored. `nil` when the room is unknown.
+    package func shownState(of id: RoomID) async throws(OrchestratorError) -> RoomState? {
+        if let owner = ownerInMemory(id) { return await owner.snapshot }
+        do {
+            return try await load(id).map { RoomState(room: $0.room, tasks: $0.tasks) }
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
     /// Returns the document of a room; of one that another node has, the document as stored. `nil` if the room is unknown.
     func document(of id: RoomID) async throws(OrchestratorError) -> Room? {
         if let owner = ownerInMemory(id) { return await owner.snapshot.room.document }

@@ -25,8 +25,11 @@ package struct WebRTCViewWish: Sendable {
     package var address: String
     /// Whether only a token of the app may change the session; otherwise whoever knows its identifier.
     package var needsToken: Bool
+    /// Whether the stream of a room of another node is played from here: the client cannot be passed on to that node.
+    package var staysHere: Bool
 
-    package init(target: Target, offer: String, address: String, needsToken: Bool = false) {
+    package init(target: Target, offer: String, address: String, needsToken: Bool = false, staysHere: Bool = false) {
+        self.staysHere = staysHere
         self.target = target
         self.offer = offer
         self.address = address

@@ -7,14 +7,17 @@ extension WebRTCViewers {
         var starter: SocketWorkerStarter
         /// Where participants' streams come from, and its secret; `nil` = there is no ingest, and no participant is played.
         var ingest: (rules: IngestRules, secret: String)?
+        /// Where programs of other nodes come from; `nil` = there are none.
+        var programs: RemoteProgramURLs?
         /// Whether workers stay when the service is shut down.
         var isKept: Bool
 
         /// - Throws: `StartupError` if the directory cannot be made, or the ingest's secret cannot be stored.
         package init(
             rules: WebRTCRules?, limits: WebRTCViewerLimits = .init(), ingest: IngestRules? = nil, data: String,
-            starter: SocketWorkerStarter, isKept: Bool
+            starter: SocketWorkerStarter, isKept: Bool, programs: RemoteProgramURLs? = nil
         ) throws(StartupError) {
+            self.programs = programs
             self.rules = rules
             self.limits = limits
             files = try WebRTCFiles(data: data)

@@ -169,7 +169,7 @@ package final class WebRTCViewers: Service {
             metrics.count(.webrtcViews, "refused")
             throw OrchestratorError(error)
         }
-        let (stream, origin) = try await source(of: wish.target)
+        let (stream, origin) = try await source(of: wish)
         let viewer = PlayViewer(
             id: WorkerID.make(),
             note: WebRTCViewerNote(address: wish.address, needsToken: wish.needsToken).text)
@@ -196,14 +196,17 @@ package final class WebRTCViewers: Service {
     }
 
     /// Returns what is played, and where a worker gets it.
-    private func source(of target: WebRTCViewWish.Target) async throws(OrchestratorError) -> (PlayedStream, PlayOrigin)
-    {
-        let room = try await registry.snapshot(target.room)
-        switch target {
+    private func source(of wish: WebRTCViewWish) async throws(OrchestratorError) -> (PlayedStream, PlayOrigin) {
+        let id = wish.target.room
+        let room = try await wish.staysHere ? registry.shownState(of: id) : registry.snapshot(id)
+        switch wish.target {
         case .program(let id, let asked):
             let tasks = room?.tasksToWatch ?? []
             guard let task = asked == nil ? tasks.first : tasks.first(where: { $0 == asked }) else {
                 throw .notOnAir(id, asked)
+            }
+            if wish.staysHere, let url = try await configuration.programs?.url(of: task, in: id) {
+                return (.program(task), .publisher(url: url))
             }
             return (.program(task), .program(socket: registry.services.sockets.path(of: task)))
         case .participant(let names):

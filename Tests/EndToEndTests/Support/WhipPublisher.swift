@@ -24,7 +24,8 @@ final class WhipPublisher: Sendable {
     private let peer: WebRTCPeer
     private let camera: ManagedProcess
     private let shared: Shared
-    private let stage: Stage
+    private let service: ServiceClient
+    private let room: String
     private let path: LossyPath?
 
     private static func description(
@@ -54,18 +55,29 @@ final class WhipPublisher: Sendable {
     ///   - dropping: Share of the pictures that the camera leaves out, 0…1.
     ///   - path: The network between the client and the service; `nil` for none.
     ///   - relay: URL of the TURN server that the client has to use; `nil` for none.
-    init(
+    convenience init(
         _ user: String, _ source: SyntheticPublisher, on stage: Stage, dropping: Double = 0,
         through path: LossyPath? = nil, relay: String? = nil
     ) async throws {
+        stage.knows(source)
+        try await self.init(
+            user, source, in: stage.room, of: stage.client, files: stage.directory, dropping: dropping, through: path,
+            relay: relay)
+    }
+
+    /// Prepares a client of any service.
+    init(
+        _ user: String, _ source: SyntheticPublisher, in room: String, of service: ServiceClient, files directory: URL,
+        dropping: Double = 0, through path: LossyPath? = nil, relay: String? = nil
+    ) async throws {
         self.user = user
-        self.stage = stage
+        self.room = room
+        self.service = service
         self.path = path
-        let pipe = stage.directory.appendingPathComponent("\(user)-\(UInt32.random(in: 0 ... .max)).fifo").path
+        let pipe = directory.appendingPathComponent("\(user)-\(UInt32.random(in: 0 ... .max)).fifo").path
         guard mkfifo(pipe, 0o600) == 0 else { throw EndToEndError("no pipe \(pipe)") }
         camera = try ManagedProcess(
-            "camera-\(user)", "ffmpeg", source.rawArguments(path: pipe), in: stage.directory)
-        stage.knows(source)
+            "camera-\(user)", "ffmpeg", source.rawArguments(path: pipe), in: directory)
         let shared = Shared()
         self.shared = shared
         var network = WebRTCPeer.Network()
@@ -108,7 +120,7 @@ final class WhipPublisher: Sendable {
             (state.offer ?? "") + (path == nil ? state.candidates.map { "a=\($0)\r\n" }.joined() : "")
         }
         let begin = MonotonicClock.now()
-        let answer = try await stage.client.post(offer: offer, to: "/whip/\(stage.room)/\(user)")
+        let answer = try await service.post(offer: offer, to: "/whip/\(room)/\(user)")
         shared.state.withLock { $0.session = answer.session }
         peer.accept(try path?.lead(answer.text) ?? answer.text)
         try await waitUntil(
@@ -120,11 +132,12 @@ final class WhipPublisher: Sendable {
 
     /// Ends the session, as a page that is closed does.
     ///
+    /// - Parameter other: The service that is asked to, if not the one that has taken the offer.
     /// - Returns: CLOCK_MONOTONIC in ns when that was asked for.
-    @discardableResult func leave() async throws -> Int64 {
+    @discardableResult func leave(through other: ServiceClient? = nil) async throws -> Int64 {
         let begin = MonotonicClock.now()
         if let session = shared.state.withLock({ $0.session }) {
-            let status = try await stage.client.request("DELETE", session).status
+            let status = try await (other ?? service).request("DELETE", session).status
             guard status == 200 else { throw EndToEndError("DELETE \(session): \(status)") }
         }
         await stop()

@@ -1,0 +1,146 @@
+import Foundation
+import HTTPTypes
+import MixModel
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// Clients over WebRTC at nodes that do not have the room, with scripted workers.
+@Suite(.timeLimit(.minutes(3))) struct ClusterWebRTCTests {
+    private static let sdp = ["Content-Type": "application/sdp"]
+    private static let fragment = ["Content-Type": "application/trickle-ice-sdpfrag"]
+
+    /// Runs nodes with workers that write to one file what they are told.
+    private func withWorkers(
+        _ settings: [String: [String]] = [:], sharesIngests: Bool = true,
+        _ body:
+            @escaping (_ directory: String, _ start: (_ name: String, _ capacity: Int?) async throws -> ClusterMember)
+            async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            let all = try ScriptedWHIPWorker.settings(in: directory).merging(settings) { $1 }
+            try await withCluster(settings: all, sharesIngests: sharesIngests) { start in
+                try await body(directory, start)
+            }
+        }
+    }
+
+    private func begin(_ path: String, at node: ClusterMember, direction: String = "sendonly") async throws -> String {
+        let answer = try await node.call(
+            "POST", path, ScriptedWHIPWorker.offer(direction: direction), headers: Self.sdp)
+        #expect(answer.status == 201, "\(answer.text)")
+        return try #require(answer.headers[.location])
+    }
+
+    /// Candidates and ends reach a session through each node.
+    private func isReached(_ session: String, through nodes: [ClusterMember], _ directory: String) async throws {
+        for node in nodes {
+            let answer = try await node.call("PATCH", session, WHIPRouteTests.candidates, headers: Self.fragment)
+            #expect(answer.status == 204, "\(node.name): \(answer.text)")
+            #expect(try await node.call("OPTIONS", session).status == 204)
+        }
+        try await eventually {
+            ScriptedWHIPWorker.told(in: directory).count { $0.hasPrefix("{\"candidates\"") } == nodes.count ? true : nil
+        }
+        let last = try #require(nodes.last)
+        #expect(try await last.call("DELETE", session).status == 200)
+        for node in nodes { #expect(try await node.call("DELETE", session).status == 404, "\(node.name)") }
+    }
+
+    /// The worker of the node at which this worker's socket is.
+    private func workers(_ kind: String, of node: ClusterMember, _ directory: String) -> Int {
+        ScriptedWHIPWorker.told(in: directory).count { $0.hasPrefix("argv \(kind) --socket \(node.data)/") }
+    }
+
+    @Test func aPublisherStaysWhereTheOfferCame() async throws {
+        try await withWorkers { directory, start in
+            let (a, b, c) = (try await start("a", nil), try await start("b", nil), try await start("c", nil))
+            try await a.publish("carol", room: "demo")
+            let session = try await begin("/whip/demo/alice", at: b)
+            #expect(session.wholeMatch(of: #/\/whip-sessions\/[0-9a-f]{40}/#) != nil)
+            #expect(workers("whip", of: b, directory) == 1 && workers("whip", of: a, directory) == 0)
+            try await isReached(session, through: [b, a, c], directory)
+            // Marks of no node, and none.
+            let id = String(session.dropLast(8))
+            for text in [id + "00000000", id, id + "0"] {
+                #expect(try await c.call("DELETE", text).status == 404)
+            }
+            for node in [a, b, c] { #expect(!node.log.text.contains(session.suffix(40)), "a log shows a session") }
+        }
+    }
+
+    /// Viewers are passed on to the node that has the room.
+    @Test func aViewerReachesTheRoomsNode() async throws {
+        try await withWorkers { directory, start in
+            let (a, b, c) = (try await start("a", nil), try await start("b", nil), try await start("c", nil))
+            try await a.publish("carol", room: "demo")
+            try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            let session = try await begin("/whep/demo", at: b, direction: "recvonly")
+            #expect(workers("whep", of: a, directory) == 1)
+            try await isReached(session, through: [c, b, a], directory)
+        }
+    }
+
+    /// A session whose node has gone is one no more.
+    @Test func sessionsOfANodeThatIsGoneAreGone() async throws {
+        try await withWorkers { _, start in
+            let (a, b) = (try await start("a", nil), try await start("b", nil))
+            let session = try await begin("/whip/demo/alice", at: b)
+            try await b.stop()
+            #expect(try await a.call("DELETE", session).status == 404)
+        }
+    }
+
+    /// Where the other nodes do not reach the ingest, the offer goes to the room's node.
+    @Test func anOfferGoesToTheRoomsNodeWhereTheIngestIsANodesOwn() async throws {
+        try await withWorkers(sharesIngests: false) { directory, start in
+            let (a, b) = (try await start("a", nil), try await start("b", nil))
+            try await a.publish("carol", room: "demo")
+            let session = try await begin("/whip/demo/alice", at: b)
+            #expect(workers("whip", of: a, directory) == 1 && workers("whip", of: b, directory) == 0)
+            try await isReached(session, through: [a, b], directory)
+            _ = try await begin("/whip/own/alice", at: b)
+            #expect(workers("whip", of: b, directory) == 1)
+        }
+    }
+
+    /// WebSockets stay at their node: it plays what others have.
+    @Test func clientsOfWCSPlayAtAnyNode() async throws {
+        try await withWorkers(["wcs.enabled": ["true"]]) { directory, start in
+            let (a, b) = (try await start("a", nil), try await start("b", nil))
+            try await a.publish("carol", room: "demo")
+            try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            guard case .allowed? = try await a.ingest?.publish("demo__alice") else {
+                Issue.record("alice is refused")
+                return
+            }
+            let socket = try await WebSocketClient.open(port: b.port)
+            let client = WCSTestClient(socket: socket)
+            await client.send("connection", #"{"appKey":"defaultApp","authToken":"x","mediaProviders":["WebRTC"]}"#)
+            #expect(try await client.next().name == "getUserData")
+            let offer = try JSONEncoder().encode(ScriptedWHIPWorker.offer(direction: "recvonly"))
+            let more = #","sdp":\#(String(decoding: offer, as: UTF8.self)),"mediaProvider":"WebRTC""#
+            let place = try #require(a.ingestPlace)
+            for (id, name, origin) in [
+                ("p", "demo", "rtmp://\(place.text)/program/default/demo?task=auto-demo"),
+                ("q", "alice#demo", "rtmp://\(place.text)/relay/default/demo/alice/camera?relay="),
+            ] {
+                await client.send("playStream", WCSStage.stream(id, name, more))
+                let sources = try await eventually {
+                    let lines = ScriptedWHIPWorker.told(in: directory).filter { $0.hasPrefix("{\"play\"") }
+                    let commands = lines.compactMap { try? JSONDecoder().decode(PlayCommand.self, from: Data($0.utf8)) }
+                    return commands.count == (id == "p" ? 1 : 2) ? commands : nil
+                }
+                guard case .play(let source)? = sources.last, case .publisher(let url) = source.origin else {
+                    Issue.record("\(sources)")
+                    return
+                }
+                #expect(url.hasPrefix(origin), "\(url)")
+            }
+            #expect(workers("whep", of: b, directory) == 2)
+            await socket.disconnect()
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import MixModel
+import Testing
+
+@testable import RoomService
+
+/// Addresses of what other nodes have.
+@Suite struct SessionHomesTests {
+    private static let id = "0123456789abcdef0123456789abcdef"
+
+    @Test func aServiceAloneHasNoMarks() async throws {
+        let homes = SessionHomes()
+        #expect(homes.address(of: Self.id) == Self.id)
+        // What is no identifier stays none.
+        for text in [Self.id, Self.id + "01234567", "", "x"] { #expect(try await homes.identifier(of: text) == text) }
+        try await homes.takePublisher(of: "demo")
+    }
+
+    @Test func aMarkIsTakenOffAtTheEnd() {
+        #expect(SessionHomes.identifier(in: Self.id) == Self.id)
+        #expect(SessionHomes.identifier(in: Self.id + SessionHomes.mark(of: "a")) == Self.id)
+        for text in ["", "x", Self.id + "0", Self.id + "012345678", "\u{301}"] {
+            #expect(SessionHomes.identifier(in: text) == text)
+        }
+    }
+
+    @Test func namesHaveMarksOfTheirOwn() {
+        let marks = (0..<1000).map { SessionHomes.mark(of: "node-\($0)") }
+        #expect(Set(marks).count == 1000)
+        #expect(marks.allSatisfy { $0.utf8.count == 8 && WorkerID.hasOnlyDigits($0) })
+    }
+
+    @Test func programsOfOtherNodesAreAtTheirIngests() {
+        func url(_ room: RoomID, _ task: TaskID, signature: String? = nil) -> String {
+            RemoteProgramURLs.url(of: task, in: room, at: "10.0.0.2:1935") { path in signature.map { "\($0)\(path)" } }
+        }
+        #expect(
+            url("demo", "auto-demo") == "rtmp://10.0.0.2:1935/program/default/demo?task=auto-demo")
+        let room = RoomID(app: AppID("shop"), name: "a b")
+        #expect(
+            url(room, TaskID(app: room.app, name: "ü"), signature: "auth_key=")
+                == "rtmp://10.0.0.2:1935/program/shop/a%20b?task=%C3%BC&auth_key=/program/shop/a%20b")
+    }
+}
