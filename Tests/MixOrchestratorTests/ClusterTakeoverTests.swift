@@ -96,7 +96,7 @@ import Testing
             #expect(!first.ingest.commands.contains(.takenOver(stream: first.stream, session: first.session)))
 
             first.ingest.report(.interrupted(stream: first.stream, session: first.session, reason: "its cable was cut"))
-            let second = try await eventually {
+            let second = try await eventually { () async throws -> Admitted? in
                 // The report and the next publisher come over different ways.
                 if case .allowed(let session, let stream)? = try await c.ingest?.publish("demo__alice") {
                     return try Admitted(ingest: #require(c.ingest), session: session, stream: stream)

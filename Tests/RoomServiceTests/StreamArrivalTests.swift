@@ -39,7 +39,8 @@ import Testing
         ] as [(String?, Bool?)])
     func whoBeginsMeetsTheStreamOfAnotherIngest(present: String?, isMet: Bool?) {
         let meeting = StreamMeeting(published("rtmp://10.0.0.1:1935" + Self.own), at: Self.own, in: room(present))
-        #expect(meeting == (isMet == true ? .other(url: present ?? "") : .free))
+        guard case .other(let holder) = meeting else { return #expect(isMet == nil && meeting == .free) }
+        #expect(isMet == true && holder.url == present)
     }
 
     @Test func anEndCountsForTheStreamThatItEnds() {
@@ -52,11 +53,33 @@ import Testing
     }
 
     @Test func whoYieldsTakesThePlaceOfTheOneThatIsGone() {
-        let (one, other) = ("rtmp://10.0.0.2/relay/x?relay=1", "rtmp://10.0.0.3/relay/x?relay=2")
+        let one = StreamHolder(url: "rtmp://10.0.0.2/relay/x?relay=1", event: "1 s")
         #expect(StreamTurn.takes.takes(from: one))
-        #expect(!StreamTurn.yields(except: nil).takes(from: one))
-        #expect(StreamTurn.yields(except: one).takes(from: one) && !StreamTurn.yields(except: one).takes(from: other))
+        #expect(!StreamTurn.yields(except: nil).takes(from: one) && StreamTurn.yields(except: one).takes(from: one))
+        let others = [
+            StreamHolder(url: "rtmp://10.0.0.3/relay/x?relay=2", event: "1 s"),
+            StreamHolder(url: one.url, event: "2 s"),
+        ]
+        for other in others { #expect(!StreamTurn.yields(except: one).takes(from: other)) }
     }
+
+    /// Whoever has gone and is back at the same ingest has the same URL, and is another one all the same.
+    @Test func whoIsBackIsAnother() throws {
+        var room = room(nil)
+        let url = "rtmp://10.0.0.2:1935/relay/default/demo/alice/camera?relay=bb"
+        func holder(_ sequence: UInt64) throws -> StreamHolder {
+            var event = published(url)
+            event.sequence = sequence
+            _ = RoomMachine.apply(event, to: &room)
+            let meeting = StreamMeeting(published("rtmp://10.0.0.1:1935" + Self.own), at: Self.own, in: room)
+            guard case .other(let holder) = meeting else { throw Missing() }
+            return holder
+        }
+        let (first, second) = (try holder(1), try holder(2))
+        #expect(first.url == second.url && first != second)
+    }
+
+    private struct Missing: Error {}
 
     @Test(arguments: [
         "", "rtmp://", "rtmp:///relay/x", "rtmp://h", "rtmp://h/", "rtmp://h/relay/x", "rtmp://h/relay/x?",

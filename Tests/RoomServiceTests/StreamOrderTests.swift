@@ -12,7 +12,9 @@ import Testing
         let orders: [StreamOrder] = [
             .store(event, path: "/relay/x?relay=5", turn: .takes),
             .store(event, path: "/relay/x?relay=5", turn: .yields(except: nil)),
-            .store(event, path: "/relay/x?relay=5", turn: .yields(except: "rtmp://10.0.0.2:1935/relay/x?relay=6")),
+            .store(
+                event, path: "/relay/x?relay=5",
+                turn: .yields(except: StreamHolder(url: "rtmp://h/relay/x?relay=6", event: "7 x"))),
             .note("shop/demo", "publisher lost: ö"), .isPublished(stream: "shop/demo/alice/camera"),
             .look(stream: "shop/demo/alice/camera"), .programs(path: "/live/demo__alice"),
         ]
@@ -34,8 +36,8 @@ import Testing
         let done = try JSONDecoder().decode(
             StreamAnswer.self, from: JSONEncoder().encode(StreamAnswer(outcome: .duplicate)))
         #expect(try done.receipt() == StreamReceipt(outcome: .duplicate))
-        let url = "rtmp://10.0.0.2:1935/relay/x?relay=6"
-        for receipt in [StreamReceipt(outcome: .accepted, former: url), StreamReceipt(former: url)] {
+        let other = StreamHolder(url: "rtmp://10.0.0.2:1935/relay/x?relay=6", event: nil)
+        for receipt in [StreamReceipt(outcome: .accepted, former: other), StreamReceipt(former: other)] {
             let told = try JSONDecoder().decode(StreamAnswer.self, from: JSONEncoder().encode(StreamAnswer(receipt)))
             #expect(try told.receipt() == receipt)
         }

@@ -52,6 +52,11 @@ public struct Room: Hashable, Codable, Sendable {
     /// Returns the `source` of the newest event about a stream; `nil` if it is not known any more.
     package func reporter(of stream: SourceID) -> String? { marks[stream.rawValue]?.source }
 
+    /// Returns what tells the newest event about a stream from all others; `nil` if it is not known any more.
+    package func newestEvent(of stream: SourceID) -> String? {
+        marks[stream.rawValue].map { "\($0.sequence ?? 0) \($0.source)" }
+    }
+
     /// Approximate size of the room's document, in bytes.
     public var weight: Int {
         var bytes = 250 + (settings.outputs ?? []).reduce(0) { $0 + 60 + $1.url.utf8.count }

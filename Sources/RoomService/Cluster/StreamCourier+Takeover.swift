@@ -21,17 +21,17 @@ extension StreamCourier {
     /// - Parameters:
     ///   - stream: The stream's text at ingests.
     ///   - path: As for `StreamOrder.store`.
-    /// - Returns: URL of the stream at the ingest that had it until now; `nil` if none had.
+    /// - Returns: The publication at the ingest that had the stream until now; `nil` if none had.
     /// - Throws: `OrchestratorError`, `.publishedElsewhere` if the publisher has to yield.
     func begin(
         _ event: RoomEvent, of stream: String, path: String, courtesy: Courtesy
-    ) async throws(OrchestratorError) -> String? {
+    ) async throws(OrchestratorError) -> StreamHolder? {
         guard courtesy != .none, let cluster else { return try await store(event, path: path).former }
         var turn = StreamTurn.yields(except: nil)
         for _ in 0..<Self.mostQuestions {
             let receipt = try await store(event, path: path, turn: turn)
             guard receipt.outcome == nil, let former = receipt.former else { return receipt.former }
-            guard try await !isConnected(stream, at: former, courtesy, cluster) else { throw .publishedElsewhere }
+            guard try await !isConnected(stream, at: former.url, courtesy, cluster) else { throw .publishedElsewhere }
             turn = .yields(except: former)
         }
         throw .publishedElsewhere

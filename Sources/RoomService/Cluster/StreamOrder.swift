@@ -30,8 +30,8 @@ package struct StreamAnswer: Hashable, Codable, Sendable {
 
     /// Effect of a stored event; `nil` if it was not stored, because the ingest of `former` has the stream.
     package var outcome: EventOutcome?
-    /// URL of the stream at another ingest that has or had it. A secret.
-    package var former: String?
+    /// The publication at another ingest that has or had the stream.
+    package var former: StreamHolder?
     package var fault: Fault?
     package var isPublished: Bool?
     package var programs: StreamPrograms?

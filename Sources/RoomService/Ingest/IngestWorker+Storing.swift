@@ -39,7 +39,7 @@ extension IngestWorker {
                 event, of: key.text, path: key.relayPath(secret: secret), courtesy: courtesy)
             desk.settle(key, session: session, url: url, as: .stored, now: now)
             writeJournal()
-            if let former = former.flatMap({ IngestStreamURL($0) }) { displace(key, at: former.place) }
+            if let former = former.flatMap({ IngestStreamURL($0.url) }) { displace(key, at: former.place) }
             return nil
         } catch {
             desk.settle(key, session: session, url: url, as: error.isFault ? .failed : .refused, now: now)

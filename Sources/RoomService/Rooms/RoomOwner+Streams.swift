@@ -16,13 +16,13 @@ extension RoomOwner {
     func handle(
         _ event: RoomEvent, ofStreamAt path: String, _ turn: StreamTurn, _ receivedAt: Int64
     ) async -> Result<StreamReceipt, OrchestratorError> {
-        var former: String?
+        var former: StreamHolder?
         switch StreamMeeting(event, at: path, in: state.room.document) {
         case .free: break
         case .over: return .success(StreamReceipt(outcome: .stale))
-        case .other(let url):
-            guard turn.takes(from: url) else { return .success(StreamReceipt(former: url)) }
-            former = url
+        case .other(let holder):
+            guard turn.takes(from: holder) else { return .success(StreamReceipt(former: holder)) }
+            former = holder
         }
         return await handle(event, receivedAt).map { [former] in StreamReceipt(outcome: $0.outcome, former: former) }
     }

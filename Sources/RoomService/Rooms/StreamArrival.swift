@@ -42,8 +42,8 @@ enum StreamMeeting: Hashable, Sendable {
     /// It is the end of a stream that the room has by now from somewhere else: a publisher who lost one ingest may be at
     /// another before the first has given him up.
     case over
-    /// Another ingest has the stream, at this URL.
-    case other(url: String)
+    /// Another ingest has the stream.
+    case other(StreamHolder)
 
     /// - Parameter path: The part of the stream's URL behind host and port.
     init(_ event: RoomEvent, at path: String, in room: Room) {
@@ -58,24 +58,33 @@ enum StreamMeeting: Hashable, Sendable {
             guard let url = present(publication.user, publication.stream),
                 IngestStreamURL(url)?.isElsewhere(than: path) ?? false
             else { break }
-            self = .other(url: url)
+            let id = SourceID(user: publication.user, stream: publication.stream)
+            self = .other(StreamHolder(url: url, event: room.newestEvent(of: id)))
         default: break
         }
     }
+}
+
+/// The publication of a stream at an ingest, as its room knows it.
+package struct StreamHolder: Hashable, Codable, Sendable {
+    /// Holds a code.
+    var url: String
+    /// The newest event about the stream: a publisher who has gone may be back at the same ingest, with the same URL.
+    var event: String?
 }
 
 /// What a publisher does about one of the same stream at another ingest. Pure.
 package enum StreamTurn: Hashable, Codable, Sendable {
     /// It takes the other's place.
     case takes
-    /// It begins only if there is no other, or if the other is the one at this URL, whose publisher is gone.
-    case yields(except: String?)
+    /// It begins only if there is no other, or if the other is this one, whose publisher is gone.
+    case yields(except: StreamHolder?)
 
-    /// Whether it takes the place of the stream at this URL.
-    func takes(from url: String) -> Bool {
+    /// Whether it takes the place of another one.
+    func takes(from holder: StreamHolder) -> Bool {
         switch self {
         case .takes: true
-        case .yields(let gone): gone?.hasSameUTF8(as: url) ?? false
+        case .yields(let gone): gone == holder
         }
     }
 }
@@ -84,6 +93,6 @@ package enum StreamTurn: Hashable, Codable, Sendable {
 struct StreamReceipt: Hashable, Sendable {
     /// `nil` = it was not stored, because another ingest has the stream.
     var outcome: EventOutcome?
-    /// URL of the stream at the other ingest that has or had it. A secret.
-    var former: String?
+    /// The publication at the other ingest that has or had the stream.
+    var former: StreamHolder?
 }
