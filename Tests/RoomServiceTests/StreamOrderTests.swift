@@ -21,6 +21,11 @@ import Testing
         for order in orders {
             #expect(try JSONDecoder().decode(StreamOrder.self, from: JSONEncoder().encode(order)) == order)
         }
+        // As nodes of earlier releases write it.
+        let earlier =
+            #"{"store":{"_0":\#(String(decoding: try JSONEncoder().encode(event), as: UTF8.self)),"path":"/relay/x"}}"#
+        let read = try JSONDecoder().decode(StreamOrder.self, from: Data(earlier.utf8))
+        #expect(read == .store(event, path: "/relay/x", turn: nil))
         let faults = [
             OrchestratorError(.exhausted, "quota", "Quota exceeded", detail: "d"),
             OrchestratorError(.unavailable, "store-unavailable", "t", detail: "d"),

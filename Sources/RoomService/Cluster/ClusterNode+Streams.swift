@@ -29,7 +29,7 @@ extension ClusterNode {
             // A node that has just begun: its ingest has to be known before relays are told of the stream.
             if event.isPublication { try? await readRoster() }
             do throws(OrchestratorError) {
-                return StreamAnswer(try await registry.store(event, ofStreamAt: path, turn: turn))
+                return StreamAnswer(try await registry.store(event, ofStreamAt: path, turn: turn ?? .takes))
             } catch {
                 return StreamAnswer(error)
             }

@@ -5,8 +5,10 @@ package enum StreamOrder: Hashable, Codable, Sendable {
     /// Stores an event, at the node that has the room. The end of a stream that the room has by now from somewhere else changes
     /// nothing.
     ///
-    /// - Parameter path: The part of the stream's URL behind host and port, which no other ingest has. A secret.
-    case store(RoomEvent, path: String, turn: StreamTurn)
+    /// - Parameters:
+    ///   - path: The part of the stream's URL behind host and port, which no other ingest has. A secret.
+    ///   - turn: What it does about a publisher at another ingest; `nil` from nodes of earlier releases, which take the place.
+    case store(RoomEvent, path: String, turn: StreamTurn?)
     /// Adds an entry to the timelines of the room, if it is in memory.
     case note(RoomID, String)
     /// Says whether a publisher of the stream is connected at the node's own ingest.
