@@ -8,7 +8,7 @@ import Testing
     private func keys(_ numbers: Range<Int>) -> Set<IngestStreamKey> {
         Set(
             numbers.map { number in
-                IngestStreamKey(StreamNames(room: "room\(number)", user: "alice", stream: .camera))
+                IngestStreamKey(StreamNames(room: RoomID("room\(number)"), user: "alice", stream: .camera))
             })
     }
 
