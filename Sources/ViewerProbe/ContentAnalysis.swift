@@ -25,7 +25,10 @@ struct ContentAnalysis: Sendable {
                 defer { reports[id] = report }
                 report.pictures += 1
                 guard let publisher = configuration.publisher(id) else { continue }
-                if reading.isFlashing != (reading.mark.counter % publisher.fps == 0) { report.torn += 1 }
+                // A pane that fades in covers parts of another one's flash.
+                if !picture.isMoving, reading.isFlashing != (reading.mark.counter % publisher.fps == 0) {
+                    report.torn += 1
+                }
                 defer { last[id] = (index, reading.mark.counter) }
                 // A source that was off air in between has not lost the pictures that it sent meanwhile.
                 guard let before = last[id], before.index == index - 1 else { continue }

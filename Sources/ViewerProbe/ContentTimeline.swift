@@ -12,6 +12,8 @@ struct ContentTimeline: Sendable {
         var shown: [Shown]
         /// Range of the pictures, as indices into the observations.
         var range: Range<Int>
+        /// Whether all of its pictures so far are on the way from one scene to another.
+        var isMoving = false
 
         /// A label such as `bypass 1` or `mix 1+2`.
         var label: String {
@@ -29,7 +31,8 @@ struct ContentTimeline: Sendable {
     /// Creates the timeline of a program's pictures.
     ///
     /// A picture that one source fills is a bypass, unless its SPS and PPS are those of a mix (a mix of one
-    /// participant, on the way back to bypass). Where all SPS and PPS are equal, only the panes tell them apart.
+    /// participant, on the way back to bypass). Where all SPS and PPS are equal, only the panes tell them apart. Pictures between
+    /// two scenes of a mix belong to the stretch that they lead away from, and to the first one if a mix begins with them.
     ///
     /// - Parameters:
     ///   - pictures: The pictures in the order of presentation.
@@ -53,10 +56,15 @@ struct ContentTimeline: Sendable {
                 continue
             }
             let kind: Kind = picture.isComposed || mixed.contains(bytes(picture)) ? .mix : .bypass
-            if let last = stretches.indices.last, stretches[last].kind == kind, stretches[last].shown == picture.shown {
+            if let last = stretches.indices.last, stretches[last].kind == kind,
+                picture.isMoving || stretches[last].isMoving || stretches[last].shown == picture.shown
+            {
                 stretches[last].range = stretches[last].range.lowerBound..<index + 1
+                if stretches[last].isMoving { stretches[last].shown = picture.shown }
+                stretches[last].isMoving = stretches[last].isMoving && picture.isMoving
             } else {
-                stretches.append(Stretch(kind: kind, shown: picture.shown, range: index..<index + 1))
+                stretches.append(
+                    Stretch(kind: kind, shown: picture.shown, range: index..<index + 1, isMoving: picture.isMoving))
             }
         }
         self.stretches = stretches

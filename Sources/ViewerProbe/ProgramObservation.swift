@@ -26,12 +26,13 @@ extension ProgramObservation {
         for file in files {
             errors += try PictureDecoder.decode(file.path) { time, picture in
                 let time = time - file.offset
-                let (readings, shown) = observer.observe(picture)
+                let sight = observer.observe(picture)
                 let frame = byTime[time]
                 observed.append(
                     PictureObservation(
                         time: time, arrival: shownAt[time], configuration: frame?.configuration ?? -1,
-                        readings: readings, shown: shown, isBlack: readings.isEmpty && picture.isBlack))
+                        readings: sight.readings, shown: sight.shown,
+                        isBlack: sight.readings.isEmpty && picture.isBlack, isMoving: sight.isMoving))
             }
         }
         if observed.count != trace.video.count {

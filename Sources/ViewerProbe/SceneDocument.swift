@@ -35,11 +35,13 @@ public enum SceneDocument {
     private struct LooseScene: Decodable {
         var canvas: Canvas?
         var panes: [LoosePane]
+        var transition: Transition?
 
         func scenes(_ fallback: Canvas) -> [Scene] {
             let fits: [Pane.Fit] = panes.contains { $0.fit == nil } ? [.cover, .contain] : [.cover]
             return fits.map { fit in
-                Scene(canvas: canvas ?? fallback, panes: panes.map { $0.pane(fit) })
+                Scene(
+                    canvas: canvas ?? fallback, panes: panes.map { $0.pane(fit) }, transition: transition ?? .cut)
             }
         }
     }

@@ -115,7 +115,9 @@ struct SwitchAnalysis {
         let first = observation.pictures[max(before.range.lowerBound, start - near)..<start]
         let second = observation.pictures[end..<min(after.range.upperBound, end + near)]
         func colour(_ pictures: ArraySlice<PictureObservation>) -> (ColourSample, ViewerColour)? {
-            guard let sample = ColourSample.median(pictures.compactMap { $0.readings[source]?.colour }),
+            // A pane that fades in covers parts of another one's colour.
+            let still = pictures.filter { !$0.isMoving }
+            guard let sample = ColourSample.median(still.compactMap { $0.readings[source]?.colour }),
                 let picture = pictures.first
             else { return nil }
             let known = observation.configurations.indices.contains(picture.configuration)

@@ -43,6 +43,9 @@ import EncodedMedia
         #expect(one.count == 1 && one[0].panes[0].fit == .contain && one[0].panes[0].x == 360)
         #expect(try SceneDocument.scenes(Data("[\(scene), \(scene)]".utf8)) == one + one)
         #expect(try SceneDocument.scenes(Data(#"{"id": "auto-demo", "scene": \#(scene)}"#.utf8)) == one)
+        #expect(one[0].transition == .cut)
+        let slow = scene.replacing("]}", with: #"], "transition": {"duration": 300, "easing": "linear"}}"#)
+        #expect(try SceneDocument.scenes(Data(slow.utf8))[0].transition == Transition(duration: 300, easing: .linear))
         // A third of the frames is made, as the task says.
         let cheaper = #"{"scene": \#(scene), "degradation": {"level": 2, "fps": 6.666, "reason": "busy"}}"#
         #expect(try SceneDocument.scenes(Data(cheaper.utf8)).map(\.canvas.fps) == [6])

@@ -108,6 +108,30 @@ import Testing
         }
     }
 
+    /// A pane on its way from the whole canvas to its place, halfway and after a frame of a sixth; not if scenes are cut.
+    @Test(arguments: [1.0 / 6, 0.5]) func marksAreReadOnTheirWay(progress: Double) throws {
+        func pane(_ user: String, _ y: Int, _ height: Int) -> Pane {
+            Pane(source: "\(user)/camera", user: user, x: 0, y: y, width: 720, height: height)
+        }
+        var scene = Scene(
+            canvas: .portrait, panes: [pane("a", 0, 640), pane("b", 640, 640)], transition: Transition(duration: 300))
+        let alone = Scene(canvas: .portrait, panes: [pane("a", 0, 1280)])
+        let way = SceneTransition(from: alone, to: scene).scene(at: UnitFraction(progress))
+        let moving = try #require(way.panes.first { $0.user == "a" })
+        let area = PixelRectangle(x: moving.x, y: moving.y, width: moving.width, height: moving.height)
+        let mark = SourceMark(source: 1, counter: 77)
+        let picture = try #require(
+            draw(mark, source: (720, 1280), canvas: (720, 1280), pane: area, fit: .cover))
+        let publishers = [SyntheticPublisher(id: 1), SyntheticPublisher(id: 2)]
+        var observer = PictureObserver(ProbeConfiguration(publishers: publishers, scenes: [scene]))
+        let sight = observer.observe(picture)
+        #expect(sight.isMoving && sight.readings.mapValues(\.mark) == [1: mark])
+        #expect(sight.shown == [Shown(source: 1, area: area, isWhole: false)])
+        scene.transition = .cut
+        observer = PictureObserver(ProbeConfiguration(publishers: publishers, scenes: [scene]))
+        #expect(observer.observe(picture).readings.isEmpty)
+    }
+
     @Test func twoPicturesInOneAreNotRead() throws {
         let whole = PixelRectangle(x: 0, y: 0, width: 720, height: 1280)
         let picture = try #require(

@@ -26,6 +26,33 @@ import Testing
         #expect(try abs(#require(report.mixDelayMs) - 20) < 0.01)
     }
 
+    /// A mix that begins and ends with a transition: what moves is watched for lost and repeated content, and is no scene of its own.
+    @Test func whatMovesBetweenTwoScenesIsNoSwitch() throws {
+        var fixture = ProbeFixture()
+        for index in Array(80..<86) + Array(155..<160) {
+            fixture.pictures[index].isMoving = true
+            fixture.pictures[index].shown = [
+                Shown(
+                    source: 1, area: PixelRectangle(x: 0, y: 0, width: 400 + index * 2, height: 1280), isWhole: false)
+            ]
+            fixture.pictures[index].readings[2] = nil
+            // Another pane fades in over flash and colour.
+            fixture.pictures[index].readings[1]?.isFlashing.toggle()
+            fixture.pictures[index].readings[1]?.colour = ColourSample(.white, matrix: .bt601)
+        }
+        fixture.configuration.expectedSwitches = 2
+        let report = try fixture.report()
+        #expect(report.isWithinLimits, "\(report.table)")
+        #expect(report.switches.map(\.time) == ProbeFixture.splices)
+        #expect(report.switches.map(\.to) == ["mix 1+2", "bypass 1"])
+
+        // A mix of the host alone is a scene, and what leads away from it is a part of it.
+        for index in 78..<80 { fixture.pictures[index].configuration = 1 }
+        #expect(try fixture.report().switches.map(\.to) == ["mix 1", "mix 1+2", "bypass 1"])
+        fixture.pictures[83].readings[1]?.mark.counter -= 1
+        #expect(try fixture.report().sources.first { $0.id == 1 }?.repeated == 1)
+    }
+
     @Test func aLostPictureIsFound() throws {
         var fixture = ProbeFixture()
         fixture.removePictures(4000...4000)
