@@ -56,6 +56,7 @@ import Testing
         _ = bench.publish("bob")
         #expect(program(of: bench).mode == .mix(host: "bob/camera"))
         #expect(program(of: bench).scene.panes.map(\.isLive) == [true])
+        #expect(program(of: bench).scene.panes.map(\.card.style) == [.gradient])
     }
 
     @Test func whoIsAwayIsASlateUntilTheTaskIsIdle() throws {

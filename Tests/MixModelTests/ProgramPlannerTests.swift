@@ -48,6 +48,20 @@ import Testing
         #expect(program.scene.sound.levels.map(\.source) == ["anna/audio", "bert/audio"])
     }
 
+    /// A name that only the room knows changes the words on a card, and not its look.
+    @Test func namedCardsKeepTheirLook() throws {
+        var bench = Bench()
+        bench.context.template = try Self.template(#"{"card": "gradient", "arrangements": [{"algorithm": "grid"}]}"#)
+        _ = bench.tell(.participantJoined(user: "anna", role: .host, name: "Anna Berg"))
+        _ = bench.publish("bert", .audio)
+        _ = bench.publish("anna", .audio)
+        #expect(
+            program(of: bench).scene.panes.map(\.card) == [
+                Card(name: "Anna Berg", user: "anna", style: .gradient),
+                Card(name: "bert", user: "bert", style: .gradient),
+            ])
+    }
+
     @Test func oneVoiceAloneIsAMixToo() {
         var bench = Bench()
         _ = bench.publish("anna", .audio)

@@ -22,7 +22,7 @@ extension ProgramPlanner {
             let pane = Pane(
                 source: person.source, user: person.user, x: 0, y: 0, width: canvas.width, height: canvas.height,
                 isLive: person.hasVideo, fallback: .card,
-                card: Card(name: person.name ?? person.user, user: person.user))
+                card: Card(name: person.name ?? person.user, user: person.user, style: .gradient))
             program.scene.panes = [pane]
         }
         if person.hasAudio { program.scene.sound = SceneSound(levels: [.init(source: person.source)]) }

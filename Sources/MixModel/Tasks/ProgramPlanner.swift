@@ -233,7 +233,7 @@ extension Scene {
         for index in panes.indices where !panes[index].isLive {
             let user = UserID(panes[index].user)
             guard !room.isHidden(user), let name = room.participant(user)?.name else { continue }
-            panes[index].card = Card(name: name, user: user.rawValue)
+            panes[index].card = Card(name: name, user: user.rawValue, style: panes[index].card.style)
             if panes[index].label?.text == user.rawValue { panes[index].label?.text = name }
         }
     }
