@@ -117,21 +117,21 @@ extension MixState {
         case .nothing:
             return .nothing
         case _ where last == nil && isConnecting(pane, now: now):
-            return pane.matte == nil ? .colour(pane.card.colour) : .nothing
+            return pane.matte == nil ? .colour(pane.card.ground) : .nothing
         case .lastFrame where last == nil && pane.matte != nil:
             return .nothing
         case .lastFrame:
-            return last ?? card(of: &pane, end: end, tick: tick) ?? .colour(pane.card.colour)
+            return last ?? card(of: &pane, end: end, tick: tick) ?? .colour(pane.card.ground)
         case .image(let file):
             if let image = shelf.still(.image(file), tick: tick)?.picture {
                 return .picture(SourcePicture(frame: image, colour: nil))
             }
             guard shelf.hasFailed(.image(file)), pane.matte == nil else {
-                return last ?? (pane.matte == nil ? .colour(pane.card.colour) : .nothing)
+                return last ?? (pane.matte == nil ? .colour(pane.card.ground) : .nothing)
             }
-            return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.colour)
+            return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.ground)
         case .card:
-            return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.colour)
+            return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.ground)
         }
     }
 

@@ -29,6 +29,15 @@ struct CardTests {
         }
     }
 
+    /// A source that is still connecting is shown as a surface, which a card follows without a flash.
+    @Test func theGroundIsTheCardsOwn() {
+        let card = Card(name: "Ada", user: "u")
+        #expect(card.ground == card.colour)
+        let dark = Card(name: "Ada", user: "u", style: .gradient)
+        #expect(dark.ground != dark.colour && dark.ground.red <= dark.colour.red)
+        #expect(dark.ground.green <= dark.colour.green && dark.ground != .black)
+    }
+
     @Test func colourIsTheUsersOwn() {
         #expect(Card(name: "A", user: "u1").colour == Card(name: "B", user: "u1").colour)
         #expect(Set((0..<100).map { Card(name: "", user: "user\($0)").colour }).count == 12)

@@ -10,9 +10,12 @@ extension Card {
         return SVG.document(width: width, height: height, drawing(width: width, height: height))
     }
 
+    /// The colour that stands for the card where it is not drawn: near the middle of its gradient, or its own.
+    public var ground: RGB { style == .gradient ? colour.mixed(with: Self.night, UnitFraction(0.7)) : colour }
+
     /// Returns the drawing without the surrounding document.
     func drawing(width: Int, height: Int) -> String {
-        let ground = ground(width: width, height: height)
+        let ground = background(width: width, height: height)
         let shorter = min(width, height)
         let isBeside = width >= height * 2 && height < 120
         let size = isBeside ? height * 3 / 10 : min(max(shorter / 10, Self.smallest), max(height / 9, Self.smallest))
@@ -54,7 +57,7 @@ extension Card {
             + SVG.text(letters, x: x, baseline: y + size * 36 / 10, size: size, fill: .white, isBold: true)
     }
 
-    private func ground(width: Int, height: Int) -> String {
+    private func background(width: Int, height: Int) -> String {
         guard style == .gradient else { return SVG.rectangle(width: width, height: height, fill: "\(colour)") }
         let gradient = Gradient(
             from: colour.mixed(with: Self.night, UnitFraction(0.55)),
