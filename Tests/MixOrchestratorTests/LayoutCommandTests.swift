@@ -32,6 +32,8 @@ import Testing
                 let text = try String(contentsOfFile: readme, encoding: .utf8)
                 #expect(text.hasPrefix("# Mine\n\nBy hand.\n\n\(LayoutGallery.marker)\n"))
                 #expect(text.contains("### mine\n\nEverybody.\n\n![mine, 9x16](pictures/mine-9x16.svg)\n"))
+                let builtIn = try #require(text.range(of: "### auto\n"))
+                #expect(text[..<builtIn.lowerBound].hasSuffix("## Pictures\n\n"))
             }
             let picture = try String(contentsOfFile: directory + "/pictures/mine-16x9.svg", encoding: .utf8)
             #expect(picture.contains("16 people"))
@@ -65,6 +67,8 @@ import Testing
             try await LayoutPreviewCommand.parse([layout, "--participants", "3", "-o", file]).run()
             let one = try String(contentsOfFile: file, encoding: .utf8)
             #expect(one.hasPrefix("<svg ") && one.contains("Chloé") && !one.contains("David"))
+            try await LayoutPreviewCommand.parse(["auto", "--participants", "2", "-o", file]).run()
+            #expect(try String(contentsOfFile: file, encoding: .utf8).contains("696×622 cover"))
             try await LayoutPreviewCommand.parse([layout, "--sheet", "--screen", "-o", file]).run()
             let sheet = try String(contentsOfFile: file, encoding: .utf8)
             #expect(sheet.contains("0 people") && sheet.contains("16 people and a screen"))

@@ -9,10 +9,18 @@ struct LayoutCommand: AsyncParsableCommand {
         subcommands: [LayoutValidateCommand.self, LayoutPreviewCommand.self, LayoutGalleryCommand.self])
 }
 
-/// A layout file named on the command line.
+/// A layout named on the command line: a file, or the built-in layout.
 struct LayoutArgument {
     let path: String
     private(set) var template: LayoutTemplate
+
+    /// The built-in layout, which has no file and no images.
+    static let builtIn = LayoutArgument(path: LayoutLibrary.automaticName, template: LayoutLibrary.automatic)
+
+    private init(path: String, template: LayoutTemplate) {
+        self.path = path
+        self.template = template
+    }
 
     /// Returns the file with another template, such as one with values of its parameters.
     func with(_ template: LayoutTemplate) -> LayoutArgument {

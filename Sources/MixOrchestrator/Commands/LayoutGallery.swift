@@ -2,10 +2,10 @@ import Foundation
 import LayoutEngine
 import RoomService
 
-/// Pictures of every layout of a directory, and the part of its README that shows them.
+/// Pictures of every layout of a directory and of the built-in one, and the part of the directory's README that shows them.
 struct LayoutGallery {
     let directory: String
-    /// The layouts, ordered by name.
+    /// The layouts, ordered by name after the built-in one.
     let layouts: [LayoutArgument]
 
     /// Line of the README from which on everything is rewritten.
@@ -24,7 +24,7 @@ struct LayoutGallery {
             layouts.append(try LayoutArgument("\(directory)/\(name).json"))
         }
         guard !layouts.isEmpty else { throw LayoutProblem(file: directory, reason: "holds no layout") }
-        self.layouts = layouts
+        self.layouts = [.builtIn] + layouts
     }
 
     /// Returns the files of the gallery, by path relative to the directory.

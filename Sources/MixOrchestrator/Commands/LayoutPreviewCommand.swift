@@ -12,7 +12,7 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
             MIXORCHESTRATOR_WORKER.
             """)
 
-    @Argument(help: "Layout file.")
+    @Argument(help: "Layout file, or \(LayoutLibrary.automaticName) for the built-in layout.")
     var file: String
     @Option(help: "Number of people, 0…16, or a range such as 1-9.")
     var participants: String?
@@ -44,7 +44,7 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
         }
         let layout: LayoutArgument
         do {
-            layout = try LayoutArgument(file)
+            layout = file == LayoutLibrary.automaticName ? .builtIn : try LayoutArgument(file)
         } catch {
             throw CommandFailure("\(error)")
         }
