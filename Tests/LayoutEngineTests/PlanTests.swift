@@ -90,7 +90,7 @@ struct PlanTests {
         for index in template.arrangements.indices { template.arrangements[index].settings.omitsAudioOnly = true }
         scene = LayoutEngine.plan(template, participants: crowd, canvas: .portrait)
         #expect(scene.panes.map(\.user) == ["user0", "user2"])
-        #expect(scene.panes.map(\.height) == [636, 636])
+        #expect(scene.panes.map(\.height) == [622, 622])
         #expect(scene.sound.levels.map(\.source) == ["user0/camera", "user1/camera", "user2/camera"])
     }
 

@@ -18,7 +18,7 @@ struct SceneSVGTests {
         let svg = scene.svg()
         #expect(svg.hasPrefix("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 1280\""))
         #expect(svg.contains("&lt;&amp;&gt;&quot;'\u{FFFD}\u{FFFD}𝄞 ]]&gt;</text>"))
-        #expect(svg.contains("720×636 cover"))
+        #expect(svg.contains("696×622 cover"))
         #expect(svg == scene.svg())
         _ = ParsedSVG(svg)
     }

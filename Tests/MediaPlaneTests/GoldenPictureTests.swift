@@ -6,9 +6,9 @@ import EncodedMedia
 
 @testable import ProgramMixer
 
-/// What the mixer composes of the shipped layouts, as pictures: with its own composer, cards, labels and overlays, and
-/// synthetic cameras. After a change that is meant, run with `UPDATE_GOLDEN=1` and look at the pictures before they are
-/// committed.
+/// What the mixer composes of the built-in layout and of the shipped ones, as pictures: with its own composer, cards, labels
+/// and overlays, and synthetic cameras. After a change that is meant, run with `UPDATE_GOLDEN=1` and look at the pictures before
+/// they are committed.
 @Suite("Composed frames of the shipped layouts", .timeLimit(.minutes(5)))
 struct GoldenPictureTests {
     static let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
@@ -16,7 +16,8 @@ struct GoldenPictureTests {
         .appending(path: "../../layouts").standardizedFileURL
     static let counts = [0, 1, 2, 3, 4, 5, 9, 16]
     static let names = [
-        "audio-room", "grid", "host-and-strip", "lower-third", "picture-in-picture", "pk-battle", "score-board",
+        LayoutLibrary.automaticName, "audio-room", "grid", "host-and-strip", "lower-third", "picture-in-picture",
+        "pk-battle", "score-board",
         "screen-share", "side-by-side", "solo", "starting-soon", "toast",
     ]
     static let canvases = [
@@ -26,8 +27,11 @@ struct GoldenPictureTests {
     @Test("Each layout composes what its golden picture shows", arguments: names, ["9x16", "16x9"])
     func composedFrames(name: String, shape: String) async throws {
         let canvas = try #require(Self.canvases[shape])
-        let template = try LayoutTemplate.decode(
-            try Data(contentsOf: Self.layouts.appending(path: "\(name).json")), name: name)
+        let template =
+            name == LayoutLibrary.automaticName
+            ? LayoutLibrary.automatic
+            : try LayoutTemplate.decode(
+                Data(contentsOf: Self.layouts.appending(path: "\(name).json")), name: name)
         var studio = try SceneStudio(canvas: canvas)
         var frames: [VideoFrame] = []
         for count in Self.counts {
@@ -37,6 +41,25 @@ struct GoldenPictureTests {
         }
         let sheet = try PictureSheet.tile(frames, columns: 4)
         try await check(sheet, against: "\(name)-\(shape)", frames: Self.counts.map { "\($0) people" })
+    }
+
+    @Test("The slate of a room without a layout, of one with a colour, and of a layout with a background")
+    func slates() async throws {
+        let shipped = try LayoutTemplate.decode(
+            Data(contentsOf: Self.layouts.appending(path: "grid.json")), name: "grid")
+        for (shape, canvas) in Self.canvases {
+            var coloured = canvas
+            coloured.background = RGB(red: 0xF4, green: 0xE9, blue: 0xD8)
+            var studio = try SceneStudio(canvas: canvas)
+            var frames: [VideoFrame] = []
+            for slate in [
+                LayoutEngine.slate(LayoutLibrary.automatic, canvas: canvas),
+                LayoutEngine.slate(LayoutLibrary.automatic, canvas: coloured),
+                LayoutEngine.slate(shipped, canvas: canvas),
+            ] { frames.append(try await studio.compose(slate)) }
+            let sheet = try PictureSheet.tile(frames, columns: 3)
+            try await check(sheet, against: "slate-\(shape)", frames: ["auto", "a room's colour", "grid"])
+        }
     }
 
     /// Written before corners, shadows and gradients.

@@ -42,6 +42,31 @@ struct MixerCostTests {
         }
     }
 
+    /// The built-in layout, its panes alone with names in bars, and with everybody speaking.
+    private static func automatic(_ canvas: Canvas, people: Int, size: (width: Int, height: Int)) -> [Case] {
+        let crowd = (0..<people).map { index in
+            LayoutParticipant(source: "user\(index)/camera", user: "user \(index)", joinOrder: index)
+        }
+        let designed = LayoutEngine.plan(LayoutLibrary.automatic, participants: crowd, canvas: canvas)
+        var flat = Scene(canvas: canvas, panes: labelled(designed.panes))
+        var speaking = designed
+        for index in flat.panes.indices {
+            (flat.panes[index].radius, flat.panes[index].shadow) = (nil, nil)
+            speaking.panes[index].border = speaking.panes[index].speaking
+        }
+        return [("flat", flat), ("built-in layout", designed), ("built-in layout, all speaking", speaking)].map {
+            Case(
+                name: "\(people) people, \(canvas.height)p, \($0.0)", canvas: canvas, people: people, size: size,
+                scenes: [$0.1], frames: 200)
+        }
+    }
+
+    private static var looks: [Case] {
+        let (small, full) = (Canvas(width: 1280, height: 720, fps: 30), Canvas(width: 1920, height: 1080, fps: 30))
+        return automatic(small, people: 2, size: (1280, 720)) + automatic(small, people: 4, size: (1280, 720))
+            + automatic(full, people: 16, size: (640, 360))
+    }
+
     private static var cases: [Case] {
         let canvas = Canvas.portrait
         let two = grid(canvas, 1, 2)
@@ -94,7 +119,7 @@ struct MixerCostTests {
     }
 
     @Test func cost() async throws {
-        for measured in Self.cases {
+        for measured in Self.cases + Self.looks {
             var stage = try MixerStage(measured.canvas)
             // Two by turns: a picture that is shown again is not scaled again.
             let pictures = try [RGB.moss, .brick].map {

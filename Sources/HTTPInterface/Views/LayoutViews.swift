@@ -92,9 +92,18 @@ extension LayoutLibrary {
     static let automaticFile = """
         {
             "description": "Everybody, with names, on a full canvas.",
+            "canvas": { "background": { "from": "#24305E", "to": "#0B0E17", "angle": 150 } },
+            "gap": 0.016,
+            "margin": 0.016,
+            "radius": 0.022,
+            "shadow": { "blur": 0.02, "offset": 0.004, "opacity": 0.5 },
+            "speaking": {},
+            "card": "gradient",
+            "label": { "style": "pill", "size": 0.026, "background": "#0B0E17", "backgroundOpacity": 0.66, "muted": true },
+            "transition": { "duration": 300, "easing": "ease-in-out" },
             "arrangements": [
-                { "when": { "people": { "max": 1 } }, "algorithm": "solo" },
-                { "algorithm": "mosaic", "gap": 0.01, "label": {} }
+                { "when": { "people": { "max": 1 } }, "algorithm": "solo", "margin": 0, "label": false },
+                { "algorithm": "mosaic" }
             ]
         }
 

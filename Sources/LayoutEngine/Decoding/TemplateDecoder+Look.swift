@@ -6,9 +6,7 @@ extension TemplateDecoder {
         if let card = reader.choice("card", of: Card.Style.self, issues: &issues) { style.card = card }
         shadow(&reader, &style)
         surround(&reader, &style)
-        let standard = PaneStyle.BorderStyle(
-            width: UnitFraction(0.006), colour: RGB(red: 0x3D, green: 0xDC, blue: 0x84))
-        style.speaking = border("speaking", over: style.speaking, standard: standard, &reader)
+        style.speaking = border("speaking", over: style.speaking, standard: .ofSpeakers, &reader)
     }
 
     mutating func border(_ reader: inout JSONObjectReader, _ style: inout PaneStyle) {

@@ -1,10 +1,11 @@
 extension LayoutEngine {
-    /// Returns the scene of a room with nobody on air: a message on the layout's background, or on a dark gradient if
-    /// neither the layout nor the room has a background of its own.
-    public static func slate(_ template: LayoutTemplate? = nil, canvas: Canvas) -> Scene {
-        let canvas = (template?.canvas(over: canvas) ?? canvas).withinLimits
-        let isPlain = canvas.background == .black
-        let ground = template?.canvas.ground(on: canvas) ?? (isPlain ? Scene.Backdrop(night) : nil)
+    /// Returns the scene of a room with nobody on air: a message on the layout's background, or on that of the built-in layout
+    /// if neither the layout nor the room has a background of its own.
+    public static func slate(_ template: LayoutTemplate? = nil, canvas room: Canvas) -> Scene {
+        let canvas = (template?.canvas(over: room) ?? room).withinLimits
+        // A canvas that the built-in layout has coloured has the colour at which its gradient begins.
+        let isPlain = canvas.background == .black || canvas.background == Gradient.evening.from
+        let ground = template?.ground(over: room) ?? (isPlain ? Scene.Backdrop(.evening) : nil)
         let colour = ground?.image.isEmpty == false ? RGB.white : canvas.background.contrast
         let lines: [(text: String, size: Double, y: Double, opacity: Double)] = [
             ("We’ll be right back", 0.068, 0.42, 1), ("The show goes on in a moment", 0.034, 0.53, 0.72),
@@ -22,7 +23,4 @@ extension LayoutEngine {
         }
         return Scene(canvas: canvas, background: ground, panes: [], overlays: overlays)
     }
-
-    private static let night = Gradient(
-        from: RGB(red: 0x1B, green: 0x24, blue: 0x4A), to: RGB(red: 0x0B, green: 0x0E, blue: 0x17), angle: 165)
 }

@@ -20,6 +20,7 @@ public enum LayoutEngine {
         _ template: LayoutTemplate, participants: [LayoutParticipant], canvas: Canvas, names: [String: String] = [:],
         values: LayoutValues = LayoutValues()
     ) -> Scene {
+        let ground = template.ground(over: canvas)
         let canvas = template.canvas(over: canvas).withinLimits
         let roster = Roster(participants)
         let arrangement = arrangement(of: template, for: roster, on: canvas)
@@ -38,7 +39,7 @@ public enum LayoutEngine {
                 stage.panes(templates, rest: rest, roster: roster, people: people, settings)
             }
         return Scene(
-            canvas: canvas, background: template.canvas.ground(on: canvas), panes: panes,
+            canvas: canvas, background: ground, panes: panes,
             overlays: settings.overlays.prefix(LayoutLimits.mostOverlays).compactMap {
                 ($0.hasNames ? $0.filling(texts) : $0)?.overlay(on: canvas)
             },

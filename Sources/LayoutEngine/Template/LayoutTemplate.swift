@@ -38,11 +38,23 @@ public struct LayoutTemplate: Hashable, Sendable {
         shownValues = arrangements.reduce(settings.shownValues) { $0.union($1.settings.shownValues) }
     }
 
-    /// Returns the canvas of a program whose room asks for `room`. The template's own fields take precedence.
+    /// Returns the canvas of a program whose room asks for `room`. The template's own fields take precedence, except that
+    /// the built-in layout leaves a room its background.
     public func canvas(over room: Canvas) -> Canvas {
         Canvas(
             width: canvas.width ?? room.width, height: canvas.height ?? room.height, fps: canvas.fps ?? room.fps,
-            background: canvas.background ?? room.background)
+            background: leavesBackground(of: room) ? room.background : canvas.background ?? room.background)
+    }
+
+    /// Returns the picture behind all panes of a program whose room asks for `room`; `nil` for the canvas's colour alone.
+    func ground(over room: Canvas) -> Scene.Backdrop? {
+        leavesBackground(of: room) ? nil : canvas.ground(on: canvas(over: room).withinLimits)
+    }
+
+    /// Whether the room's background is shown in place of the template's. A room gets the built-in layout without asking, so
+    /// a colour that somebody has chosen stays. Black is the default, which nobody has chosen.
+    private func leavesBackground(of room: Canvas) -> Bool {
+        name == Self.automaticName && room.background != .black
     }
 }
 

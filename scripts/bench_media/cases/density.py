@@ -75,7 +75,7 @@ def _mixes_of_ffmpeg(stage, options, side, canvas, places):
 
 
 def side_by_side(canvas):
-    """Returns the places of two people in the layout `auto`, for sources of the canvas's shape."""
+    """Returns the places of two people in the layout `bench`, for sources of the canvas's shape."""
     half = canvas.width // 2
     height = canvas.height // 2
     return [Pane(x, (canvas.height - height) // 2, half, height) for x in (0, half)]
