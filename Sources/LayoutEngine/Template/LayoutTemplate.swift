@@ -54,7 +54,7 @@ public struct LayoutTemplate: Hashable, Sendable {
     /// Whether the room's background is shown in place of the template's. A room gets the built-in layout without asking, so
     /// a colour that somebody has chosen stays. Black is the default, which nobody has chosen.
     private func leavesBackground(of room: Canvas) -> Bool {
-        name == Self.automaticName && room.background != .black
+        room.background != .black && name == Self.automaticName
     }
 }
 
