@@ -24,14 +24,15 @@ struct GoldenPictureTests {
         "9x16": Canvas(width: 288, height: 512, fps: 20), "16x9": Canvas(width: 512, height: 288, fps: 20),
     ]
 
+    private static func template(_ name: String) throws -> LayoutTemplate {
+        guard name != LayoutLibrary.automaticName else { return LayoutLibrary.automatic }
+        return try LayoutTemplate.decode(Data(contentsOf: layouts.appending(path: "\(name).json")), name: name)
+    }
+
     @Test("Each layout composes what its golden picture shows", arguments: names, ["9x16", "16x9"])
     func composedFrames(name: String, shape: String) async throws {
         let canvas = try #require(Self.canvases[shape])
-        let template =
-            name == LayoutLibrary.automaticName
-            ? LayoutLibrary.automatic
-            : try LayoutTemplate.decode(
-                Data(contentsOf: Self.layouts.appending(path: "\(name).json")), name: name)
+        let template = try Self.template(name)
         var studio = try SceneStudio(canvas: canvas)
         var frames: [VideoFrame] = []
         for count in Self.counts {
@@ -45,8 +46,7 @@ struct GoldenPictureTests {
 
     @Test("The slate of a room without a layout, of one with a colour, and of a layout with a background")
     func slates() async throws {
-        let shipped = try LayoutTemplate.decode(
-            Data(contentsOf: Self.layouts.appending(path: "grid.json")), name: "grid")
+        let shipped = try Self.template("grid")
         for (shape, canvas) in Self.canvases {
             var coloured = canvas
             coloured.background = RGB(red: 0xF4, green: 0xE9, blue: 0xD8)

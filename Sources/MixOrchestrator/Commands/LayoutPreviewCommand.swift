@@ -44,7 +44,7 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
         }
         let layout: LayoutArgument
         do {
-            layout = file == LayoutLibrary.automaticName ? .builtIn : try LayoutArgument(file)
+            layout = try file == LayoutLibrary.automaticName ? .builtIn : LayoutArgument(file)
         } catch {
             throw CommandFailure("\(error)")
         }
