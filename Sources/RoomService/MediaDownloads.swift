@@ -7,25 +7,27 @@ import MixModel
 import ServiceLifecycle
 import TextFormats
 
-/// Keeps local copies of the idle media that URLs name, in `media/` of the data directory.
+/// Keeps local copies of idle media given by URL, in `media/` of the data directory.
 ///
-/// Mixers have no network. New content is a new file, so that a mixer that plays the old one is not disturbed.
+/// Mixers have no network access. New content is stored in a new file, so that a mixer that plays the old file is not
+/// disturbed.
 package actor MediaDownloads: Service {
     private let library: MediaLibrary
     private let registry: RoomRegistry
     private let fetch: FileFetch
     private let logger: Logger
     private var inventory: ImageInventory
-    /// Files of the index as it was written last.
+    /// Files in the index as last written.
     private var lastFiles: Set<String> = []
     private nonisolated let wakeUps: AsyncStream<Void>
     private nonisolated let wakeUp: AsyncStream<Void>.Continuation
 
-    /// Largest file, in bytes.
+    /// Maximum size of a file, in bytes.
     static let mostBytes = 2 << 30
-    /// Bytes of all copies. Those in use stay, and one that would not fit beside them is refused.
+    /// Maximum size of all copies, in bytes. Copies in use stay, and a new one that would not fit beside them is
+    /// refused.
     static let mostBytesOfAll = 8 << 30
-    /// Longest time for one file.
+    /// Timeout for one file.
     static let timeLimit: Duration = .seconds(1800)
     private static let indexName = "index.json"
 
@@ -42,7 +44,7 @@ package actor MediaDownloads: Service {
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Finds the copies from before a restart. Call once, before rooms are restored.
+    /// Restores the copies from before a restart. Call once, before rooms are restored.
     package func restore() async {
         let directory = library.downloads
         let index = await offPool { Self.load(directory) }
@@ -132,8 +134,8 @@ package actor MediaDownloads: Service {
         await registry.noteFailure(TimelineEntry(kind: .event, message: message, cause: "idle media"), ofImage: url)
     }
 
-    /// Writes the index, and removes files that are no longer wanted. One that has been replaced stays until the next
-    /// time, because a mixer may be about to open it.
+    /// Writes the index, and removes files that are no longer wanted. A replaced file stays until the next call,
+    /// because a mixer may be about to open it.
     private func tidy() async {
         let wanted = inventory.wanted
         for (url, item) in inventory.items where !wanted.contains(url) {
@@ -175,7 +177,8 @@ package actor MediaDownloads: Service {
         }
     }
 
-    /// Writes the index and removes all files but those to keep. A mixer keeps what it has open.
+    /// Writes the index and removes all files except those to keep. A removed file stays readable for a mixer that has
+    /// it open.
     private static func store(
         _ index: [String: ImageInventory.Copy], in directory: String, keeping kept: Set<String>
     ) -> Bool {

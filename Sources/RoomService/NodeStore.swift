@@ -7,15 +7,15 @@ import TaskStore
 /// The store as one run of the service may use it.
 ///
 /// It holds the leases of the run's tasks and adds the lease's fence to every write of a task. If another run or
-/// another machine takes a task over, the store refuses this run's later writes to it.
+/// another machine takes a task over, the store refuses this run's later writes to the task.
 package final class NodeStore: ForwardingTaskStore, Service {
     package let base: any TaskStore
     private let node: NodeID
     private let logger: Logger
     private let fences = Mutex<[TaskID: Fence]>([:])
 
-    /// Time for which leases hold without renewal. On one machine no other node takes them, because a start expels the
-    /// runs before it.
+    /// Time for which leases are valid without renewal. On one machine no other node takes them, because every start
+    /// expels the earlier runs.
     static let lease: Duration = .seconds(30)
     static let renewalInterval: Duration = .seconds(10)
     /// Maximum number of tasks claimed in one transaction.
@@ -51,8 +51,8 @@ package final class NodeStore: ForwardingTaskStore, Service {
         fences.withLock { fences in for lease in leases { fences[lease.task] = lease.fence } }
     }
 
-    /// Renews the leases until the service shuts down. They stay with a node that has ended until its successor expels
-    /// it.
+    /// Renews the leases until the service shuts down. They remain with a node that has ended until its successor
+    /// expels it.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.renewalInterval)) != nil { await self.renew() }

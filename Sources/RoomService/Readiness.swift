@@ -6,12 +6,12 @@ import ServiceLifecycle
 import Synchronization
 import TaskStore
 
-/// The service's readiness to take events and changes and to bring programs on air, with the reasons when it is not
+/// The service's readiness to accept events and changes and to bring programs on air, with the reasons when it is not
 /// ready. Thread-safe.
 ///
-/// As a service it checks what relays need: once, and then every minute while something is missing.
+/// As a service it checks what relays require: once, and then every minute while something is missing.
 package final class Readiness: Service {
-    /// One condition for readiness.
+    /// One condition of readiness.
     package struct Check: Hashable, Encodable, Sendable {
         package var name: String
         package var ok: Bool
@@ -36,8 +36,8 @@ package final class Readiness: Service {
     static let workerInterval: Duration = .seconds(60)
 
     /// - Parameters:
-    ///   - uploads: What uploads files. What fails with it is told, but does not decide whether the service is ready.
-    ///   - lookAtWorker: Returns what relays would miss, in words; empty when they have everything.
+    ///   - uploads: The uploader. Its failures are reported, but do not decide whether the service is ready.
+    ///   - lookAtWorker: Returns descriptions of what relays lack; empty when they have everything.
     package init(
         store: any TaskStore, shutdown: ShutdownNotice, logger: Logger, uploads: Uploader? = nil,
         lookAtWorker: @escaping @Sendable () async -> [String]
@@ -50,8 +50,8 @@ package final class Readiness: Service {
     }
 
     package func roomsAreRestored() { state.withLock { $0.areRoomsRestored = true } }
-    /// Marks the relays as being taken over. Services start in order, and this one starts after the owners, which
-    /// connect to existing relays.
+    /// Marks the relays as taken over. Services start in order, and this one starts after the owners, which connect to
+    /// existing relays.
     private func relaysAreTaken() { state.withLock { $0.areRelaysTaken = true } }
     /// Returns all checks, in a fixed order.
     package func checks() async -> [Check] {
@@ -94,7 +94,7 @@ extension Readiness.Check {
     }
 }
 
-/// Asks the store whether it takes changes durably, about once a second regardless of the number of callers.
+/// Asks the store whether it accepts changes durably, about once a second regardless of the number of callers.
 private actor StoreProbe {
     private let store: any TaskStore
     private var answer: (problem: String?, at: Int64)?
@@ -113,7 +113,7 @@ private actor StoreProbe {
         if let askedAt, now - askedAt > Self.patience {
             return "no answer for \((now - askedAt) / 1_000_000_000) s"
         }
-        // Only one question is asked at a time; meanwhile callers get the previous answer.
+        // Only one question is asked at a time; in the meantime callers get the previous answer.
         if askedAt != nil, let answer { return answer.problem }
         askedAt = askedAt ?? now
         defer { askedAt = nil }

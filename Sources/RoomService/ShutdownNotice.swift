@@ -2,8 +2,8 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Tells from the first moment that a shutdown has begun. Last in its service group, because a group shuts down from
-/// its end.
+/// Reports from the first moment that a shutdown has begun. It is last in its service group, because a group shuts down
+/// from its end.
 package final class ShutdownNotice: Service {
     private let began = Mutex(false)
     private let preparation = Mutex<(@Sendable () async -> Void)?>(nil)
@@ -11,10 +11,10 @@ package final class ShutdownNotice: Service {
 
     package init(logger: Logger = Logger(label: "mixorchestrator")) { self.logger = logger }
 
-    /// Sets what is done before a shutdown begins.
+    /// Sets the work to be done before a shutdown begins.
     package func onPrepare(_ body: @escaping @Sendable () async -> Void) { preparation.withLock { $0 = body } }
 
-    /// Does what is done before a shutdown. The caller begins the shutdown when it returns.
+    /// Does the work set by `onPrepare`. The caller begins the shutdown when this returns.
     package func prepare() async {
         guard let body = preparation.withLock({ $0 }) else { return }
         await body()

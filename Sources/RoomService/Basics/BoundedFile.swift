@@ -1,7 +1,6 @@
 import Foundation
 
-/// Reads and writes whole files that others may have made: regular files only, up to a size limit, and synced to the
-/// disk.
+/// Reads and writes whole files that others may have made: regular files only, up to a size limit, and synced to disk.
 package enum BoundedFile {
     package enum Failure: Error, CustomStringConvertible {
         case notThere
@@ -21,7 +20,7 @@ package enum BoundedFile {
     }
 
     package static func read(_ path: String, limit: Int, followsLinks: Bool = true) throws(Failure) -> [UInt8] {
-        // Without O_NONBLOCK opening a pipe would wait for its writer.
+        // Without O_NONBLOCK, opening a pipe would wait for its writer.
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (followsLinks ? 0 : O_NOFOLLOW)
         let descriptor = open(path, flags)
         guard descriptor >= 0 else {
@@ -49,7 +48,7 @@ package enum BoundedFile {
         return Array(bytes[..<count])
     }
 
-    /// Creates a file, which must not exist yet, and waits until it is on the disk.
+    /// Creates a file, which must not exist yet, and returns when it is on disk.
     package static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws(Failure) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw .system(errno) }

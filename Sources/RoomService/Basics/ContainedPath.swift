@@ -7,7 +7,7 @@ enum ContainedPath {
         /// Not a relative path: empty, too long, or with `.` or `..`.
         case invalid
         case missing
-        /// Leads outside, by a link.
+        /// Leads outside the directory through a link.
         case outside
     }
 

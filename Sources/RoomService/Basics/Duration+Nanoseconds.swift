@@ -1,4 +1,4 @@
 extension Duration {
-    /// Whole nanoseconds, for durations of less than a century.
+    /// The duration in whole nanoseconds, for durations of less than a century.
     var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

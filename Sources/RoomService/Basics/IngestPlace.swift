@@ -1,15 +1,15 @@
 import TextFormats
 
-/// Host and port at which an RTMP ingest is reached, as its streams' URLs have them. Pure.
+/// The host and port of an RTMP ingest, as the URLs of its streams contain them. Pure.
 package struct IngestPlace: Hashable, Sendable {
-    /// Name or address, without brackets.
+    /// Host name or IP address, without brackets.
     package let host: String
-    /// 1…65535.
+    /// Port, 1…65535.
     package let port: Int
 
-    /// Most ingests of other nodes whose places are known.
+    /// Maximum number of ingests of other nodes whose places are kept.
     static let most = 1024
-    /// Longest name, in bytes.
+    /// Maximum length of a host name, in bytes.
     private static let longestHost = 253
 
     package init(host: String, port: Int) {
@@ -17,7 +17,8 @@ package struct IngestPlace: Hashable, Sendable {
         self.port = port
     }
 
-    /// Reads `host:port`, with brackets around an IPv6 address; `nil` if it is none, or stands for all addresses.
+    /// Reads `host:port`, with brackets around an IPv6 address; `nil` if the text is not a place, or is a wildcard
+    /// address.
     package init?(_ text: String) {
         guard let parts = text.splitAtLast(":"), let port = Int(parts.tail), 1...65_535 ~= port else { return nil }
         var host = String(parts.head)
@@ -30,7 +31,7 @@ package struct IngestPlace: Hashable, Sendable {
         if let address = InternetAddress(text: host) {
             guard !["0.0.0.0", "::"].contains("\(address)") else { return nil }
         } else {
-            // A name ends up in URLs, so that it has nothing that means something there.
+            // The name ends up in URLs, so it must not contain characters that have a meaning there.
             let isPlain = host.utf8.allSatisfy { byte in
                 UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
                     || "-._".utf8.contains(byte)
@@ -40,19 +41,19 @@ package struct IngestPlace: Hashable, Sendable {
         self.init(host: host, port: port)
     }
 
-    /// Host and port as URLs have them.
+    /// Host and port as they appear in URLs.
     package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// Where relays may connect to reach the ingest.
+    /// The address at which relays may reach the ingest.
     package var reach: Reach.Place {
         InternetAddress(text: host).map { Reach.Place(scheme: "rtmp", address: "\($0)", port: port) }
             ?? Reach.Place(scheme: "rtmp", address: "", port: port, name: host)
     }
 
-    /// Returns the place that other nodes of a cluster reach; `nil` if only this machine does.
+    /// Returns the place at which other nodes of a cluster reach this one; `nil` if only this machine can reach it.
     ///
     /// - Parameters:
-    ///   - asked: The place that the configuration names, if any.
+    ///   - asked: The place named in the configuration, if any.
     ///   - listening: Where the ingest listens, as an address or `localhost`.
     ///   - nodeHost: Host at which the other nodes reach this one.
     package static func advertised(asked: IngestPlace?, listening: IngestPlace, nodeHost: String) -> IngestPlace? {
@@ -62,8 +63,8 @@ package struct IngestPlace: Hashable, Sendable {
         return isOwn ? nil : listening
     }
 
-    /// Returns the places that nodes tell of, each once, in an order that does not depend on that of the nodes. What is no
-    /// place is left out.
+    /// Parses the places that nodes report. Each is returned once, in an order that does not depend on that of the
+    /// nodes; texts that are not places are left out.
     static func of(_ texts: [String]) -> [IngestPlace] {
         let places = Set(texts.compactMap { IngestPlace($0) })
         return Array(places.sorted { $0.text.precedesInUTF8($1.text) }.prefix(most))

@@ -12,7 +12,7 @@ package func jsonBytes(_ value: some Encodable) -> ByteBuffer {
     do {
         return ByteBuffer(bytes: try encoder.encode(value))
     } catch {
-        // Answers contain strings, integers and finite numbers. Only a number that is not finite could fail.
+        // Answers contain strings, integers and finite numbers. Only a number that is not finite could fail to encode.
         return ByteBuffer(string: "{}")
     }
 }

@@ -1,8 +1,8 @@
 import MixModel
 import Synchronization
 
-/// Generates numbers that grow and are never repeated, not even after a restart: µs since 1970, or one more than the
-/// last number. They are small enough for every JSON reader.
+/// Generates increasing numbers that are never repeated, not even after a restart: microseconds since 1970, or the last
+/// number plus one. Every JSON reader can hold them exactly.
 package final class NumberSource: Sendable {
     private let last = Mutex<Int64>(0)
 

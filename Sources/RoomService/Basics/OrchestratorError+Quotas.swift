@@ -1,7 +1,7 @@
 import MixModel
 
 extension OrchestratorError {
-    /// A quota as problem details name it.
+    /// A quota as it appears in problem details.
     package struct Quota: Hashable, Sendable {
         package var name: Quotas.Name
         package var limit: Int

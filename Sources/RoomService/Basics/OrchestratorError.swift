@@ -3,28 +3,28 @@ import LayoutEngine
 import MixModel
 import TaskStore
 
-/// The reason why the service does not do what a client asks for. Interfaces translate its kind into their own terms.
+/// The reason why the service refuses a client's request. Interfaces map its kind to their own terms.
 package struct OrchestratorError: Error, Hashable, Sendable {
-    /// The class of an error, by which interfaces choose their answer.
+    /// The class of an error, from which interfaces choose their answer.
     package enum Kind: String, Hashable, Codable, Sendable {
         /// The request cannot be read.
         case malformed
         /// The request can be read, but contains a value that cannot be used.
         case invalid
-        /// The request is right, but nothing in it can be taken by this service.
+        /// The request is correct, but this service can use nothing in it.
         case unacceptable
-        /// The caller may not do that.
+        /// The caller is not allowed to do that.
         case forbidden
         case notFound
-        /// The request contradicts the present state.
+        /// The request contradicts the current state.
         case conflict
-        /// The thing is not in the state that the request names as its condition.
+        /// The resource does not meet the condition that the request states.
         case outdated
-        /// The caller already has as much as it may have.
+        /// The caller has reached one of its limits.
         case exhausted
         /// The service cannot do it now. The same request may succeed later.
         case unavailable
-        /// The service itself has failed, and a repetition does not help.
+        /// The service itself has failed, and repeating the request does not help.
         case failed
     }
 
@@ -40,14 +40,15 @@ package struct OrchestratorError: Error, Hashable, Sendable {
     package var issues: [LayoutIssue]?
     /// Seconds after which the request may succeed; `nil` = unknown.
     package var retryAfter: Int?
-    /// Tag of the present settings, for a request whose condition they do not meet.
+    /// Tag of the current settings, for a request whose condition they do not meet.
     package var currentTag: SettingsTag?
-    /// Refusal that states what the machine lacks.
+    /// The refusal, with the resource that the machine lacks.
     package var refusal: AdmissionRefusal?
-    /// Quota that the app has used up.
+    /// The quota that the app has used up.
     package var quota: Quota?
 
-    /// Longest detail, in bytes of UTF-8. All errors of a layout together may be longer; `issues` holds them.
+    /// Maximum length of the detail, in bytes of UTF-8. All errors of a layout together may be longer; `issues` holds
+    /// them.
     package static let longestDetail = 4096
     package static let longestField = 256
 
@@ -58,7 +59,7 @@ package struct OrchestratorError: Error, Hashable, Sendable {
         self.kind = kind
         self.code = code
         self.title = title
-        // Shortened here, so that code which quotes paths and names need not limit their length.
+        // Shortened here, so that code that quotes paths and names need not limit their length.
         self.detail = detail.shortened(toBytes: Self.longestDetail)
         self.field = field?.shortened(toBytes: Self.longestField)
         self.expected = expected
@@ -103,7 +104,7 @@ package struct OrchestratorError: Error, Hashable, Sendable {
     }
 
     package static func notFound(_ what: String, _ name: String, cure: String) -> OrchestratorError {
-        // The name may be as long as a path, and the cure repeats it.
+        // The name may be as long as a path, and the remedy repeats it.
         OrchestratorError(
             .notFound, "\(what)-not-found", "There is no such \(what)",
             detail: "\(name.shortened(toBytes: 200)): \(cure.shortened(toBytes: 500))")
@@ -120,7 +121,7 @@ package struct OrchestratorError: Error, Hashable, Sendable {
 }
 
 extension Result where Failure == OrchestratorError {
-    /// Performs `body` in the caller's isolation, and returns what it returns or throws.
+    /// Performs `body` in the caller's isolation and returns its result, including a thrown error.
     static func of(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws(OrchestratorError) -> Success
     ) async -> Self {

@@ -1,6 +1,6 @@
 import MixModel
 
-/// Limits of one app's use of the service at a time, so that no app exhausts what others need.
+/// Limits on one app's simultaneous use of the service, so that no app exhausts what others need.
 package struct Quotas: Hashable, Sendable {
     package enum Name: String, CaseIterable, Sendable {
         /// Stored rooms.
@@ -30,7 +30,7 @@ package struct Quotas: Hashable, Sendable {
         }
     }
 
-    /// The limit for a name. Defaults to the standard limit.
+    /// The limit for a quota. Defaults to the standard limit.
     package subscript(name: Name) -> Int {
         get { limits[name] ?? Self.standard(name) }
         set { limits[name] = newValue }

@@ -1,4 +1,4 @@
-/// The receiver of a message's answer. It must be answered exactly once.
+/// The continuation that receives a message's answer. It must be answered exactly once.
 package struct Reply<Answer: Sendable>: Sendable {
     private let continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>
 

@@ -1,12 +1,12 @@
-/// The entity tag of settings (RFC 9110 §8.8.3). State that changes by itself, such as a task's, has no part in it.
+/// The entity tag of settings (RFC 9110 §8.8.3). State that changes by itself, such as a task's, is not part of it.
 package struct SettingsTag: Hashable, Sendable {
-    /// Tag with its quotes, as in headers.
+    /// Tag including its quotes, as in headers.
     package let text: String
 
     package init(_ version: Int64?) { text = "\"\(String(version ?? 0, radix: 36))\"" }
 }
 
-/// A request's condition on the settings that it changes.
+/// A request's condition on the settings it changes.
 package enum SettingsPrecondition: Hashable, Sendable {
     case none
     /// The settings must exist, with one of these tags if any are named.

@@ -1,6 +1,6 @@
 import EventSubscription
 
 extension StreamURL {
-    /// Schemes that the URL of an output may have.
+    /// Schemes allowed in the URL of an output.
     package static let pushSchemes: Set<Scheme> = [.rtmp, .rtmps, .srt, .whip, .whips, .file]
 }

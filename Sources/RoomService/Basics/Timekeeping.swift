@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Returns the wall-clock time in seconds since 1970, for people.
+/// Returns the wall-clock time in seconds since 1970, for display.
 package func wallClock() -> Double { Date().timeIntervalSince1970 }
 
-/// Counts the turns in which the other side sent nothing.
+/// Counts consecutive turns in which the other side sent nothing.
 final class Silence: Sendable {
     private let turns = Mutex(0)
 

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Lets a limited number of callers pass at once; the others wait in order. Thread-safe.
+/// Lets a limited number of callers pass at once; further callers wait in order. Thread-safe.
 final class Turnstile: Sendable {
     private struct State {
         var free: Int
         var waiting: [(number: Int, continuation: CheckedContinuation<Void, any Error>)] = []
         var next = 0
-        /// Numbers whose wait was cancelled before it began.
+        /// Numbers of callers whose wait was cancelled before it began.
         var cancelled: Set<Int> = []
     }
     private let state: Mutex<State>
@@ -22,7 +22,7 @@ final class Turnstile: Sendable {
         return try await body()
     }
 
-    /// Waits for a place. `leave` must follow. Used instead of `pass` where errors are typed.
+    /// Waits for a place. The caller must call `leave` afterwards. Used instead of `pass` where errors are typed.
     func enter() async throws {
         let number: Int? = state.withLock { state in
             guard state.free == 0 else {

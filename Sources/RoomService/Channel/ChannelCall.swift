@@ -1,21 +1,21 @@
 import MixModel
 import RoomChannel
 
-/// What somebody wants of a room's channel. It is done by the node that has the room.
+/// A caller's request to a room's channel. The node that has the room performs it.
 package enum ChannelCall: Hashable, Codable, Sendable {
     case send(ChannelDraft, ChannelSender)
     case delete(Int64)
-    /// - Parameter seconds: `nil` = without an end.
+    /// - Parameter seconds: `nil` = indefinitely.
     case mute(UserID, seconds: Int?)
     case unmute(UserID)
-    /// Changes rules, and returns them; `nil` leaves one as it is.
+    /// Changes the rules and returns them; `nil` leaves a rule unchanged.
     case rules(slowMode: Int?, words: [String]?)
     case history(after: Int64?)
     case open(title: String?, ChannelSender)
     case close(ChannelSender)
 }
 
-/// What comes of a `ChannelCall`.
+/// The result of a `ChannelCall`.
 package struct ChannelReply: Hashable, Codable, Sendable {
     /// The message that was sent.
     package var message: ChannelMessage?
@@ -27,11 +27,11 @@ package struct ChannelReply: Hashable, Codable, Sendable {
     package var wasMuted: Bool?
 }
 
-/// What moderators see of a channel.
+/// The state of a channel as moderators see it.
 package struct ChannelModeration: Hashable, Codable, Sendable {
     package struct Muted: Hashable, Codable, Sendable {
         package var user: UserID
-        /// Seconds that are left; `nil` = without an end.
+        /// Seconds that remain; `nil` = indefinitely.
         package var seconds: Int?
     }
 

@@ -2,9 +2,9 @@ import NIOCore
 import RoomChannel
 import Synchronization
 
-/// A notice on its way to the viewers of a channel, who share its encoded forms. Thread-safe.
+/// A notice to be delivered to the viewers of a channel, who share its encoded forms. Thread-safe.
 package final class ChannelDelivery: Sendable {
-    /// The name of an encoded form. Each kind of viewer has its own.
+    /// The name of an encoded form. Each kind of viewer has its own form.
     package struct Form: Hashable, Sendable {
         package var name: String
         package init(_ name: String) { self.name = name }
@@ -15,7 +15,7 @@ package final class ChannelDelivery: Sendable {
 
     package init(_ notice: ChannelNotice) { self.notice = notice }
 
-    /// Returns an encoded form, made at the first request for it.
+    /// Returns an encoded form, which is made when it is first requested.
     package func bytes(_ form: Form, _ make: (ChannelNotice) -> ByteBuffer) -> ByteBuffer {
         forms.withLock { forms in
             if let bytes = forms[form] { return bytes }

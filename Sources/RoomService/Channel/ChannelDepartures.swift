@@ -1,7 +1,8 @@
 import MixModel
 import Synchronization
 
-/// Viewers that have gone, until their channels take note. Thread-safe; no more than there are viewers.
+/// Viewers that have left, until their channels process it. Thread-safe; holds at most as many entries as there are
+/// viewers.
 final class ChannelDepartures: Sendable {
     private let waiting = Mutex<[(room: RoomID, viewer: ChannelViewer.ID)]>([])
 

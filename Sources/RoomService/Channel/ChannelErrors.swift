@@ -2,7 +2,7 @@ import MixModel
 import RoomChannel
 
 extension OrchestratorError {
-    /// Creates the answer to a message that a channel does not take.
+    /// Creates the answer to a message that a channel refuses.
     package init(_ refusal: ChannelRefusal) {
         let kind: Kind =
             switch refusal {

@@ -1,15 +1,15 @@
 import MixModel
 import RoomChannel
 
-/// Somebody who follows a channel here.
+/// A viewer who follows a channel at this node.
 struct ChannelFollower {
     var address: String
     var deliver: @Sendable (ChannelDelivery) -> Bool
-    /// Called once, if the room is deleted, or nobody can follow it here any more.
+    /// Called once, when the room is deleted or can no longer be followed here.
     var end: @Sendable () -> Void
 }
 
-/// Those who follow one room's channel at this node, wherever the room is. Belongs to `RoomChannels`.
+/// The viewers who follow one room's channel at this node, whichever node has the room. Belongs to `RoomChannels`.
 protocol ChannelFollowers: AnyObject {
     var room: RoomID { get }
     var viewers: [ChannelViewer.ID: ChannelFollower] { get set }
@@ -20,9 +20,9 @@ protocol ChannelFollowers: AnyObject {
 }
 
 extension ChannelFollowers {
-    /// Tells everybody, without waiting for anybody.
+    /// Delivers a notice to every viewer, without waiting for any of them.
     ///
-    /// - Returns: Those who are gone or too slow.
+    /// - Returns: The viewers who have left or are too slow.
     func tell(_ notice: ChannelNotice) -> [ChannelViewer.ID] {
         guard !viewers.isEmpty else { return [] }
         let delivery = ChannelDelivery(notice)

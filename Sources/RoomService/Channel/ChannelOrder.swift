@@ -1,34 +1,34 @@
 import MixModel
 import RoomChannel
 
-/// What a node asks of another one about the channel of a room.
+/// A node's request to another node about the channel of a room.
 package enum ChannelOrder: Hashable, Codable, Sendable {
-    /// Tell what is new to a node that mirrors the channel.
+    /// Return news to a node that mirrors the channel.
     case follow(RoomID, ChannelFollowing)
     /// Count the viewers of a node that mirrors the channel.
     case count(RoomID, mirror: String, viewers: Int)
-    /// Do this where the room is.
+    /// Perform this call at the node that has the room.
     case call(RoomID, ChannelCall)
-    /// Keep the channel of a room that is about to come, whose lease has this number before it is passed.
+    /// Keep the channel of a room that is about to arrive. `epoch` is the number of its lease before it is passed.
     case take(RoomID, ChannelHandover, epoch: Int64)
 }
 
-/// A node's question after what is new in a channel.
+/// A node's request for news of a channel.
 package struct ChannelFollowing: Hashable, Codable, Sendable {
-    /// Name of the node.
+    /// Name of the mirroring node.
     package var mirror: String
-    /// Place up to which it knows everything; `nil` = it knows nothing of this log.
+    /// Place up to which the node knows everything; `nil` = it knows nothing of this log.
     package var place: ChannelPlace?
-    /// Number of the last message that it knows.
+    /// Number of the last message that the node knows.
     package var known: Int64
     package var viewers: Int
-    /// Whether the answer may wait until there is something new.
+    /// Whether the answer may wait until there is news.
     package var waits: Bool
 }
 
 /// The answer to a `ChannelOrder`.
 package struct ChannelAnswer: Hashable, Codable, Sendable {
-    /// Reason why the order was not followed.
+    /// The reason why the order was not carried out.
     package struct Fault: Hashable, Codable, Sendable {
         package var kind: OrchestratorError.Kind
         package var code: String
@@ -54,7 +54,7 @@ package struct ChannelAnswer: Hashable, Codable, Sendable {
             expected: error.expected, retryAfter: error.retryAfter)
     }
 
-    /// The other node's reason why the order was not followed.
+    /// The other node's reason for not carrying out the order.
     var error: OrchestratorError? {
         fault.map {
             OrchestratorError(
@@ -64,21 +64,21 @@ package struct ChannelAnswer: Hashable, Codable, Sendable {
     }
 }
 
-/// Decides whether a call is made again, because its room may be at another node by then. Pure.
+/// Decides whether to repeat a call, because its room may have moved to another node. Pure.
 enum ChannelPatience {
-    /// Time in which a room has to be found.
+    /// Time within which the room must be found.
     static let limit: Duration = .seconds(6)
-    /// Time for one answer of another node that does not wait.
+    /// Timeout for an answer that the other node gives at once.
     static let answer: Duration = .seconds(5)
-    /// Time for the answer to a question that may wait for something new: longer than it waits.
+    /// Timeout for the answer to a question that may wait for news: longer than the other node waits.
     static let bulletin: Duration = .nanoseconds(ChannelWatchers.patience) + .seconds(4)
     /// Time between two attempts.
     static let pause: Duration = .milliseconds(100)
-    /// Longest answer that is read, in bytes: a history, and what surrounds it.
+    /// Longest answer that is read, in bytes: a history and its envelope.
     static let longestAnswer = 2 << 20
 
-    /// Reasons for which nothing was done, and which pass when the room has found its node. A node that did not answer may have
-    /// done what it was asked for.
+    /// Errors after which nothing was done, and which pass when the room has found its node. A node that did not answer
+    /// may have done what it was asked to.
     private static let passing: Set<String> = ["room-moving", "room-elsewhere", "stopping"]
 
     /// - Parameter spent: Time since the first attempt.

@@ -2,20 +2,20 @@ import RoomChannel
 
 /// The settings of all channels.
 package struct ChannelSettings: Sendable {
-    /// Rules that every room begins with.
+    /// Rules with which every room starts.
     package var rules = ChannelRules()
-    /// Most messages, and bytes, of a room's history.
+    /// Limits of a room's history, in messages and bytes.
     package var history = 200
     package var historyBytes = 64 << 10
     /// Whether the store has messages, likes, mutes and rules, so that they survive a restart.
     package var isStored = false
-    /// Most channels in memory.
+    /// Maximum number of channels in memory.
     package var mostChannels = 2000
-    /// Seconds without viewers and messages after which a channel and its history are forgotten.
+    /// Seconds without viewers and messages after which a channel and its history are dropped.
     package var idleSeconds = 600
-    /// Seconds for which a comment stays in the picture of a layout that shows it; 0 = until the next one.
+    /// Seconds for which a layout shows a comment; 0 = until the next comment.
     package var commentSeconds = 20
-    /// Most viewers of all channels, of one, and from one address.
+    /// Limits on viewers: of all channels together, of one channel, and from one address.
     package var mostViewers = 10_000
     package var mostViewersOfRoom = 10_000
     package var mostViewersOfAddress = 1000

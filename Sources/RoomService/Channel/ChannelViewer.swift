@@ -1,23 +1,23 @@
 import MixModel
 import RoomChannel
 
-/// Somebody who follows a channel.
+/// A viewer who wants to follow a channel.
 package struct ChannelViewer: Sendable {
     /// A number that is unique within the service.
     package struct ID: Hashable, Sendable {
         let number: Int
     }
 
-    /// Address of the connection, by which viewers are limited.
+    /// Address of the connection. The number of viewers per address is limited.
     package var address: String
 
     package init(address: String) { self.address = address }
 }
 
-/// What a viewer finds when joining a channel. Everything after it is delivered.
+/// The state that a viewer receives when joining a channel. Everything after it is delivered.
 package struct ChannelWelcome: Sendable {
     package var viewer: ChannelViewer.ID
-    /// Messages, oldest first: all of the history, or those after the number that the viewer knows.
+    /// Messages, oldest first: the whole history, or those after the number that the viewer knows.
     package var messages: [ChannelMessage]
     /// Numbers of messages that the viewer may have and that were deleted.
     package var deleted: [Int64]

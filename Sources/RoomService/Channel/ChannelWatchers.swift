@@ -1,18 +1,18 @@
 import RoomChannel
 
-/// The other nodes that mirror a channel: how many viewers they have, and which of them wait for something new.
+/// The other nodes that mirror a channel, with their numbers of viewers and their pending questions for news.
 ///
-/// While there are any, what everybody is told is kept in a log. All times are in ns of CLOCK_MONOTONIC.
+/// While there are any, all notices are kept in a log. All times are in ns of CLOCK_MONOTONIC.
 struct ChannelWatchers {
     private struct Waiting {
         var place: ChannelPlace
-        /// Time at which it is answered that nothing is new.
+        /// Time at which the question is answered with "no news".
         var until: Int64
         var continuation: CheckedContinuation<ChannelBulletin?, Never>
     }
     private struct Watcher {
         var viewers = 0
-        /// Time from which it counts no more, unless it asks again.
+        /// Time after which the node is forgotten, unless it asks again.
         var until: Int64
         var waiting: Waiting?
     }
@@ -20,20 +20,20 @@ struct ChannelWatchers {
     private var nodes: [String: Watcher] = [:]
     private var log: ChannelLog?
 
-    /// Most nodes that mirror a channel.
+    /// Maximum number of nodes that mirror a channel.
     static let most = 64
-    /// Most viewers of one node.
+    /// Maximum number of viewers counted for one node.
     static let mostViewers = 1_000_000
-    /// Time for which a node counts that does not ask.
+    /// Time for which a node is remembered after its last question, in ns.
     static let lifetime: Int64 = 30_000_000_000
-    /// Time for which a question waits for something new.
+    /// Time for which a question waits for news, in ns.
     static let patience: Int64 = 10_000_000_000
 
     var isEmpty: Bool { nodes.isEmpty }
-    /// The viewers at all of these nodes.
+    /// Total number of viewers at these nodes.
     var viewers: Int { nodes.values.reduce(0) { $0 + $1.viewers } }
 
-    /// Takes note of a node and its viewers.
+    /// Records a node and its number of viewers.
     ///
     /// - Returns: False if there are too many nodes.
     mutating func note(_ node: String, viewers: Int, at now: Int64) -> Bool {
@@ -44,15 +44,16 @@ struct ChannelWatchers {
         return true
     }
 
-    /// Takes note of what everybody is told.
+    /// Appends a notice to the log.
     mutating func append(_ notice: ChannelNotice) { log?.append(notice) }
 
-    /// Returns what comes after a place; `nil` if nothing does.
+    /// Returns the news after a place; `nil` if there are none.
     func bulletin(after place: ChannelPlace?, _ snapshot: @autoclosure () -> ChannelSnapshot) -> ChannelBulletin? {
         log?.bulletin(after: place, snapshot: snapshot())
     }
 
-    /// Has a node wait until something comes after a place. Whatever it has waited for before is answered with `nil`.
+    /// Suspends a node's question until there is news after a place. A previous question of that node is answered with
+    /// `nil`.
     mutating func wait(
         _ node: String, after place: ChannelPlace, at now: Int64,
         _ continuation: CheckedContinuation<ChannelBulletin?, Never>
@@ -62,7 +63,7 @@ struct ChannelWatchers {
         nodes[node]?.waiting = Waiting(place: place, until: now + Self.patience, continuation: continuation)
     }
 
-    /// Tells those who wait what is new.
+    /// Answers the waiting nodes that have news.
     mutating func serve(_ snapshot: @autoclosure () -> ChannelSnapshot) {
         for (node, watcher) in nodes {
             guard let waiting = watcher.waiting,
@@ -73,7 +74,7 @@ struct ChannelWatchers {
         }
     }
 
-    /// Tells those who have waited for long enough that nothing is new.
+    /// Answers questions that have waited long enough with "no news".
     mutating func passed(_ now: Int64) {
         for (node, watcher) in nodes {
             guard let waiting = watcher.waiting, waiting.until <= now else { continue }
@@ -82,9 +83,9 @@ struct ChannelWatchers {
         }
     }
 
-    /// Forgets nodes that have not asked for long. Without nodes nothing is kept.
+    /// Forgets nodes that have not asked for a long time. Without nodes, the log is dropped.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether a node was forgotten.
     mutating func expire(at now: Int64) -> Bool {
         let before = nodes.count
         nodes = nodes.filter { $0.value.until > now || $0.value.waiting != nil }
@@ -92,7 +93,7 @@ struct ChannelWatchers {
         return nodes.count < before
     }
 
-    /// Sends away those who wait: the channel goes on elsewhere, or ends.
+    /// Answers all waiting nodes with `nil`, because the channel moves elsewhere or ends.
     mutating func dismiss() {
         for (node, watcher) in nodes {
             nodes[node]?.waiting = nil

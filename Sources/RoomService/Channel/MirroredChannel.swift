@@ -2,12 +2,12 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// The channel of a room that another node has, for those who follow it here. Belongs to `RoomChannels`.
+/// The local copy of a channel whose room another node has, for its viewers at this node. Belongs to `RoomChannels`.
 final class MirroredChannel: ChannelFollowers {
-    /// What the task that follows the channel begins with.
+    /// The values with which the task that follows the channel starts.
     struct Start: Sendable {
         let room: RoomID
-        /// Tells the mirrors of a room apart.
+        /// Distinguishes successive mirrors of the same room.
         let number: Int
         /// Yields when the number of viewers has changed; ends with the mirror.
         let counts: AsyncStream<Void>
@@ -17,9 +17,9 @@ final class MirroredChannel: ChannelFollowers {
     var viewers: [ChannelViewer.ID: ChannelFollower]
     var usedAt: Int64
     var machine: ChannelMirror
-    /// The node that is asked.
+    /// The node that is asked for news.
     var node: NodeProfile?
-    /// Number of viewers that the node was told.
+    /// Number of viewers last reported to that node.
     var toldViewers = 0
     private let count: AsyncStream<Void>.Continuation
 
@@ -40,9 +40,9 @@ final class MirroredChannel: ChannelFollowers {
     var state: ChannelState { machine.state }
     var history: ChannelHistory { machine.history }
 
-    /// Takes note that the number of viewers has changed.
+    /// Signals that the number of viewers has changed.
     func countChanged() { count.yield() }
 
-    /// Has the task that follows the channel end.
+    /// Ends the task that follows the channel.
     func stop() { count.finish() }
 }

@@ -9,20 +9,20 @@ final class OpenChannel: ChannelFollowers {
     var machine: ChannelMachine
     /// The other nodes that mirror it.
     var watchers = ChannelWatchers()
-    /// Times, in ns, at which the machine is to be woken; the earliest only.
+    /// Time, in ns, at which the machine must be woken. Only the earliest of several is kept.
     var wakesAt: Int64?
-    /// Program whose viewers count.
+    /// The program whose viewers are counted.
     var program: TaskID?
-    /// Whether the program's relay has yet to report, so that what another node knew of it holds.
+    /// Whether the program's relay has yet to report. Until then, the values from the previous node hold.
     var isFresh = false
     /// Whether the room was created through the channel.
     var isMadeHere = false
-    /// Whether nothing may change, because the room is about to move.
+    /// Whether changes are held back because the room is about to move.
     var isFrozen = false
     /// Number of this node's lease of the room; 0 without a cluster.
     var epoch: Int64 = 0
 
-    /// The machine's `memoryRevision` that the store has.
+    /// The machine's `memoryRevision` that was last stored.
     var storedRevision = 0
 
     init(_ room: RoomID, machine: ChannelMachine, now: Int64) {
@@ -34,6 +34,6 @@ final class OpenChannel: ChannelFollowers {
     var state: ChannelState { machine.state }
     var history: ChannelHistory { machine.history }
 
-    /// Whether somebody follows it, here or at another node.
+    /// Whether the channel has viewers, here or at another node.
     var isFollowed: Bool { !viewers.isEmpty || !watchers.isEmpty }
 }

@@ -3,12 +3,13 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// What callers want of channels, done where the room is.
+/// Calls to channels, performed where the room is.
 extension RoomChannels {
-    /// Does what a caller wants of a room's channel, here or at the node that has the room. Waits while the room moves.
+    /// Performs a call to a room's channel, here or at the node that has the room. Waits while the room moves.
     ///
-    /// - Throws: `OrchestratorError` if it is refused, or the room's node does not answer: then nobody knows whether it was done.
-    ///   If that node is of a release that takes no such calls, the error is noted for the request to be passed on.
+    /// - Throws: `OrchestratorError` if the call is refused, or the room's node does not answer; it is then unknown
+    ///   whether the call was performed. If that node runs a release that does not support such calls, the error is
+    ///   noted for the request to be passed on.
     func carry(_ call: ChannelCall, to room: RoomID) async throws(OrchestratorError) -> ChannelReply {
         guard let cluster else { return try await perform(call, in: room) }
         let begin = ContinuousClock.now
@@ -42,9 +43,9 @@ extension RoomChannels {
         }
     }
 
-    /// Asks another node.
+    /// Sends a call to another node.
     ///
-    /// - Returns: The answer; `nil` if the node is of a release that takes no such orders, or has no channels.
+    /// - Returns: The answer; `nil` if the node runs a release that does not support such orders, or has no channels.
     func ask(
         _ order: ChannelOrder, of other: NodeProfile, within limit: Duration, _ cluster: ClusterAccess
     ) async -> Result<ChannelAnswer?, OrchestratorError> {
@@ -64,13 +65,13 @@ extension RoomChannels {
         }
     }
 
-    /// Does what is to be done where the room is.
+    /// Runs `body`, which acts where the room is.
     ///
-    /// - Returns: What came of it, and the other node that was found to have the room.
+    /// - Returns: The result, and the other node that was found to have the room.
     func tried<Value: Sendable>(
         _ body: () async throws(OrchestratorError) -> Value
     ) async -> (result: Result<Value, OrchestratorError>, other: NodeProfile?) {
-        // A request of its own: what is done here with another node's help is not passed on.
+        // A request of its own: work done here with another node's help must not be passed on.
         let forwarding = NodeForwarding(isForwarded: false)
         let result = await NodeForwarding.$current.withValue(forwarding) {
             await Result<Value, OrchestratorError>.of(body)
@@ -80,11 +81,11 @@ extension RoomChannels {
 
     // MARK: Here
 
-    /// Does what a caller wants of the channel of a room that this node has, or takes.
+    /// Performs a call to the channel of a room that this node has, or takes.
     ///
     /// - Throws: `OrchestratorError` as `RoomHomes.enter` if another node has the room. Nothing has been done then.
     func perform(_ call: ChannelCall, in room: RoomID) async throws(OrchestratorError) -> ChannelReply {
-        // What is said now, nobody at another node would hear.
+        // Viewers at other nodes would not receive a message sent now.
         if cluster?.node.shutdown.hasBegun ?? false { throw .stopping }
         switch call {
         case .send(let draft, let sender):
@@ -145,7 +146,7 @@ extension RoomChannels {
             return try decide(channel) { channel throws(ChannelRefusal) in try channel.machine.delete(id) }
         }
         try await removeStored(id, of: room)
-        // Also if the room is about to move: the next node does not find the message any more.
+        // Also if the room is about to move: the next node must not find the message.
         if channels[room] === channel, let actions = try? channel.machine.delete(id) { perform(actions, on: channel) }
     }
 
@@ -176,7 +177,7 @@ extension RoomChannels {
         try await owner.delete(at: MonotonicClock.now())
     }
 
-    /// Decides with the channel of a room that was found to be here just now: nothing may come in between.
+    /// Makes a decision with the channel of a room that was just found to be here. Nothing may be awaited in between.
     private func decide(
         _ channel: OpenChannel, _ decision: (OpenChannel) throws(ChannelRefusal) -> [ChannelMachine.Action]
     ) throws(OrchestratorError) {

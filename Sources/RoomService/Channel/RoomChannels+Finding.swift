@@ -4,12 +4,12 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// The channels of rooms that this node has: how they come into being, and how they are forgotten.
+/// Creation and removal of the channels of this node's rooms.
 extension RoomChannels {
-    /// Returns the channel of a room that is this node's at this moment, so that what is done with it before anything is waited
-    /// for stays.
+    /// Returns the channel of a room that this node has at this moment. Changes made before the next suspension are not
+    /// lost.
     ///
-    /// - Throws: `OrchestratorError` as `RoomHomes.enter` if another node has the room, and if the room is unknown.
+    /// - Throws: `OrchestratorError` as `RoomHomes.enter` if another node has the room, or if the room is unknown.
     func home(of room: RoomID) async throws(OrchestratorError) -> OpenChannel {
         guard let node = cluster?.node else { return try await channel(of: room) }
         for _ in 0..<3 {
@@ -21,13 +21,13 @@ extension RoomChannels {
                 throw error
             }
             if isHome(channel) { return channel }
-            // Another node had the room meanwhile.
+            // Another node had the room in the meantime.
             if channels[room] === channel, !isConfirmed(channel) { letGo(channel) }
         }
         throw .moving(room.rawValue)
     }
 
-    /// Whether no other node can have the channel's room at this moment, and it is not about to move.
+    /// Whether no other node can have the channel's room at this moment, and the room is not about to move.
     func isHome(_ channel: OpenChannel) -> Bool {
         guard channels[channel.room] === channel, !channel.isFrozen else { return false }
         guard let node = cluster?.node else { return true }
@@ -38,24 +38,25 @@ extension RoomChannels {
     func isConfirmed(_ channel: OpenChannel) -> Bool {
         guard let node = cluster?.node else { return true }
         guard let epoch = node.epoch(of: channel.room) else { return false }
-        // A lease that was lost and taken again before anybody else took it.
+        // The lease was lost, and taken again before any other node took it.
         if epoch == channel.epoch + 1 { channel.epoch = epoch }
         return epoch == channel.epoch
     }
 
-    /// Returns the room's channel, and makes one for a room that exists. In a cluster the node takes the room: a channel is open at
-    /// one node.
+    /// Returns the room's channel, creating it for a room that exists. In a cluster the node takes the room, because a
+    /// channel is open at one node only.
     ///
     /// - Throws: As `home(of:)`.
     func channel(of room: RoomID) async throws(OrchestratorError) -> OpenChannel {
         if let channel = channels[room] { return channel }
-        // Watched before it is read, so that no change is missed between.
+        // Watched before it is read, so that no change in between is missed.
         registry.services.news.watch(room)
         let (stored, state): (StoredChannel, RoomState?)
         do throws(OrchestratorError) {
             var found = try await registry.snapshot(room)
             if let node = cluster?.node, found?.isStored == true {
-                // What is not there is not taken. What another node has stored until now is read afterwards.
+                // A room that does not exist is not taken. Changes that another node has stored until now are read
+                // afterwards.
                 try await node.enter(room)
                 found = try await registry.snapshot(room)
             }
@@ -87,7 +88,7 @@ extension RoomChannels {
             throw .moving(room.rawValue)
         }
         if channels.count >= settings.mostChannels {
-            // Those that a picture shows go last.
+            // Channels shown in a picture are closed last.
             let idle = channels.values.filter { !$0.isFollowed && !$0.isFrozen }.min { one, other in
                 let (isOneShown, isOtherShown) = (isShown(one), isShown(other))
                 return isOneShown == isOtherShown ? one.usedAt < other.usedAt : isOtherShown
@@ -108,12 +109,12 @@ extension RoomChannels {
         channel.isMadeHere = handover?.isMade ?? false
         channel.isFresh = handover != nil || mirrors[room] != nil
         channels[room] = channel
-        // A caller who was refused meanwhile may have ended that.
+        // A caller who was refused in the meantime may have stopped the watch.
         registry.services.news.watch(room)
         return channel
     }
 
-    /// Gives a new channel what is known of it: by the node that had the room, the store, or those who follow it here.
+    /// Restores a new channel's state from the node that had the room, the store, or the mirror at this node.
     private func restore(
         _ stored: StoredChannel, _ handover: ChannelHandover?, _ mirror: MirroredChannel?,
         in machine: inout ChannelMachine
@@ -145,7 +146,7 @@ extension RoomChannels {
         settings.isStored && channel.machine.memoryRevision != channel.storedRevision
     }
 
-    /// Whether a layout on air shows something of the channel.
+    /// Whether a layout on air shows values of the channel.
     func isShown(_ channel: OpenChannel) -> Bool {
         !registry.services.values.shown(in: channel.room).isEmpty
     }

@@ -8,10 +8,10 @@ extension RoomChannels {
         package var title: String?
     }
 
-    /// Returns an app's rooms that are live, by name: those that were opened through their channel, and those with
-    /// participants who publish.
+    /// Returns an app's live rooms, by name: those that were opened through their channel, and those with participants
+    /// who publish.
     ///
-    /// - Parameter limit: Most rooms that are returned.
+    /// - Parameter limit: Maximum number of rooms returned.
     package func liveRooms(of app: AppID, limit: Int) async -> [Listed] {
         var rooms: [String: Listed] = [:]
         for channel in channels.values where channel.room.app == app && channel.machine.isLive {

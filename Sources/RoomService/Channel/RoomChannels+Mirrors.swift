@@ -3,21 +3,23 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// Channels of rooms that other nodes have, for those who follow them here.
+/// Channels of rooms that other nodes have, for their viewers at this node.
 extension RoomChannels {
-    /// Most channels that are mirrored, if the settings allow as many. Those who follow others are passed on to the room's node.
+    /// Maximum number of mirrored channels, if the settings allow as many. Viewers of further channels are passed on to
+    /// the room's node.
     static let mostMirrors = 1000
     var hasPlaceForMirror: Bool { mirrors.count < min(Self.mostMirrors, settings.mostChannels) }
-    /// Time in ns for which a channel is mirrored that nobody follows.
+    /// Time in ns for which a channel without viewers stays mirrored.
     static let mirrorRest: Int64 = 10_000_000_000
-    /// Shortest time between two messages about the number of viewers.
+    /// Shortest time between two reports of the number of viewers.
     static let countInterval: Duration = .seconds(1)
 
-    /// Returns those who follow the room's channel at this node, and begins to mirror the channel if another node has the room.
+    /// Returns the followers of the room's channel at this node, and begins to mirror the channel if another node has
+    /// the room.
     ///
-    /// - Throws: `OrchestratorError` if the room is unknown, has no node for longer than a move takes, or its node does not
-    ///   answer. If that is of a release without mirrors, or too many channels are mirrored, the error is noted for the request
-    ///   to be passed on.
+    /// - Throws: `OrchestratorError` if the room is unknown, has no node for longer than a move takes, or its node does
+    ///   not answer. If that node runs a release without mirrors, or too many channels are mirrored, the error is noted
+    ///   for the request to be passed on.
     func followers(of room: RoomID) async throws(OrchestratorError) -> any ChannelFollowers {
         guard let cluster else { return try await channel(of: room) }
         let begin = ContinuousClock.now
@@ -43,10 +45,10 @@ extension RoomChannels {
         }
     }
 
-    /// Begins to mirror a channel. While one caller does that, others wait for what comes of it.
+    /// Begins to mirror a channel. While one caller does so, further callers wait for its result.
     ///
     /// - Parameter elsewhere: The error of a request for a room that is at the other node.
-    /// - Returns: The reason why not; `elsewhere` if the request is to be passed on.
+    /// - Returns: The error if the channel cannot be mirrored; `elsewhere` if the request is to be passed on.
     private func openMirror(
         of room: RoomID, at other: NodeProfile, _ elsewhere: OrchestratorError, _ cluster: ClusterAccess
     ) async -> OrchestratorError? {
@@ -70,11 +72,11 @@ extension RoomChannels {
         case .success(.none): return elsewhere
         case .success(.some(let answer)):
             guard let bulletin = answer.bulletin, let snapshot = bulletin.snapshot else {
-                // A node that has let the room go names another one, which may be this.
+                // A node that has given the room away names its new node, which may be this one.
                 guard let error = answer.error else { return .noReply }
                 return error.code == "room-elsewhere" ? .moving(room.rawValue) : error
             }
-            // Meanwhile the room may have come here.
+            // The room may have arrived here in the meantime.
             guard channels[room] == nil, mirrors[room] == nil else { return nil }
             let machine = ChannelMirror(of: snapshot, at: bulletin.place, history: emptyHistory)
             beginMirror(room, machine, at: other)
@@ -114,14 +116,14 @@ extension RoomChannels {
     private func run(_ start: MirroredChannel.Start) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.follow(start) }
-            // Ends with the mirror, so that no answer is waited for any more.
+            // Ends with the mirror, so that it waits for no further answer.
             group.addTask { await self.tellCounts(start) }
             await group.next()
             group.cancelAll()
         }
     }
 
-    /// The mirror that a task works for; `nil` if it is over.
+    /// Returns the mirror for which a task works; `nil` if it has ended.
     private func current(_ start: MirroredChannel.Start) -> MirroredChannel? {
         mirrors[start.room].flatMap { $0.start.number == start.number ? $0 : nil }
     }
@@ -150,9 +152,9 @@ extension RoomChannels {
         }
     }
 
-    /// Finds the node that has the room, and takes it if none has.
+    /// Finds the node that has the room, and takes the room if no node has it.
     ///
-    /// - Returns: `nil` if the room is here: those who follow its channel have gone over.
+    /// - Returns: `nil` if the room is here; its viewers have then been moved to the open channel.
     private func seek(_ start: MirroredChannel.Start) async -> ChannelMirror.Event? {
         let room = start.room
         let (result, other) = await tried { () async throws(OrchestratorError) in
@@ -185,7 +187,8 @@ extension RoomChannels {
         }
     }
 
-    /// Tells the room's node how many follow the channel here, whenever that changes. What is lost is told with the next question.
+    /// Reports the number of viewers here to the room's node whenever it changes. A lost report is repeated with the
+    /// next question.
     private func tellCounts(_ start: MirroredChannel.Start) async {
         for await _ in start.counts {
             guard let cluster, let mirror = current(start), let other = mirror.node else { continue }

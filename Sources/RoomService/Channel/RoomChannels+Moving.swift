@@ -3,20 +3,21 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// The channel of a room that was handed over before the room has come.
+/// A channel that was handed over before its room arrived.
 struct KeptHandover {
     var handover: ChannelHandover
-    /// Number of the lease under which it was handed over. If the next one is this node's, nothing is missing in it.
+    /// Number of the lease under which the channel was handed over. If this node has the next lease, the channel is
+    /// complete.
     var epoch: Int64
-    /// Time in ns of CLOCK_MONOTONIC at which it is given up.
+    /// Time in ns of CLOCK_MONOTONIC at which the channel is dropped.
     var until: Int64
 }
 
 /// Channels of rooms that move from one node to another.
 extension RoomChannels: RoomBelongings {
-    /// Time between two looks for rooms that have come or gone, for what nobody has told.
+    /// Time between two checks for rooms that have moved without a notification.
     static let homeInterval: Duration = .milliseconds(500)
-    /// Most channels that wait for their rooms, and for how long, in ns.
+    /// Maximum number of channels that wait for their rooms, and the time for which they wait, in ns.
     static let mostHandovers = 64
     static let handoverLifetime: Int64 = 60_000_000_000
 
@@ -25,14 +26,14 @@ extension RoomChannels: RoomBelongings {
     /// The rooms of this node that have a channel.
     package var rooms: Set<RoomID> { Set(channels.keys) }
 
-    /// Holds back everything that changes the channel of a room that is about to move, and gives the next node the channel.
+    /// Freezes the channel of a room that is about to move, and sends it to the next node.
     ///
-    /// - Returns: The reason why the next node does not have it. `nil` if it has, if there is nothing to have, or if that node
-    ///   is of a release that takes no channels.
+    /// - Returns: The reason why the next node does not have the channel; `nil` if it does, if there is no channel, or
+    ///   if that node runs a release that does not accept channels.
     package func handOver(_ room: RoomID, to other: NodeProfile) async -> String? {
         guard let cluster, let channel = channels[room] else { return nil }
         channel.isFrozen = true
-        // What the next node would read if it was of another release.
+        // A next node of another release reads it from the store.
         if settings.isStored { await storeMemory(of: room) }
         guard channels[room] === channel, let epoch = cluster.node.epoch(of: room), isConfirmed(channel) else {
             return "its channel was lost"
@@ -47,15 +48,15 @@ extension RoomChannels: RoomBelongings {
         }
     }
 
-    /// Lets the channel of a room that stays go on.
+    /// Unfreezes the channel of a room that stays.
     package func stay(_ room: RoomID) {
         guard let channel = channels[room], channel.isFrozen else { return }
         channel.isFrozen = false
-        // What has changed meanwhile was not read.
+        // Changes during the freeze were not read.
         registry.services.news.changed(room)
     }
 
-    /// Has those who follow the channel of a room that has gone follow it where the room is.
+    /// Makes the viewers of a channel whose room has left follow it at the room's new node.
     package func leave(_ room: RoomID) {
         if let channel = channels[room] { letGo(channel) }
     }
@@ -72,7 +73,7 @@ extension RoomChannels: RoomBelongings {
 
     // MARK: Taking
 
-    /// Keeps the channel of a room that is about to come.
+    /// Keeps the channel of a room that is about to arrive.
     func keep(_ handover: ChannelHandover, of room: RoomID, epoch: Int64) throws(OrchestratorError) {
         let now = MonotonicClock.now()
         handovers = handovers.filter { $0.value.until > now }
@@ -81,28 +82,28 @@ extension RoomChannels: RoomBelongings {
                 .unavailable, "channels-full", "Too many channels are on their way",
                 detail: "\(Self.mostHandovers) channels wait for their rooms", retryAfter: 5)
         }
-        // The room is the other node's, so what is here is of an earlier time.
+        // The room is the other node's, so a channel here is out of date.
         leave(room)
         handovers[room] = KeptHandover(handover: handover, epoch: epoch, until: now + Self.handoverLifetime)
     }
 
-    /// Forgets what was handed over with a room that does not come.
+    /// Drops the channel that was handed over with a room that does not arrive.
     package func dropHandover(of room: RoomID) { handovers[room] = nil }
 
-    /// Takes out what was handed over before the present lease.
+    /// Removes and returns the channel that was handed over before the current lease.
     func takeHandover(of room: RoomID, epoch: Int64) -> ChannelHandover? {
         guard let kept = handovers.removeValue(forKey: room), kept.epoch == epoch - 1 else { return nil }
         return kept.handover
     }
 
-    /// Opens the channel of a room that has come, if somebody follows it or it was handed over.
+    /// Opens the channel of a room that has arrived, if it has viewers here or was handed over.
     package func arrive(_ room: RoomID) async {
         guard mirrors[room] != nil || handovers[room] != nil else { return }
-        // A store that cannot be read is asked again at the next look.
+        // If the store cannot be read, the next check tries again.
         _ = try? await channel(of: room)
     }
 
-    /// Has those who have followed a channel at another node follow it here.
+    /// Makes the viewers of a mirrored channel follow the channel that is now open here.
     func goOn(with channel: OpenChannel, after mirror: MirroredChannel) {
         forget(mirror)
         takeAudience(of: channel, and: mirror.viewers.count)
@@ -114,11 +115,11 @@ extension RoomChannels: RoomBelongings {
 
     // MARK: Looking
 
-    /// Finds rooms that have come or gone.
+    /// Finds rooms that have arrived or left.
     func lookForMoves() async {
         guard let node = cluster?.node else { return }
         for (room, channel) in channels where !node.has(room) && !channel.isFrozen {
-            // A room that nobody has stays, if nobody has had it.
+            // A room that no node has stays here, if no other node has had it.
             let (result, _) = await tried { () async throws(OrchestratorError) in try await node.enter(room) }
             guard channels[room] === channel else { continue }
             switch result {

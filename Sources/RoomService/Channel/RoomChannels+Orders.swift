@@ -2,9 +2,9 @@ import EncodedMedia
 import MixModel
 import RoomChannel
 
-/// What other nodes ask of the channels of this node's rooms.
+/// Other nodes' orders about the channels of this node's rooms.
 extension RoomChannels {
-    /// Does what another node asks for. The caller has made sure that it is a node.
+    /// Carries out another node's order. The caller has verified that the sender is a node.
     package func answer(_ order: ChannelOrder) async -> ChannelAnswer {
         do throws(OrchestratorError) {
             switch order {
@@ -24,9 +24,9 @@ extension RoomChannels {
         }
     }
 
-    /// Returns what is new in a channel, or waits for it.
+    /// Returns the news of a channel, waiting for them if necessary.
     ///
-    /// - Throws: `OrchestratorError` if the room is not here, or not any more.
+    /// - Throws: `OrchestratorError` if the room is not here, or no longer here.
     private func bulletin(
         for following: ChannelFollowing, of room: RoomID
     ) async throws(OrchestratorError) -> ChannelBulletin {

@@ -3,11 +3,11 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// The life of channels: what rooms report, time, and their end.
+/// The life cycle of channels: reports of rooms, timers, and their end.
 extension RoomChannels {
-    /// Time between two looks at what is due. Likes and numbers of viewers that wait are at most that late.
+    /// Time between two checks for due work. Likes and numbers of viewers that wait are late by at most this much.
     static let tick: Duration = .milliseconds(100)
-    /// Ticks between two sweeps for channels that nobody uses.
+    /// Ticks between two sweeps for unused channels.
     static let ticksPerSweep = 50
 
     package func run() async throws {
@@ -47,10 +47,10 @@ extension RoomChannels {
         if settings.isStored { await storeMemories() }
     }
 
-    /// Number of channels of this node's rooms, of mirrors, and of the viewers of both.
+    /// Number of open channels, of mirrors, and of the viewers of both.
     package var figures: (channels: Int, mirrors: Int, viewers: Int) { (channels.count, mirrors.count, viewerCount) }
 
-    /// Forgets channels that nobody has used for a while.
+    /// Drops channels that have not been used for a while.
     private func sweep() {
         let now = MonotonicClock.now()
         let limit = now - Int64(settings.idleSeconds) * 1_000_000_000
@@ -70,18 +70,18 @@ extension RoomChannels {
         for room in registry.services.news.takeChanged() {
             do throws(OrchestratorError) {
                 let state = try await registry.snapshot(room)
-                // What is read during a move lacks what relays report.
+                // Rooms that are read during a move lack the reports of relays.
                 guard let channel = channels[room], !channel.isFrozen else { continue }
                 if let state, state.isStored { take(state, in: channel) } else { takeEnd(of: channel) }
             } catch {
                 if error.code == "room-elsewhere", let channel = channels[room] { letGo(channel) }
-                // The store cannot be read: the next change, or the next request, finds out.
+                // If the store cannot be read, the next change or the next request will show it.
                 continue
             }
         }
     }
 
-    /// Ends a channel, because its room is gone.
+    /// Ends a channel whose room was deleted.
     func takeEnd(of channel: OpenChannel) {
         perform(channel.machine.end(), on: channel)
         endViewers(of: channel)
@@ -98,7 +98,7 @@ extension RoomChannels {
         }
         let status = program.flatMap { state.task($0)?.status }
         if status != nil { channel.isFresh = false }
-        // A relay that goes on here after a move has yet to report.
+        // A relay that stays on air here after a move has yet to report.
         let isAwaited = channel.isFresh && program != nil && state.room.document.hasStreams
         perform(
             channel.machine.takeProgram(
@@ -119,7 +119,7 @@ extension RoomChannels {
 
     // MARK: Time
 
-    /// Wakes channels that are due, and takes the viewers of programs whose number has changed.
+    /// Wakes channels that are due, and updates the numbers of viewers of programs.
     private func wake() {
         for departure in departures.take() { leave(departure.room, departure.viewer) }
         for task in registry.services.viewers.takeChanged() {
@@ -127,7 +127,7 @@ extension RoomChannels {
         }
         let now = MonotonicClock.now()
         if let cluster {
-            // A node that stops leaves no other one without an answer.
+            // A node that stops leaves no other node without an answer.
             let isEnding = cluster.node.shutdown.hasBegun
             for channel in channels.values where !channel.watchers.isEmpty {
                 if isEnding { channel.watchers.dismiss() } else { channel.watchers.passed(now) }
@@ -148,7 +148,8 @@ extension RoomChannels {
 
     // MARK: Performing
 
-    /// Tells viewers, without waiting for any of them. One that is too slow is dropped.
+    /// Performs a machine's actions. Viewers are notified without waiting for any of them; one that is too slow is
+    /// dropped.
     func perform(_ actions: [ChannelMachine.Action], on channel: OpenChannel) {
         shareValues(of: channel)
         var dropped: [ChannelViewer.ID] = []
@@ -168,7 +169,7 @@ extension RoomChannels {
 }
 
 extension ChannelOnAir {
-    /// Creates what viewers see from what the program's relay reports; nothing without a relay.
+    /// Creates the viewers' view of a relay's report; empty without a relay.
     init(_ status: RelayStatus?) {
         let seen: [UserID] =
             switch status?.onAir {

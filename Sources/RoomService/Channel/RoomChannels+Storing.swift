@@ -4,17 +4,17 @@ import MixModel
 import RoomChannel
 import TaskStore
 
-/// Channels that survive a restart: with `ChannelSettings.isStored`, the store has their messages, and what they remember.
+/// Channels that survive a restart: with `ChannelSettings.isStored`, the store keeps their messages and their memory.
 ///
-/// A message is stored before it is answered. Likes, mutes and rules change often or all at once: they follow within
-/// `memoryInterval`, and one task alone writes them, so that an older document never replaces a newer one.
+/// A message is stored before it is acknowledged. Likes, mutes and rules change often or all at once: they follow
+/// within `memoryInterval`, and a single task writes them, so that an older document never replaces a newer one.
 extension RoomChannels {
-    /// Time between two looks at what channels remember. A crash loses that much of it.
+    /// Time between two writes of channels' memory. A crash loses at most that much of it.
     static let memoryInterval: Duration = .seconds(1)
 
     // MARK: Reading
 
-    /// Returns what the store has of a room's channel; nothing if channels are not stored.
+    /// Returns the stored state of a room's channel; empty if channels are not stored.
     func stored(_ room: RoomID) async throws(OrchestratorError) -> StoredChannel {
         guard settings.isStored else { return StoredChannel() }
         do {
@@ -24,7 +24,7 @@ extension RoomChannels {
         }
     }
 
-    /// Reads what was stored. What cannot be read is left out.
+    /// Decodes stored messages and memory. Entries that cannot be decoded are left out.
     func read(_ stored: StoredChannel) -> (messages: [ChannelMessage], memory: ChannelMemory) {
         let decoder = JSONDecoder()
         let messages = stored.messages.compactMap { message in
@@ -36,9 +36,10 @@ extension RoomChannels {
 
     // MARK: Writing
 
-    /// Stores a message that everybody has been sent. If that fails, it is taken back from everybody.
+    /// Stores a message that all viewers have received. If that fails, the message is deleted again.
     ///
-    /// - Throws: `OrchestratorError` if the room is gone or another node's, or the store takes no changes.
+    /// - Throws: `OrchestratorError` if the room was deleted or belongs to another node, or the store accepts no
+    ///   changes.
     func store(_ message: ChannelMessage, of channel: OpenChannel) async throws(OrchestratorError) {
         guard settings.isStored else { return }
         do throws(OrchestratorError) {
@@ -48,7 +49,7 @@ extension RoomChannels {
                     of: channel.room, messages: [StoredMessage(id: message.id, document: document)],
                     kept: settings.history, outbox: told(.channelMessage(message), in: channel.room)))
         } catch {
-            // Meanwhile a moderator may have deleted it, or the room may be gone.
+            // In the meantime a moderator may have deleted it, or the room may be gone.
             if channels[channel.room] === channel, let actions = try? channel.machine.delete(message.id) {
                 perform(actions, on: channel)
             }
@@ -56,7 +57,7 @@ extension RoomChannels {
         }
     }
 
-    /// The messages to subscriptions that want to be told.
+    /// Messages to the subscriptions that want to know about an occurrence.
     private func told(_ kind: Occurrence.Kind, in room: RoomID) -> [OutboxMessage] {
         registry.services.subscriptions.messages(for: [Occurrence(room: room, at: wallClock(), kind: kind)])
     }
@@ -70,7 +71,7 @@ extension RoomChannels {
         )
     }
 
-    /// Stores what channels remember and has changed. For one caller at a time.
+    /// Stores the memory of channels that has changed. For one caller at a time.
     func storeMemories() async {
         let changed = channels.values.filter { $0.machine.memoryRevision != $0.storedRevision }.map(\.room)
         await withTaskGroup(of: Void.self) { group in
@@ -87,14 +88,14 @@ extension RoomChannels {
                 ChannelChange(of: room, document: try Self.document(memory), kept: settings.history))
             channel.storedRevision = revision
         } catch {
-            // A store that takes no changes says so itself; the next round tries again. Of a room that is gone or another
-            // node's, nothing is left to store.
+            // A store that accepts no changes reports it itself; the next round tries again. For a room that was
+            // deleted or belongs to another node, nothing is left to store.
             if error.kind != .unavailable { channel.storedRevision = revision }
         }
     }
 
-    /// Stores a change of the channel of a room that was found to be this node's. With its lease, so that nothing of it is
-    /// stored if another node has the room.
+    /// Stores a change of the channel of a room that was found to be this node's. Includes its lease, so that nothing
+    /// is stored if another node has the room.
     private func commit(_ change: ChannelChange) async throws(OrchestratorError) {
         do {
             try await registry.services.store.commit(change)

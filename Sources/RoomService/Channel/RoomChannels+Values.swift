@@ -4,9 +4,9 @@ import LayoutEngine
 import MixModel
 import RoomChannel
 
-/// What channels tell the pictures of programs: viewers, likes and the newest comment, where a layout on air shows them.
+/// Channel values in the pictures of programs: viewers, likes and the newest comment, where a layout on air shows them.
 extension RoomChannels {
-    /// Opens the channels of rooms whose layouts have begun to show values, and has rooms show values that are due.
+    /// Opens the channels of rooms whose layouts have begun to show values, and updates rooms whose values are due.
     func refreshValues() async {
         let values = registry.services.values
         guard values.isAnyShown else { return }
@@ -15,7 +15,7 @@ extension RoomChannels {
         for room in values.takeDue(at: MonotonicClock.now()) { registry.showValues(of: room) }
     }
 
-    /// Takes comments that have been in the picture for long enough out of it. Looks once a second.
+    /// Removes comments that have been in the picture for long enough. Checks once a second.
     private func endComments() {
         let now = MonotonicClock.now()
         guard settings.commentSeconds > 0, now >= commentsDueAt else { return }
@@ -26,7 +26,7 @@ extension RoomChannels {
         }
     }
 
-    /// Opens again what had to be closed, if there is a place.
+    /// Reopens channels that had to be closed, if there is room for them.
     func openMissingForValues() async {
         guard registry.services.values.isAnyShown else { return }
         for room in registry.services.values.rooms where channels[room] == nil { await openForValues(room) }
@@ -34,7 +34,7 @@ extension RoomChannels {
 
     private func openForValues(_ room: RoomID) async {
         if let channel = channels[room] { return shareValues(of: channel) }
-        // A picture takes no place from people.
+        // A channel for a picture takes no place from viewers.
         guard channels.count < settings.mostChannels else { return }
         do {
             shareValues(of: try await channel(of: room))
@@ -43,7 +43,7 @@ extension RoomChannels {
         }
     }
 
-    /// Tells the room's values if a layout on air shows them.
+    /// Sends the room its channel's values if a layout on air shows them.
     func shareValues(of channel: OpenChannel) {
         let values = registry.services.values
         let shown = values.shown(in: channel.room)
@@ -56,13 +56,13 @@ extension RoomChannels {
 }
 
 extension ChannelMachine {
-    /// Most characters and bytes of what is drawn of a sender's name, and of a comment.
+    /// Maximum number of characters and bytes drawn of a sender's name, and of a comment.
     static let drawnName = (characters: 24, bytes: 96)
     static let drawnText = (characters: 120, bytes: 360)
 
-    /// The values for the picture; those that are not shown are left out.
+    /// Returns the values for the picture; values that are not shown are left out.
     ///
-    /// - Parameter oldest: Time in ms since 1970 before which comments are not shown any more.
+    /// - Parameter oldest: Time in ms since 1970 before which comments are no longer shown.
     func shownValues(_ names: LayoutValues.Names, commentsSince oldest: Int64 = .min) -> LayoutValues {
         LayoutValues(
             viewers: audience.count, likes: Int(clamping: likes),
@@ -70,7 +70,7 @@ extension ChannelMachine {
         ).only(names)
     }
 
-    /// Returns the newest comment with its sender, made fit to be drawn; `nil` if there is none.
+    /// Returns the newest comment with its sender, made fit for drawing; `nil` if there is none.
     private func drawnComment(since oldest: Int64) -> String? {
         for message in history.messages.reversed() where message.kind == .comment {
             guard message.sentAt >= oldest else { return nil }

@@ -4,39 +4,39 @@ import MixModel
 import RoomChannel
 import ServiceLifecycle
 
-/// The channels of all rooms in which somebody follows, writes or likes: each room's messages, its viewers, and what the
-/// program reports.
+/// The channels of all rooms that have viewers, messages or likes: each room's messages, its viewers, and the state of
+/// its program.
 ///
-/// A channel comes into being at the first request for it and is forgotten when nobody has used it for a while. What it
-/// tells is put into every viewer's queue before the call that caused it returns. `run` owns the clock, the news of
-/// rooms, and what follows the channels of other nodes.
+/// A channel is created at the first request for it and dropped when it has not been used for a while. Its notices are
+/// in every viewer's queue before the call that caused them returns. `run` owns the clock, the news of rooms, and the
+/// tasks that follow the channels of other nodes.
 ///
-/// In a cluster, the channel of a room is open at the node that has the room, and mirrored where else somebody follows it.
-/// Whoever follows it stays where he is when the room moves: what was open is mirrored from then on, and the other way round.
+/// In a cluster, the channel of a room is open at the node that has the room, and mirrored at every other node where it
+/// has viewers. Viewers stay at their node when the room moves: an open channel becomes a mirror, and vice versa.
 package actor RoomChannels: Service {
     let settings: ChannelSettings
     let registry: RoomRegistry
     let metrics: Metrics
-    /// This node and its way to the others; `nil` = the service is alone.
+    /// This node and its access to the others; `nil` = the service is not in a cluster.
     let cluster: ClusterAccess?
     var channels: [RoomID: OpenChannel] = [:]
-    /// The channels of rooms of other nodes that somebody follows here. No room is here and there.
+    /// Channels of other nodes' rooms that have viewers here. No room is in both dictionaries.
     var mirrors: [RoomID: MirroredChannel] = [:]
-    /// Rooms whose channels are about to be mirrored, with those who wait for that.
+    /// Rooms whose channels are about to be mirrored, with the callers waiting for it.
     var opening: [RoomID: [CheckedContinuation<OrchestratorError?, Never>]] = [:]
-    /// Channels of rooms that are on their way to this node.
+    /// Channels of rooms that are moving to this node.
     var handovers: [RoomID: KeptHandover] = [:]
     let mirrorStarts: AsyncStream<MirroredChannel.Start>
     let mirrorStart: AsyncStream<MirroredChannel.Start>.Continuation
     var mirrorNumber = 0
     /// The room of each program whose viewers are counted.
     var programs: [TaskID: RoomID] = [:]
-    /// Viewers by address.
+    /// Number of viewers per address.
     var addresses: [String: Int] = [:]
     var viewerCount = 0
-    /// Earliest time, in ns, at which a channel is to be woken.
+    /// Earliest time, in ns, at which a channel must be woken.
     var nextWake: Int64?
-    /// Time in ns of CLOCK_MONOTONIC of the next look at comments that have been in pictures for long enough.
+    /// Time in ns of CLOCK_MONOTONIC of the next check for comments that have been shown for long enough.
     var commentsDueAt = Int64.min
     private var viewerNumber = 0
     nonisolated let departures = ChannelDepartures()
@@ -51,16 +51,16 @@ package actor RoomChannels: Service {
 
     // MARK: Rooms
 
-    /// Opens a room: creates it if it does not exist, and tells its viewers that it is live.
+    /// Opens a room: creates it if it does not exist, and notifies its viewers that it is live.
     ///
-    /// - Throws: `OrchestratorError` if somebody else has opened it, the title is refused, or the store or a quota does not
-    ///   allow it.
+    /// - Throws: `OrchestratorError` if another sender has opened it, the title is refused, or the store or a quota
+    ///   does not allow it.
     package func open(_ room: RoomID, title: String?, by sender: ChannelSender) async throws(OrchestratorError) {
         _ = try await carry(.open(title: title, sender), to: room)
     }
 
-    /// Closes a room: tells its viewers that it has ended. A room that was created by `open` and has no participant is
-    /// deleted.
+    /// Closes a room and notifies its viewers that it has ended. A room that was created by `open` and has no
+    /// participant is deleted.
     ///
     /// - Throws: `OrchestratorError` if the room is unknown, or the sender neither opened it nor is a moderator.
     package func close(_ room: RoomID, by sender: ChannelSender) async throws(OrchestratorError) {
@@ -69,15 +69,16 @@ package actor RoomChannels: Service {
 
     // MARK: Viewers
 
-    /// Adds a viewer, who gets everything from then on until `leave`, also when the room moves to another node.
+    /// Adds a viewer, who receives everything from then on until `leave`, also when the room moves to another node.
     ///
     /// - Parameters:
     ///   - known: Number of the last message that the viewer has; `nil` = none.
-    ///   - deliver: Takes a notice without waiting; called on the actor. Returns false if the viewer is gone or too slow,
-    ///     who is then dropped without `leave`.
-    ///   - end: Called once if the room is deleted, or goes to a node whose channels cannot be followed from here, after the
-    ///     last delivery; the viewer is then gone from the channel.
-    /// - Throws: `OrchestratorError` if the room is unknown, has too many viewers, or is at a node that cannot be reached.
+    ///   - deliver: Takes a notice without waiting; called on the actor. Returns false if the viewer is gone or too
+    ///     slow; the viewer is then dropped without `leave`.
+    ///   - end: Called once after the last delivery, if the room is deleted or goes to a node whose channels cannot be
+    ///     followed from here; the viewer is then gone from the channel.
+    /// - Throws: `OrchestratorError` if the room is unknown, has too many viewers, or is at a node that cannot be
+    ///   reached.
     package func join(
         _ room: RoomID, _ viewer: ChannelViewer, after known: Int64? = nil,
         deliver: @escaping @Sendable (ChannelDelivery) -> Bool, end: @escaping @Sendable () -> Void = {}
@@ -99,11 +100,11 @@ package actor RoomChannels: Service {
             isIncomplete: known.map { !history.reaches($0) } ?? false, state: channel.state)
     }
 
-    /// Leaves out messages that the viewer has from another node, which was faster to tell them.
+    /// Filters out messages that the viewer already has from another node, which delivered them sooner.
     private static func leavingOut(
         _ known: Int64?, after last: Int64?, _ deliver: @escaping @Sendable (ChannelDelivery) -> Bool
     ) -> @Sendable (ChannelDelivery) -> Bool {
-        // A number that no message can have yet is none.
+        // A number that no message can have yet is ignored.
         guard let known, known > last ?? 0, known <= Int64(wallClock() * 1e6) + 60_000_000 else { return deliver }
         return { delivery in
             if case .message(let message) = delivery.notice, message.kind != .like, message.id <= known { return true }
@@ -116,7 +117,7 @@ package actor RoomChannels: Service {
         if let mirror = mirrors[room], remove(viewer, from: mirror) { viewersChanged(of: mirror) }
     }
 
-    /// Takes note that a viewer is gone, for callers that cannot wait. It is acted on within a tick.
+    /// Marks a viewer as gone, for callers that cannot wait. Takes effect within a tick.
     package nonisolated func leaveSoon(_ room: RoomID, _ viewer: ChannelViewer.ID) {
         departures.add(room, viewer)
     }
@@ -154,7 +155,7 @@ package actor RoomChannels: Service {
         viewersChanged(of: channel)
     }
 
-    /// Ends everybody who follows a channel here.
+    /// Ends all viewers of a channel at this node.
     func endViewers(of channel: any ChannelFollowers) {
         for (id, viewer) in channel.viewers where remove(id, from: channel) { viewer.end() }
     }
@@ -169,11 +170,12 @@ package actor RoomChannels: Service {
 
     // MARK: Messages
 
-    /// Sends a message. When this returns, the message is in the queue of every viewer at the room's node, on its way to those of
-    /// other nodes, and in the store if channels are stored; a like is counted, and told with the next burst.
+    /// Sends a message. When this returns, the message is in the queue of every viewer at the room's node, on its way
+    /// to the viewers at other nodes, and in the store if channels are stored. A like is counted, and delivered with
+    /// the next burst.
     ///
-    /// - Throws: `OrchestratorError` if the room is unknown, its rules refuse the message (`ChannelRefusal`), or the store
-    ///   does not take it. Nobody keeps it then.
+    /// - Throws: `OrchestratorError` if the room is unknown, its rules refuse the message (`ChannelRefusal`), or the
+    ///   store does not accept it. The message is then kept nowhere.
     package func send(
         _ draft: ChannelDraft, to room: RoomID, from sender: ChannelSender
     ) async throws(OrchestratorError) -> ChannelMessage {
@@ -196,7 +198,7 @@ package actor RoomChannels: Service {
         _ = try await carry(.delete(id), to: room)
     }
 
-    /// - Parameter seconds: `nil` = without an end.
+    /// - Parameter seconds: `nil` = indefinitely.
     package func mute(_ user: UserID, in room: RoomID, for seconds: Int?) async throws(OrchestratorError) {
         _ = try await carry(.mute(user, seconds: seconds), to: room)
     }
@@ -206,9 +208,9 @@ package actor RoomChannels: Service {
         try await carry(.unmute(user), to: room).wasMuted ?? false
     }
 
-    /// Changes the rules of a room; `nil` leaves one as it is.
+    /// Changes the rules of a room; `nil` leaves a rule unchanged.
     ///
-    /// - Returns: The rules' words and the muted users, for moderators.
+    /// - Returns: The words of the rules and the muted users, for moderators.
     package func moderation(
         of room: RoomID, slowMode: Int? = nil, words: [String]? = nil
     ) async throws(OrchestratorError) -> ChannelModeration {

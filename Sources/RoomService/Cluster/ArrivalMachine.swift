@@ -1,12 +1,12 @@
 import MixModel
 
-/// Decides how a node makes a room of another node ready and takes it over. Pure; all times are in ns of CLOCK_BOOTTIME.
+/// Decides how a node prepares a room of another node and takes it over. Pure; all times are in ns of CLOCK_BOOTTIME.
 ///
-/// The relays that are made ready send nothing. They are adopted by the room's owner, which begins only when the store has
-/// given this node the lease.
+/// The prepared relays send nothing. The room's owner adopts them, and starts only after the store has given this node
+/// the lease.
 struct ArrivalMachine: Sendable {
     enum Step: Hashable, Sendable {
-        /// These tasks' relays are not ready yet.
+        /// The relays of these tasks are not ready yet.
         case preparing(Set<TaskID>)
         /// The giver was told that all relays are ready.
         case ready
@@ -19,9 +19,9 @@ struct ArrivalMachine: Sendable {
         case relayReady(TaskID)
         /// The relay has ended or never came, in words.
         case relayFailed(TaskID, String)
-        /// The giver says that it has passed the lease.
+        /// The giver reports that it has passed the lease.
         case told
-        /// The store was found to say that this node has the lease.
+        /// The store was found to give this node the lease.
         case found
         case cancelled
         /// The store's answer: whether this node has the lease.
@@ -33,10 +33,10 @@ struct ArrivalMachine: Sendable {
     }
 
     enum Action: Hashable, Sendable {
-        /// Answers the giver: ready, or the reason why not.
+        /// Answers the giver: `nil` if the relays are ready, or the reason why not.
         case answer(String?)
         case claim
-        /// Asks the store who has the lease.
+        /// Asks the store which node has the lease.
         case look
         /// Gives the relays to the room's owner.
         case adopt
@@ -45,12 +45,12 @@ struct ArrivalMachine: Sendable {
     }
 
     private(set) var step: Step
-    /// Time at which relays that are not ready are given up.
+    /// Time at which relays that are not ready are abandoned.
     let answerBy: Int64
-    /// Time at which the room is given up.
+    /// Time at which the room is abandoned.
     let deadline: Int64
 
-    /// Time in which relays have to become ready, in ns. A first source may take five seconds, a mix three more.
+    /// Time within which relays must be ready, in ns. A first source may take five seconds, and a mix three more.
     static let preparation: Int64 = 15_000_000_000
     /// Time for which relays that are ready wait for the lease, in ns: longer than the giver's relays take to stop.
     static let patience: Int64 = 20_000_000_000

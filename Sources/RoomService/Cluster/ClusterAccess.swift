@@ -1,4 +1,4 @@
-/// This node of a cluster, and its way to the others.
+/// This node of a cluster, with its access to the others.
 package struct ClusterAccess: Sendable {
     let node: ClusterNode
     let exchange: NodeExchange

@@ -4,15 +4,15 @@ import TaskStore
 
 /// Rooms that other nodes move to this one.
 extension ClusterNode {
-    /// Most rooms that are made ready at once.
+    /// Maximum number of rooms prepared at once.
     static let mostArrivals = 16
 
-    /// Does what another node asks for. The caller has made sure that it is a node.
+    /// Carries out another node's order. The caller has verified that the sender is a node.
     package func answer(_ order: MoveOrder) async -> MoveAnswer {
         let known = arrivals.withLock { $0[order.room] }
         switch order.step {
         case .prepare:
-            // A move that was called off is not over here yet.
+            // A move that was called off may not have ended here yet.
             await known?.receive(.cancelled)
             arrivals.withLock { if $0[order.room] === known { $0[order.room] = nil } }
             do {
@@ -23,7 +23,7 @@ extension ClusterNode {
             }
         case .take:
             if let known { await known.receive(.told) }
-            // Also if nothing was made ready, or it took too long.
+            // Also if nothing was prepared, or the preparation took too long.
             if !has(order.room), await claim(order.room) == true {
                 await registry.withLock { $0 }?.adopt(order.room)
                 await arrived(order.room)
@@ -65,7 +65,7 @@ extension ClusterNode {
         return await arrival.readiness()
     }
 
-    /// Makes rooms ready and takes them over, until the service shuts down.
+    /// Prepares rooms and takes them over, until the service shuts down.
     func takeArrivals() async {
         await withDiscardingTaskGroup { group in
             for await arrival in arrivingRooms {
@@ -78,7 +78,7 @@ extension ClusterNode {
         }
     }
 
-    /// Takes note of a lease that another node has passed to this one.
+    /// Records a lease that another node has passed to this one.
     ///
     /// - Returns: Whether this node has the room; `nil` if the store does not answer.
     private func claim(_ room: RoomID) async -> Bool? {

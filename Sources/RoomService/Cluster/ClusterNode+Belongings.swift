@@ -2,31 +2,31 @@ import EncodedMedia
 import MixModel
 import TaskStore
 
-/// What this node has in memory of its rooms beside their owners, and what goes with them to other nodes.
+/// State of rooms in this node's memory, beside their owners, that moves with the rooms to other nodes.
 package protocol RoomBelongings: AnyObject, Sendable {
-    /// The rooms of which there is something. The node keeps them.
+    /// The rooms with such state. The node keeps these rooms.
     var rooms: Set<RoomID> { get async }
-    /// Holds back everything that changes what belongs to a room that is about to move, and gives it to the next node. `stay` or
-    /// `leave` follows.
+    /// Freezes the state of a room that is about to move, and sends it to the next node. The caller calls `stay` or
+    /// `leave` afterwards.
     ///
-    /// - Returns: The reason why the next node does not have it; `nil` if it has, or cannot use it.
+    /// - Returns: The reason why the next node does not have the state; `nil` if it has it, or cannot use it.
     func handOver(_ room: RoomID, to other: NodeProfile) async -> String?
-    /// Takes note that a room that was about to move stays.
+    /// Called when a room that was about to move stays.
     func stay(_ room: RoomID) async
-    /// Takes note that a room has gone to another node.
+    /// Called when a room has moved to another node.
     func leave(_ room: RoomID) async
-    /// Takes note that a room has come to this node.
+    /// Called when a room has arrived at this node.
     func arrive(_ room: RoomID) async
-    /// Forgets what was given for a room that does not come.
+    /// Drops the state that was received for a room that does not arrive.
     func dropHandover(of room: RoomID) async
 }
 
 extension ClusterNode {
-    /// Tells the node what goes with its rooms. Call before `run`.
+    /// Sets the state that moves with the node's rooms. Call before `run`.
     package func attach(_ belongings: any RoomBelongings) { self.belongings.withLock { $0 = belongings } }
 
-    /// Whether no other node can have the room at this moment, and it is not about to move. A node that stood still may have
-    /// lost a room without knowing it.
+    /// Whether no other node can have the room at this moment, and it is not about to move. A node that was suspended
+    /// may have lost a room without knowing it.
     func isSure(of room: RoomID) -> Bool {
         let now = BootClock.now()
         return machine.withLock { machine in
@@ -38,9 +38,9 @@ extension ClusterNode {
     /// Number of this node's lease of the room; `nil` if another node has it.
     func epoch(of room: RoomID) -> Int64? { machine.withLock { $0.holdings[room]?.fence.epoch } }
 
-    /// Takes note that a room has come.
+    /// Notifies the belongings that a room has arrived.
     func arrived(_ room: RoomID) async { await belongings.withLock { $0 }?.arrive(room) }
 
-    /// Takes note that a room has gone.
+    /// Notifies the belongings that a room has left.
     func departed(_ room: RoomID) async { await belongings.withLock { $0 }?.leave(room) }
 }

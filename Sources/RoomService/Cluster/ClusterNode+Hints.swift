@@ -1,8 +1,8 @@
 import TaskStore
 
 extension ClusterNode {
-    /// Looks at once for what another node tells of, until the store is closed or the task is cancelled. What is not told is
-    /// found by the looks that go on beside.
+    /// Reacts at once to other nodes' hints, until the store is closed or the task is cancelled. The regular checks
+    /// find what no hint reports.
     func followHints() async {
         for await hint in base.hints() {
             switch hint {

@@ -14,7 +14,7 @@ extension ClusterNode: RoomHomes {
         let asked = BootClock.now()
         if machine.withLock({ $0.use(room, at: asked) }) { return }
         if machine.withLock({ $0.isLeaving(room) }) { throw .moving(room.rawValue) }
-        // Asked for first: most rooms that are not here have a node.
+        // Asked first, because most rooms that are not here have a node.
         if let other = try await otherHolder(of: room) { throw elsewhere(room, other) }
         guard machine.withLock({ $0.takesRooms }), !shutdown.hasBegun else {
             guard let other = lightest?.profile else { throw .noNode(room.rawValue) }
@@ -39,10 +39,10 @@ extension ClusterNode: RoomHomes {
         if let other = try await otherHolder(of: room, isFreshWanted: false) { throw elsewhere(room, other) }
     }
 
-    /// Longest time for which a request waits for the end of a move.
+    /// Longest time for which a request waits for a move to end.
     private static let patience: Duration = .seconds(4)
 
-    /// Waits while the room is on its way to another node, which takes a fraction of a second.
+    /// Waits while the room moves to another node, which takes a fraction of a second.
     private func awaitMove(of room: RoomID) async {
         let limit = ContinuousClock.now + Self.patience
         while machine.withLock({ $0.isLeaving(room) }), ContinuousClock.now < limit {
@@ -50,7 +50,7 @@ extension ClusterNode: RoomHomes {
         }
     }
 
-    /// Returns the other node that has the room; `nil` if none has.
+    /// Returns the other node that has the room; `nil` if no other node has it.
     func otherHolder(
         of room: RoomID, isFreshWanted: Bool = true
     ) async throws(OrchestratorError) -> NodeProfile? {
@@ -65,7 +65,7 @@ extension ClusterNode: RoomHomes {
             }
             guard let node = found, node != machine.withLock({ $0.node }) else { return nil }
             if let profile = profile(of: node) { return profile }
-            // It came after the roster was read.
+            // The node joined after the roster was read.
             try await readRoster()
         } catch {
             throw OrchestratorError(error)
@@ -78,7 +78,7 @@ extension ClusterNode: RoomHomes {
         roster.withLock { $0.first { $0.node.id == node }?.profile }
     }
 
-    /// The other node that has the fewest rooms of those that take some.
+    /// The other node with the fewest rooms, of those that take rooms.
     var lightest: (node: Node, profile: NodeProfile)? {
         others.filter(\.isAtWork).compactMap { entry in entry.profile.map { (entry.node, $0) } }
             .filter { !$0.1.isDraining && $0.1.rooms < $0.1.capacity ?? .max }

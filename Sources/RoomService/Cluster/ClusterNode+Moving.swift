@@ -4,7 +4,7 @@ import TaskStore
 
 /// Planned moves to other nodes.
 extension ClusterNode {
-    /// What came of a drain.
+    /// The result of a drain.
     package struct Drained: Hashable, Sendable {
         /// A room that is still here, and the reason.
         package struct Kept: Hashable, Codable, Sendable {
@@ -28,12 +28,12 @@ extension ClusterNode {
     /// A caller of `drain` who waits for the outcome.
     struct DrainRequest: Sendable {
         let continuation: CheckedContinuation<Result<Drained, OrchestratorError>, Never>
-        /// Time after which no further move begins; `nil` = never.
+        /// Time after which no further move begins; `nil` = no limit.
         let end: ContinuousClock.Instant?
     }
 
-    /// Takes no more rooms, and moves those that it has to other nodes, one after another: `run` does that, also if the caller
-    /// goes away. Returns when all have moved, or none takes more.
+    /// Takes no more rooms and moves those it has to other nodes, one after another. `run` does the work, even if the
+    /// caller goes away. Returns when all rooms have moved, or no other node takes more.
     ///
     /// - Parameter limit: Time after which no further move begins; `nil` = no limit.
     @discardableResult
@@ -54,7 +54,7 @@ extension ClusterNode {
         do { try await announce() } catch { throw OrchestratorError(error) }
     }
 
-    /// Moves the rooms whenever that is asked for, until the service shuts down.
+    /// Moves rooms on request, until the service shuts down.
     func moveRooms() async {
         for await request in drainRequests {
             do throws(StoreError) {
@@ -107,7 +107,7 @@ extension ClusterNode {
         return await giveAway(room, registry) ? .moved : .kept("the store does not answer")
     }
 
-    /// Ends everything of a room here, for whichever node takes it.
+    /// Ends everything of a room here, so that any node may take it.
     private func giveAway(_ room: RoomID, _ registry: RoomRegistry) async -> Bool {
         guard machine.withLock({ $0.leave(room) }) else { return false }
         await registry.handOver(room)

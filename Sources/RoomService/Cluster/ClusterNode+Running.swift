@@ -67,12 +67,12 @@ extension ClusterNode {
         }
     }
 
-    /// Goes on without the rooms of the life that others have ended.
+    /// Registers as a new life, without the rooms of the life that another node has ended.
     private func beginAnotherLife() async {
         logger.warning("the node was expelled: it gives up its rooms and goes on as a new one")
         do {
             let node = try await base.register(identity, for: settings.lease)
-            // Who expelled it wants others to have them.
+            // The operator who expelled the node wants other nodes to have its rooms.
             rest.withLock { $0 = BootClock.now() + settings.lookInterval.nanoseconds * 6 }
             let lost = machine.withLock { $0.reborn(as: node) }
             await giveUp(lost)
@@ -121,7 +121,7 @@ extension ClusterNode {
         }
     }
 
-    /// Delivers what a node has left that is gone. Each message is taken by one node.
+    /// Delivers the messages that a lost node has left. Each message is taken by one node.
     func deliverForOthers() async {
         guard let subscribers = subscribers.withLock({ $0 }) else { return }
         do {
@@ -131,7 +131,7 @@ extension ClusterNode {
         }
     }
 
-    /// Has the store forget the leases of rooms that were deleted. Any node does that.
+    /// Makes the store forget the leases of deleted rooms. Any node does that.
     private func forgetLeases() async {
         do {
             try await base.forgetLeases(limit: 1000)

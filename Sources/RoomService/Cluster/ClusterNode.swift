@@ -5,35 +5,35 @@ import ServiceLifecycle
 import Synchronization
 import TaskStore
 
-/// This service as one of several nodes on one store. It takes rooms, keeps their leases, and adds the lease's fence to what
-/// rooms store. Thread-safe.
+/// This service as one of several nodes on one store. It takes rooms, keeps their leases, and adds the lease's fence to
+/// what rooms store. Thread-safe.
 ///
-/// A room that another node took over is given up here at once: its relay is killed and it is forgotten.
+/// A room that another node took over is given up here at once: its relays are killed and it is dropped from memory.
 package final class ClusterNode: ForwardingTaskStore, Service {
     package let base: any TaskStore
     package let settings: ClusterSettings
-    /// Secret that nodes show which pass requests on to this one.
+    /// Secret that other nodes present when they pass requests to this one.
     package let key: String
-    /// Name of the data directory's owner, by which the node knows its earlier lives.
+    /// Name of the data directory's owner, by which the node recognizes its earlier lives.
     let identity: String
     let keepsRelays: Bool
     let logger: Logger
     let machine: Mutex<OwnershipMachine>
     /// The nodes as last read.
     let roster = Mutex<[NodeEntry]>([])
-    /// Where the ingests of the other nodes are, as last read.
+    /// Places of the other nodes' ingests, as last read.
     let ingests = Mutex<[IngestPlace]>([])
     let directory = HolderCache()
-    /// Time until which a node that was expelled leaves rooms without a node to others, in ns of CLOCK_BOOTTIME.
+    /// Time until which an expelled node leaves rooms without a node to others, in ns of CLOCK_BOOTTIME.
     let rest = Mutex<Int64>(0)
-    /// Rooms that were lost, on their way to the registry.
+    /// Lost rooms, on their way to the registry.
     let losses: AsyncStream<Set<RoomID>>
     let loss: AsyncStream<Set<RoomID>>.Continuation
-    /// Rooms that are made ready here, and their way to `run`.
+    /// Rooms that are being prepared here, and the stream that brings them to `run`.
     let arrivals = Mutex<[RoomID: RoomArrival]>([:])
     let arrivingRooms: AsyncStream<RoomArrival>
     let arriving: AsyncStream<RoomArrival>.Continuation
-    /// Drains that were asked for.
+    /// Requested drains.
     let drainRequests: AsyncStream<DrainRequest>
     let drainRequest: AsyncStream<DrainRequest>.Continuation
     let messenger = Mutex<(any MoveMessenger)?>(nil)
@@ -63,10 +63,10 @@ package final class ClusterNode: ForwardingTaskStore, Service {
 
     /// Registers this run, and takes over the rooms of an earlier life whose relays may still be on air.
     ///
-    /// - Parameter identity: Name of the data directory's owner. The caller has locked the directory, so that earlier lives
-    ///   have ended.
-    /// - Throws: `StartupError` if the cluster has another node of this name, or a service that takes part in no cluster
-    ///   is at work on the store.
+    /// - Parameter identity: Name of the data directory's owner. The caller has locked the directory, so that earlier
+    ///   lives have ended.
+    /// - Throws: `StartupError` if the cluster has another node of this name, or a service outside any cluster uses the
+    ///   store.
     package static func join(
         _ store: any TaskStore, _ settings: ClusterSettings, identity: String, keepsRelays: Bool,
         shutdown: ShutdownNotice, logger: Logger
@@ -102,24 +102,24 @@ package final class ClusterNode: ForwardingTaskStore, Service {
         return node
     }
 
-    /// Tells the node whose rooms it shares out. Call before `run`.
+    /// Sets the registry of the rooms that the node manages. Call before `run`.
     package func attach(_ registry: RoomRegistry) { self.registry.withLock { $0 = registry } }
 
-    /// Tells the node how to reach the others. Call before `run`.
+    /// Sets the exchange through which the node reaches the others. Call before `run`.
     package func attach(_ exchange: NodeExchange) { messenger.withLock { $0 = exchange } }
 
-    /// Tells the node what has to follow the changes of other nodes. Call before `run`.
+    /// Sets the parts that must follow changes made by other nodes. Call before `run`.
     package func attach(_ subscriptions: SubscriptionRegistry, _ deliveries: DeliveryEngine) {
         subscribers.withLock { $0 = (subscriptions, deliveries) }
     }
 
-    /// Forgets which nodes had which rooms, because one has moved.
+    /// Clears the cache of rooms' nodes, because a room has moved.
     package func forgetHolders() { directory.forgetAll() }
 
-    /// This life of the node.
+    /// Identifier of this life of the node.
     package var id: NodeID { machine.withLock { $0.node } }
 
-    /// Returns the time until which a room's relays may send.
+    /// Returns a room's deadline: the time until which its relays may send.
     package var relayDeadline: RelayDeadline { { room in self.machine.withLock { $0.deadline(of: room) } } }
 
     /// The other nodes, as last read.
@@ -128,7 +128,7 @@ package final class ClusterNode: ForwardingTaskStore, Service {
         return roster.withLock { $0 }.filter { $0.node.id != own }
     }
 
-    /// What the node tells of itself.
+    /// The node's public description of itself.
     var profile: NodeProfile {
         let (isDraining, rooms) = machine.withLock { ($0.isDraining, $0.holdings.count) }
         return NodeProfile(
@@ -169,7 +169,7 @@ package final class ClusterNode: ForwardingTaskStore, Service {
 
     /// Writes with the lease of a room that this node has.
     ///
-    /// - Throws: `StoreError.fenced` if it is another node's, and what `body` throws.
+    /// - Throws: `StoreError.fenced` if another node has the room, and the errors of `body`.
     private func asHolder<Value: Sendable>(
         of room: RoomID, _ body: (StoreChange.Requirement) async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
@@ -184,16 +184,16 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     }
 }
 
-/// Which nodes have which rooms, as asked lately. Thread-safe and bounded.
+/// A cache of which nodes have which rooms. Thread-safe and bounded.
 final class HolderCache: Sendable {
     private let known = Mutex<[RoomID: (node: NodeID?, at: Int64)]>([:])
 
-    /// Most rooms that are remembered.
+    /// Maximum number of rooms that are remembered.
     static let limit = 4096
-    /// Time for which an answer counts, in ns.
+    /// Time for which an answer is valid, in ns.
     static let lifetime: Int64 = 1_000_000_000
 
-    /// Returns the answer of the last second; `nil` if there is none.
+    /// Returns the answer if it is less than a second old; `nil` otherwise.
     func holder(of room: RoomID, at now: Int64) -> NodeID?? {
         known.withLock { known in
             guard let answer = known[room], now - answer.at < Self.lifetime else { return nil }

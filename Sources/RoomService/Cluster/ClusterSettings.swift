@@ -1,18 +1,18 @@
 import Foundation
 
-/// How a service takes part in a cluster.
+/// The settings of a service that is part of a cluster.
 package struct ClusterSettings: Hashable, Sendable {
     /// Name of the node, unique in the cluster.
     package var name: String
-    /// Address at which other nodes reach it, such as `http://10.0.0.1:8080`, without a slash at the end.
+    /// Address at which other nodes reach this one, such as `http://10.0.0.1:8080`, without a slash at the end.
     package var url: String
-    /// Length of the leases: rooms of a node that is gone are taken over after this time.
+    /// Length of the leases. The rooms of a lost node are taken over after this time.
     package var lease: Duration
-    /// Most rooms; `nil` = no limit.
+    /// Maximum number of rooms; `nil` = no limit.
     package var capacity: Int?
-    /// Time for which a service that is asked to stop moves its rooms before it does.
+    /// Time for which a service that is asked to stop moves its rooms before it stops.
     package var drain: Duration
-    /// Where the other nodes reach this one's RTMP ingest; `nil` = they do not.
+    /// Place at which the other nodes reach this one's RTMP ingest; `nil` = they cannot reach it.
     package var ingest: IngestPlace?
 
     package init(
@@ -33,6 +33,6 @@ package struct ClusterSettings: Hashable, Sendable {
 
     /// Time between two renewals.
     var renewalInterval: Duration { lease / 6 }
-    /// Time between two looks for rooms without a node.
+    /// Time between two checks for rooms without a node.
     var lookInterval: Duration { min(.milliseconds(500), lease / 10) }
 }

@@ -1,20 +1,21 @@
 import TaskStore
 
-/// Decides how a room moves to another node while its programs stay on air. Pure: the owner performs each action and reports
-/// what came of it.
+/// Decides how a room moves to another node while its programs stay on air. Pure: the owner performs each action and
+/// reports its result.
 ///
-/// The receiver's relays are made ready first, and send nothing. The relays here stop before the lease is passed, and the
-/// receiver's send only under the lease, so that at no step two relays may send. Until the lease is passed, everything that goes
-/// wrong leaves the room here.
+/// The receiver's relays are prepared first, and send nothing. The relays here stop before the lease is passed, and the
+/// receiver's relays send only under the lease, so that two relays may never send at the same time. Until the lease is
+/// passed, any failure leaves the room here.
 struct MoveMachine: Hashable, Sendable {
     enum Step: Hashable, Sendable {
-        /// The receiver makes its relays ready; those here send.
+        /// The receiver prepares its relays; the relays here send.
         case preparing
-        /// The relays here go on to their next keyframe, and stop.
+        /// The relays here continue until their next keyframe, then stop.
         case stopping
         /// No relay sends. The store has been asked to pass the lease.
         case passing
-        /// No relay sends, and nobody knows who has the lease. The store has been asked to pass it to this node.
+        /// No relay sends, and it is unknown which node has the lease. The store has been asked to pass it to this
+        /// node.
         case reclaiming(reason: String)
         case over(Outcome)
     }
@@ -23,43 +24,43 @@ struct MoveMachine: Hashable, Sendable {
         case moved
         /// The room is still here, for this reason.
         case kept(String)
-        /// The room is no longer this node's: another node has it, or takes it when the lease has run out.
+        /// The room no longer belongs to this node: another node has it, or will take it when the lease expires.
         case lost
-        /// The receiver knows no prepared moves.
+        /// The receiver does not support prepared moves.
         case unsupported
     }
 
     enum Event: Hashable, Sendable {
         /// The receiver's relays are ready to send.
         case prepared
-        /// The receiver is not ready, in words.
+        /// The receiver is not ready, with the reason.
         case refused(String)
         case unsupported
-        /// All relays of the room have stopped, and the store knows where.
+        /// All relays of the room have stopped, and the store has their positions.
         case stopped
-        /// Not all relays of the room have stopped, in words.
+        /// Not all relays of the room have stopped, with the reason.
         case notStopped(String)
         /// The store's answer to the last question about the lease.
         case answered(PassOutcome)
-        /// The store has not answered, in words.
+        /// The store has not answered, with the reason.
         case unanswered(String)
     }
 
     enum Action: Hashable, Sendable {
-        /// Has the receiver make relays ready.
+        /// Makes the receiver prepare its relays.
         case prepare
-        /// Holds back requests, and has the relays stop at their next keyframe.
+        /// Holds requests back, and stops the relays at their next keyframe.
         case stop
         case pass
-        /// Passes the lease to this node under a new epoch, so that `pass` has no effect any more.
+        /// Passes the lease to this node under a new epoch, so that `pass` can no longer take effect.
         case reclaim
-        /// Has the relays send again, and lets requests in.
+        /// Lets the relays send again, and admits requests.
         case goOn
-        /// Tells the receiver that it has the lease. A hint: it finds out by itself.
+        /// Tells the receiver that it has the lease. Only a hint: the receiver finds out by itself.
         case tell
-        /// Has the receiver end what it has made ready. A hint: it does so by itself when the time is over.
+        /// Makes the receiver end what it has prepared. Only a hint: the receiver does so by itself after its deadline.
         case cancel
-        /// Ends the relays, which have stopped, and forgets the room.
+        /// Ends the relays, which have stopped, and drops the room from memory.
         case end
     }
 
@@ -73,11 +74,11 @@ struct MoveMachine: Hashable, Sendable {
         if case .over(let outcome) = step { outcome } else { nil }
     }
 
-    /// Takes what came of the last action.
+    /// Takes the result of the last action.
     ///
     /// - Parameters:
     ///   - now: Time in ns of CLOCK_BOOTTIME.
-    ///   - deadline: Time until which no other node can have taken the room, on the same clock.
+    ///   - deadline: Time before which no other node can have taken the room, on the same clock.
     /// - Returns: The next actions. Only the last one is followed by an event, and only if the move goes on.
     mutating func take(_ event: Event, at now: Int64, deadline: Int64) -> [Action] {
         switch (step, event) {
@@ -103,7 +104,7 @@ struct MoveMachine: Hashable, Sendable {
         case (.reclaiming(let reason), .answered(.passed)):
             return finish(.kept(reason), [.goOn, .cancel])
         case (.passing, .answered(.notHeld)), (.reclaiming, .answered):
-            // Perhaps it was passed.
+            // The lease may have been passed.
             return finish(.lost, [.tell, .end])
         case (.reclaiming, .unanswered):
             return now < deadline ? [.reclaim] : finish(.lost, [.tell, .end])

@@ -2,19 +2,19 @@ import Foundation
 import MixModel
 import TaskStore
 
-/// A node's request to another one during the move of a room.
+/// A node's request to another node during the move of a room.
 package struct MoveOrder: Hashable, Codable, Sendable {
     package enum Step: String, Hashable, Codable, Sendable {
-        /// Make relays ready to go on with the room's programs. Answered when they are, or cannot be.
+        /// Prepare relays to continue the room's programs. Answered when they are ready, or cannot be.
         case prepare
-        /// The lease was passed: go on with the programs.
+        /// The lease was passed: continue the programs.
         case take
-        /// End what was made ready.
+        /// End what was prepared.
         case cancel
     }
     package var step: Step
     package var room: RoomID
-    /// What is on air, by task; for `prepare`.
+    /// The feeds on air, by task; for `prepare`.
     package var onAir: [String: OnAir]
 
     init(_ step: Step, _ room: RoomID, onAir: [TaskID: OnAir] = [:]) {
@@ -27,15 +27,15 @@ package struct MoveOrder: Hashable, Codable, Sendable {
 /// The answer to a `MoveOrder`.
 package struct MoveAnswer: Hashable, Codable, Sendable {
     package var isDone: Bool
-    /// Reason why it is not done, in words.
+    /// Reason why the order was not carried out, in words.
     package var reason: String?
 }
 
-/// What a node learns when it sends a `MoveOrder`.
+/// The outcome of a `MoveOrder` for its sender.
 enum MoveReply: Hashable, Sendable {
     case done
     case refused(String)
-    /// The node is of a release that knows no such orders.
+    /// The node runs a release that does not support such orders.
     case unsupported
 }
 

@@ -2,19 +2,19 @@ import Foundation
 import NIOCore
 import TaskStore
 
-/// Orders of one node to another, which nobody else can give.
+/// Orders from one node to another, which only nodes can give.
 extension NodeExchange {
     /// Path to which nodes send their orders during moves.
     package static let movesPath = "/v1/node/moves"
-    /// Path to which nodes send what their ingests tell of streams.
+    /// Path to which nodes send the events of their ingests' streams.
     package static let streamsPath = "/v1/node/streams"
-    /// Path to which nodes send what they ask of channels.
+    /// Path to which nodes send their orders about channels.
     package static let channelsPath = "/v1/node/channels"
-    /// Paths that answer nodes alone.
+    /// Paths that only nodes may use.
     package static let orderPaths: Set<String> = [movesPath, streamsPath, channelsPath]
-    /// Header with the receiver's secret, which only a node can know.
+    /// Header with the receiver's secret, which only nodes know.
     package static let keyHeader = "Mixorchestrator-Node-Key"
-    /// Header of a request for a program whose viewers were let in by the node that had it.
+    /// Header of a request for a program whose viewers were admitted by the node that had it.
     package static let carriedHeader = "Mixorchestrator-Carried"
     /// Longest answer that is read, in bytes.
     static let longestAnswer = 1 << 16
@@ -24,10 +24,10 @@ extension NodeExchange {
         var status: Int
         var body: ByteBuffer
 
-        /// Whether the node is of a release that takes no such orders.
+        /// Whether the node runs a release that does not support such orders.
         var isUnknown: Bool { status == 404 || status == 405 }
 
-        /// Returns what a node has answered that knows such orders; `nil` otherwise.
+        /// Decodes the answer of a node that supports such orders; `nil` otherwise.
         func read<Told: Decodable>(_ type: Told.Type) -> Told? {
             guard 200..<300 ~= status else { return nil }
             return try? JSONDecoder().decode(type, from: Data(body.readableBytesView))

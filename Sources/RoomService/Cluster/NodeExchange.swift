@@ -7,7 +7,7 @@ import TaskStore
 
 /// Passes requests on to other nodes, over connections that stay open.
 package final class NodeExchange: Service {
-    /// A request as it is passed on.
+    /// A request to be passed on.
     package struct Passed: Sendable {
         package var method: String
         /// Path and query.
@@ -23,24 +23,24 @@ package final class NodeExchange: Service {
         }
     }
 
-    /// An answer, whose body is read as it comes.
+    /// An answer whose body is read as it arrives.
     package struct Answer: Sendable {
         package var status: Int
         package var headers: [(name: String, value: String)]
         fileprivate var body: HTTPClientResponse.Body
 
-        /// Calls `body` with each piece, and reads no faster than it returns.
+        /// Calls `take` with each piece, and reads no faster than it returns.
         package func forEachPiece(_ take: (ByteBuffer) async throws -> Void) async throws {
             for try await piece in body { try await take(piece) }
         }
 
         /// Returns the whole body.
         ///
-        /// - Throws: If it is longer than `limit` bytes, or the node is gone.
+        /// - Throws: An error if the body is longer than `limit` bytes, or the connection is lost.
         package func collect(upTo limit: Int) async throws -> ByteBuffer { try await body.collect(upTo: limit) }
     }
 
-    /// Headers that are about one connection only.
+    /// Headers that apply to one connection only.
     private static let ofConnections: Set<String> = [
         "connection", "keep-alive", "proxy-connection", "transfer-encoding", "te", "trailer", "upgrade", "expect",
         "host",
@@ -53,10 +53,10 @@ package final class NodeExchange: Service {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(2)
-        // Streams send something at least this often.
+        // Streams send data at least this often.
         configuration.timeout.read = .seconds(90)
         configuration.connectionPool.idleTimeout = .seconds(30)
-        // Each channel that is mirrored here keeps one busy.
+        // Each channel that is mirrored here keeps one connection busy.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

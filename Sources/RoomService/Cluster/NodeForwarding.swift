@@ -1,21 +1,21 @@
 import Synchronization
 import TaskStore
 
-/// Notes, while a request is worked on, that it has to be passed on to another node. Thread-safe.
+/// Records, while a request is processed, that it must be passed on to another node. Thread-safe.
 ///
-/// Whoever finds out that another node has the request's room says so here and throws; the outermost layer passes the
-/// request on, whatever the layers between have made of the error.
+/// Code that finds the request's room at another node records it here and throws; the outermost layer passes the
+/// request on, however the layers in between have changed the error.
 package final class NodeForwarding: Sendable {
-    /// That of the request in whose task the caller runs; `nil` outside of requests, and without a cluster.
+    /// The instance of the request in whose task the caller runs; `nil` outside of requests, and without a cluster.
     @TaskLocal package static var current: NodeForwarding?
 
-    /// Whether another node passed the request on. It is not passed on again.
+    /// Whether another node passed the request on. If so, it is not passed on again.
     package let isForwarded: Bool
     private let noted = Mutex<NodeProfile?>(nil)
 
     package init(isForwarded: Bool) { self.isForwarded = isForwarded }
 
-    /// The node that has the room; `nil` if the request is served here.
+    /// The node that has the room; `nil` if the request is answered here.
     package var target: NodeProfile? { isForwarded ? nil : noted.withLock { $0 } }
 
     /// Whether another node has the room, although the request was passed on to this one.

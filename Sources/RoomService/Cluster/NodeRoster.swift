@@ -2,10 +2,10 @@ import MixModel
 import TaskStore
 import TextFormats
 
-/// The nodes of the cluster for operators.
+/// The list of the cluster's nodes for operators.
 package struct NodeRoster: Sendable {
     private let store: any TaskStore
-    /// This node; `nil` if the service is alone.
+    /// This node; `nil` if the service is not in a cluster.
     private let node: ClusterNode?
 
     package init(store: any TaskStore, node: ClusterNode?) {

@@ -1,43 +1,44 @@
 import MixModel
 import TaskStore
 
-/// Which rooms of a cluster a node has, and until when. Pure: the owner asks the store and reports its answers.
+/// Tracks the rooms of a cluster that a node has, and until when. Pure: the owner asks the store and reports its
+/// answers.
 ///
-/// Points in time are ns of CLOCK_BOOTTIME, read before the store was asked, so that the node never believes in its leases for
-/// longer than the store does.
+/// Points in time are ns of CLOCK_BOOTTIME, read before the store was asked, so that the node never trusts its leases
+/// for longer than the store does.
 struct OwnershipMachine: Sendable {
     /// A room that this node has.
     struct Holding: Hashable, Sendable {
         var fence: Fence
         /// Time until which no other node can take the room.
         var until: Int64
-        /// Time at which the room was last asked for.
+        /// Time at which the room was last used.
         var usedAt: Int64
         /// Whether the room is on its way to another node.
         var isLeaving = false
     }
 
-    /// This life of the node; another one after it was expelled.
+    /// Identifier of this life of the node. It changes after the node was expelled.
     private(set) var node: NodeID
     private(set) var holdings: [RoomID: Holding] = [:]
     private(set) var isDraining = false
-    /// Leases that the store says the node has, although it does not know of them.
+    /// Leases that the store lists for the node, but of which the node does not know.
     private var strays: Set<Lease> = []
-    /// Leases that the node has given to others before they had run out, with a time not before that of any question whose
-    /// answer may still tell of one of them: such an answer comes too late.
+    /// Leases that the node passed on before they expired, each with a time not earlier than that of any question whose
+    /// answer may still list it: such an answer comes too late.
     private var givenUp: [RoomID: (epoch: Int64, at: Int64)] = [:]
     /// Length of the leases in ns.
     let lease: Int64
-    /// Most rooms; `nil` = no limit.
+    /// Maximum number of rooms; `nil` = no limit.
     let capacity: Int?
 
-    /// Part of a lease that is not used: clocks differ in rate, and a process needs time to stop. In ns.
+    /// Part of a lease that is not used, in ns: clocks differ in rate, and a process needs time to stop.
     static func margin(of lease: Int64) -> Int64 { max(lease / 8, 500_000_000) }
-    /// Time for which a room that nobody asks for is kept. In ns.
+    /// Time for which an unused room is kept, in ns.
     static let leisure: Int64 = 30_000_000_000
-    /// Most rooms that are taken at once: the nodes share out what a lost one leaves.
+    /// Maximum number of rooms taken at once, so that the nodes share the rooms of a lost one.
     static let mostAtOnce = 8
-    /// The same while another node has fewer rooms.
+    /// Maximum number of rooms taken at once while another node has fewer rooms.
     static let fewAtOnce = 2
 
     init(node: NodeID, lease: Int64, capacity: Int? = nil) {
@@ -50,7 +51,7 @@ struct OwnershipMachine: Sendable {
 
     // MARK: Leases
 
-    /// Takes note of leases that the store gave.
+    /// Records leases that the store granted.
     mutating func took(_ leases: [Lease], askedAt time: Int64) {
         for lease in leases where lease.fence.owner == node {
             guard let room = lease.task.leasedRoom else { continue }
@@ -64,12 +65,12 @@ struct OwnershipMachine: Sendable {
         }
     }
 
-    /// Takes note of a renewal, and of the leases that were found after it. A lease may have run out, been taken by another
-    /// node and the node come back to life without notice, because any claim renews: only what is found counts.
+    /// Records a renewal and the leases that were listed after it. Only listed leases count: a lease may have expired
+    /// and been taken by another node without notice, and any claim brings the node back to life.
     ///
     /// - Parameters:
-    ///   - before: The holdings before the store was asked; rooms that were taken meanwhile are not judged.
-    ///   - time: The time before the renewal was asked for.
+    ///   - before: The holdings before the store was asked; rooms that were taken since then are not judged.
+    ///   - time: The time before the renewal was requested.
     /// - Returns: Rooms that another node has taken.
     mutating func renewed(_ held: [Lease], among before: [RoomID: Holding], askedAt time: Int64) -> Set<RoomID> {
         let kept = Dictionary(held.compactMap { lease in lease.task.leasedRoom.map { ($0, lease.fence) } }) { $1 }
@@ -80,7 +81,7 @@ struct OwnershipMachine: Sendable {
         var lost: Set<RoomID> = []
         for (room, holding) in before
         where kept[room] != holding.fence && holdings[room]?.fence == holding.fence {
-            // A move that could not be confirmed takes the room back under a new epoch, and says so in a moment.
+            // A move that could not be confirmed takes the room back under a new epoch, and will report it shortly.
             if let present = holdings[room], present.isLeaving, kept[room]?.owner == present.fence.owner { continue }
             holdings[room] = nil
             lost.insert(room)
@@ -88,12 +89,12 @@ struct OwnershipMachine: Sendable {
         return lost
     }
 
-    /// Returns leases that the node has without knowing, because an answer was lost: those that were found twice in a row,
-    /// because the answer may still be under way. They have to be given to others.
+    /// Returns leases that the node has without knowing it, because an answer was lost. Only leases that were found
+    /// twice in a row are returned, because the answer may still be under way. They must be passed to other nodes.
     ///
     /// - Parameter time: The time before the store was asked for them.
     mutating func strays(among held: [Lease], askedAt time: Int64) -> [Lease] {
-        // What an answer of that age could tell is over.
+        // No answer that is still to come is older than this.
         givenUp = givenUp.filter { time - $0.value.at < lease }
         let unknown = held.filter { lease in lease.task.leasedRoom.map { holdings[$0] == nil } ?? false }
         let known = strays
@@ -105,7 +106,7 @@ struct OwnershipMachine: Sendable {
         return lost
     }
 
-    /// Takes note that the store refused a write because of this fence.
+    /// Records that the store refused a write because of this fence.
     ///
     /// - Returns: Whether the room was this node's until now.
     mutating func fenced(_ room: RoomID, _ fence: Fence) -> Bool {
@@ -125,19 +126,19 @@ struct OwnershipMachine: Sendable {
 
     // MARK: Rooms
 
-    /// Whether the node has the room and may decide on it.
+    /// Returns whether the node has the room and may decide about it, and records its use.
     mutating func use(_ room: RoomID, at time: Int64) -> Bool {
         guard let holding = holdings[room], !holding.isLeaving else { return false }
         holdings[room]?.usedAt = time
         return true
     }
 
-    /// Returns the time until which the room's relays may send; the past for a room of another node.
+    /// Returns the time until which the room's relays may send. It is in the past for a room of another node.
     func deadline(of room: RoomID) -> Int64 { holdings[room]?.until ?? 0 }
 
     func isLeaving(_ room: RoomID) -> Bool { holdings[room]?.isLeaving ?? false }
 
-    /// Whether the node takes another room.
+    /// Whether the node takes further rooms.
     var takesRooms: Bool { !isDraining && holdings.count < capacity ?? .max }
 
     /// Returns the number of waiting rooms to take now, so that nodes with fewer rooms get more of them.
@@ -152,7 +153,7 @@ struct OwnershipMachine: Sendable {
         return min(isLightest ? Self.mostAtOnce : Self.fewAtOnce, (capacity ?? .max) - holdings.count)
     }
 
-    /// Takes out the rooms that nobody has asked for lately.
+    /// Removes the rooms that have not been used lately.
     ///
     /// - Parameter busy: Rooms that are kept in any case.
     /// - Returns: The leases to give back.
@@ -169,12 +170,12 @@ struct OwnershipMachine: Sendable {
 
     // MARK: Moving
 
-    /// Begins or ends the time in which the node takes no rooms.
+    /// Starts or stops draining. A draining node takes no rooms.
     mutating func drain(_ isDraining: Bool) { self.isDraining = isDraining }
 
     /// Begins the move of a room to another node. Until `left`, the room takes no requests here.
     ///
-    /// - Returns: False if the node does not have the room, or it is leaving already.
+    /// - Returns: False if the node does not have the room, or it is already leaving.
     mutating func leave(_ room: RoomID) -> Bool {
         guard let holding = holdings[room], !holding.isLeaving else { return false }
         holdings[room]?.isLeaving = true
@@ -183,14 +184,14 @@ struct OwnershipMachine: Sendable {
 
     /// Ends the move of a room that stays.
     ///
-    /// - Returns: False if the room was lost meanwhile.
+    /// - Returns: False if the room was lost in the meantime.
     mutating func stay(_ room: RoomID) -> Bool {
         guard holdings[room] != nil else { return false }
         holdings[room]?.isLeaving = false
         return true
     }
 
-    /// Takes note that a room that is leaving was taken back under another epoch, which renews nothing.
+    /// Records that a leaving room was taken back under another epoch, which does not renew its lease.
     mutating func reclaimed(_ lease: Lease) {
         guard lease.fence.owner == node, let room = lease.task.leasedRoom, holdings[room]?.isLeaving == true else {
             return
@@ -203,9 +204,9 @@ struct OwnershipMachine: Sendable {
         holdings[room].map { Lease(task: .lease(of: room), fence: $0.fence) }
     }
 
-    /// Takes note that everything of the room has stopped here.
+    /// Records that everything of the room has stopped here.
     ///
-    /// - Returns: The lease to give to others; `nil` if it was lost meanwhile.
+    /// - Returns: The lease to pass on; `nil` if it was lost in the meantime.
     mutating func left(_ room: RoomID) -> Lease? {
         guard let holding = holdings[room], holding.isLeaving else { return nil }
         holdings[room] = nil

@@ -3,13 +3,13 @@ import NIOCore
 import TaskStore
 import TextFormats
 
-/// Programs of rooms that have moved to other nodes, for viewers who were let in here and stay.
+/// Programs of rooms that have moved to other nodes, for viewers who were admitted here and stay.
 package struct RemotePrograms: ProgramsElsewhere {
     private let node: ClusterNode
     private let exchange: NodeExchange
     private let registry: RoomRegistry
 
-    /// Time between two looks whether the room is back.
+    /// Time between two checks whether the room is back.
     private static let interval: Duration = .milliseconds(100)
 
     package init(node: ClusterNode, exchange: NodeExchange, registry: RoomRegistry) {
@@ -34,7 +34,7 @@ package struct RemotePrograms: ProgramsElsewhere {
                 group.addTask {
                     do {
                         try await answer.forEachPiece { piece in
-                            // A program that waits for its reader is read from the newest keyframe on when it comes back.
+                            // If the program waits for its reader, it is read again from the newest keyframe on.
                             if case .dropped = queue.yield(piece) { throw CancellationError() }
                         }
                         queue.finish()
@@ -48,7 +48,7 @@ package struct RemotePrograms: ProgramsElsewhere {
                 group.cancelAll()
             }
         } catch {
-            // It is asked for again if it goes on.
+            // It is requested again if it goes on.
         }
         return true
     }
@@ -58,7 +58,7 @@ package struct RemotePrograms: ProgramsElsewhere {
         return (try? await node.otherHolder(of: room)) != nil
     }
 
-    /// Most pieces of a program that wait.
+    /// Maximum number of pieces of a program that wait.
     private static let mostPending = 1024
 
     private func request(for task: TaskID, in room: RoomID, to other: NodeProfile) -> NodeExchange.Passed {

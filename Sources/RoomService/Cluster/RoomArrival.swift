@@ -2,16 +2,16 @@ import EncodedMedia
 import Foundation
 import MixModel
 
-/// A room of another node that is made ready here: starts relays that stand by, and has the room taken over when this node has
-/// the lease. Performs what `ArrivalMachine` decides.
+/// The preparation of another node's room at this node: starts relays that stand by, and has the room taken over once
+/// this node has the lease. Performs the actions of `ArrivalMachine`.
 actor RoomArrival {
-    /// What the arrival asks of its node.
+    /// The node's functions that an arrival uses.
     struct Node: Sendable {
         /// Takes the room's lease. Returns whether this node has it; `nil` if the store does not answer.
         var claim: @Sendable () async -> Bool?
         /// Returns whether the store says that this node has the lease.
         var look: @Sendable () async -> Bool
-        /// Creates the room's owner, who takes over the relays.
+        /// Creates the room's owner, which takes over the relays.
         var adopt: @Sendable () async -> Void
     }
 
@@ -24,23 +24,23 @@ actor RoomArrival {
     private var machine: ArrivalMachine
     private nonisolated let events: AsyncStream<ArrivalMachine.Event>
     private nonisolated let inbox: AsyncStream<ArrivalMachine.Event>.Continuation
-    /// Commands for relays whose connection is open, or being made.
+    /// Commands for relays whose connection is open or being opened.
     private var relays: [TaskID: AsyncStream<RelayCommand>.Continuation] = [:]
     private var answer: String??
     private var isOver = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    /// Time between two looks at the store and the clock.
+    /// Time between two checks of the store and the clock.
     private static let interval: Duration = .milliseconds(500)
-    /// Time for relays to end that are not needed.
+    /// Time for unneeded relays to end.
     private static let drainLimit: Duration = .seconds(3)
-    /// Time in ns for which a relay outlives the arrival that nobody looks after any more.
+    /// Time in ns for which a relay outlives an arrival that no longer controls it.
     private static let grace: Int64 = 5_000_000_000
 
     /// - Parameters:
     ///   - plans: Plans of the relays.
-    ///   - onAir: What each task's relay has to have on air before it is ready.
-    ///   - reader: Owner that the plans were made by.
+    ///   - onAir: The feed that each task's relay must have on air before it is ready.
+    ///   - reader: The owner that made the plans.
     init(
         _ room: RoomID, plans: [ProgramPlan], onAir: [String: OnAir], reader: RoomOwner?, services: RoomServices,
         node: Node
@@ -55,7 +55,7 @@ actor RoomArrival {
         (events, inbox) = AsyncStream.makeStream()
     }
 
-    /// Says that the lease was passed, or that the room does not come. Returns when that is done.
+    /// Receives the news that the lease was passed, or that the room does not arrive. Returns when it has been handled.
     func receive(_ event: ArrivalMachine.Event) async {
         inbox.yield(event)
         await wait { $0.isOver }
@@ -67,7 +67,7 @@ actor RoomArrival {
         return answer ?? "it was cancelled"
     }
 
-    /// Works until the room is taken over, or does not come.
+    /// Runs until the room is taken over, or does not arrive.
     func run() async {
         await withDiscardingTaskGroup { group in
             for plan in plans { group.addTask { await self.prepare(plan) } }
@@ -115,7 +115,7 @@ actor RoomArrival {
         relays[task] = queue
         var reason = "the relay has ended"
         do {
-            // Of an earlier stay of the room at this node.
+            // The clock file may be from an earlier stay of the room at this node.
             RelayProcessFile.removeClock(socket: socket)
             let process = try services.starter.startAfresh(task: task, socket: socket)
             services.preparedRelays.keep(process, at: socket)
@@ -123,7 +123,7 @@ actor RoomArrival {
             for command in [RelayCommand.hold(until: machine.deadline + Self.grace), .standBy, .apply(plan)] {
                 queue.yield(command)
             }
-            // What is on air at its owner, or what the plan says: the room may have changed since its owner looked.
+            // The feed on air at its owner, or the one in the plan: the room may have changed since its owner looked.
             let (inbox, expected) = (inbox, onAir[task.rawValue].map { [$0, plan.mode.onAir] as [OnAir?] })
             try await connection.control(
                 commands: commands,
@@ -145,7 +145,7 @@ actor RoomArrival {
         if !Task.isCancelled { inbox.yield(.relayFailed(task, "\(task): \(reason)")) }
     }
 
-    /// Ends the relays that were made ready, and forgets what was loaded for them.
+    /// Ends the prepared relays, and drops what was loaded for them.
     private func end() async {
         for queue in relays.values { queue.yield(.drain) }
         let processes = plans.compactMap { services.preparedRelays.take(services.sockets.path(of: $0.task)) }

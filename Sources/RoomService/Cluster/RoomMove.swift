@@ -2,13 +2,13 @@ import EncodedMedia
 import MixModel
 import TaskStore
 
-/// Moves one room to another node: performs what `MoveMachine` decides.
+/// Moves one room to another node by performing the actions of `MoveMachine`.
 struct RoomMove {
-    /// Time in which the receiver has to be ready: longer than it takes for that (`ArrivalMachine.preparation`).
+    /// Timeout for the receiver's preparation: longer than it allows itself (`ArrivalMachine.preparation`).
     static let preparation: Duration = .seconds(20)
-    /// Time in which relays stop: longer than they wait for a keyframe (`ProgramStandby.patience`) and a close takes.
+    /// Timeout for the relays to stop: longer than their wait for a keyframe (`ProgramStandby.patience`) plus closing.
     static let stopping: Duration = .seconds(10)
-    /// Time for an order that is a hint.
+    /// Timeout for an order that is only a hint.
     static let hint: Duration = .seconds(5)
     /// Time between two questions to a store that does not answer.
     static let pause: Duration = .milliseconds(200)
@@ -19,9 +19,9 @@ struct RoomMove {
     let node: ClusterNode
     let registry: RoomRegistry
     let messenger: any MoveMessenger
-    /// Time after which the receiver is not waited for; `nil` = never.
+    /// Time after which the move stops waiting for the receiver; `nil` = never.
     let end: ContinuousClock.Instant?
-    /// The room's owner, who has let go of it.
+    /// The room's owner, which has released the room.
     private var owner: RoomOwner?
     /// Whether this move, and no other, holds the room back.
     private var hasLeft = false
@@ -84,7 +84,7 @@ struct RoomMove {
     }
 
     private mutating func stop() async -> MoveMachine.Event {
-        // That of a room without programs may have been dropped.
+        // The owner of a room without programs may have been dropped.
         _ = try? await registry.existingOwner(room)
         guard node.machine.withLock({ $0.leave(room) }) else { return .notStopped("the room is leaving, or was lost") }
         hasLeft = true
@@ -112,10 +112,10 @@ struct RoomMove {
         }
     }
 
-    /// Lets the room go on here, unless it was lost.
+    /// Lets the room continue here, unless it was lost.
     private func goOn() async {
         guard hasLeft else { return }
-        // The owner is found again before the room takes requests, so that no other owner is made.
+        // The owner is found again before the room takes requests, so that no second owner is made.
         if let owner {
             if node.has(room), registry.endMove(owner) { await owner.goOn() } else { await owner.leave() }
         }

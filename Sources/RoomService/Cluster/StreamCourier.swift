@@ -1,7 +1,7 @@
 import MixModel
 import TaskStore
 
-/// Brings what happens to this node's streams to the node that has their room. Without a cluster all rooms are here.
+/// Delivers the events of this node's streams to the node that has their room. Without a cluster, all rooms are here.
 package struct StreamCourier: Sendable {
     let registry: RoomRegistry
     let cluster: ClusterAccess?
@@ -17,7 +17,8 @@ package struct StreamCourier: Sendable {
     /// Returns when an event is stored, wherever its room is. Waits while the room moves.
     ///
     /// - Parameter path: As for `StreamOrder.store`.
-    /// - Throws: `OrchestratorError` if it is not stored within `StreamPatience.limit` and the time of one attempt.
+    /// - Throws: `OrchestratorError` if the event is not stored within `StreamPatience.limit` plus the time of one
+    ///   attempt.
     @discardableResult
     func store(
         _ event: RoomEvent, path: String, turn: StreamTurn = .takes
@@ -76,7 +77,7 @@ package struct StreamCourier: Sendable {
         return told
     }
 
-    /// Adds an entry to the timelines of a room, wherever it is. May be lost.
+    /// Adds an entry to the timelines of a room, wherever it is. The entry may be lost.
     func note(_ words: String, in room: RoomID) async {
         if registry.noteOfStream(words, in: room) { return }
         guard let cluster, !cluster.node.has(room),

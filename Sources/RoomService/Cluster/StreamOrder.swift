@@ -21,12 +21,12 @@ package enum StreamOrder: Hashable, Codable, Sendable {
 
 /// The answer to a `StreamOrder`.
 package struct StreamAnswer: Hashable, Codable, Sendable {
-    /// Reason why the order was not followed.
+    /// The reason why the order was not carried out.
     package struct Fault: Hashable, Codable, Sendable {
         package var code: String
         package var title: String
         package var detail: String
-        /// Whether the same order may be followed later.
+        /// Whether the same order may succeed later.
         package var mayPass: Bool
     }
 
@@ -75,18 +75,18 @@ package struct StreamPrograms: Hashable, Codable, Sendable {
     package init() {}
 }
 
-/// Decides whether an event that was not stored is tried again, because its room may be at another node by then. Pure.
+/// Decides whether to retry an event that was not stored, because its room may have moved to another node. Pure.
 enum StreamPatience {
-    /// Time in which a room has to be found: what an ingest leaves of the eight seconds that a publisher waits.
+    /// Time within which the room must be found: the eight seconds that a publisher waits, minus what the ingest needs.
     static let limit: Duration = .seconds(6)
-    /// Time for one answer of another node.
+    /// Timeout for an answer of another node.
     static let answer: Duration = .seconds(4)
     /// Time for an answer that another node has in memory.
     static let quickAnswer: Duration = .milliseconds(1500)
     /// Time between two attempts.
     static let pause: Duration = .milliseconds(100)
 
-    /// Reasons that pass when the room has found its node.
+    /// Errors that pass once the room has found its node.
     private static let passing: Set<String> = ["room-moving", "room-elsewhere", "node-unreachable", "stopping"]
 
     /// - Parameter spent: Time since the first attempt.

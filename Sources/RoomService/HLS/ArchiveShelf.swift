@@ -2,12 +2,12 @@ import Foundation
 import MixModel
 import NIOPosix
 
-/// The archives of rooms' HLS, where they are uploaded.
+/// The archives of rooms' HLS sessions, where archives are uploaded.
 package struct ArchiveShelf: Sendable {
     private let files: HLSFiles
     private let uploads: Uploader
 
-    /// Most archives that are listed.
+    /// Maximum number of archives that are listed.
     static let mostShown = 1_000
 
     package init(files: HLSFiles, uploads: Uploader) {
@@ -18,7 +18,7 @@ package struct ArchiveShelf: Sendable {
     /// An archive and its uploads.
     package struct Archive: Sendable {
         package var session: String
-        /// Whether it is here; otherwise only its objects are there.
+        /// Whether the archive is on this machine; otherwise only its uploaded objects exist.
         package var isHere: Bool
         package var storage: [UploadReport]
     }

@@ -8,7 +8,7 @@ package struct ArchiveSource: UploadSource {
     package let kind = UploadItem.Kind.archive
     package let type = "application/zip"
 
-    /// Age in seconds from which a session counts as ended: its packager has written everything.
+    /// Age in seconds at which a session counts as ended: its packager has written everything by then.
     static let settling = 2.0
 
     package init(files: HLSFiles) { self.files = files }
@@ -66,13 +66,13 @@ package struct ArchiveSource: UploadSource {
         return ("\(segments.text) \(master.text)", max(segments.modified, master.modified))
     }
 
-    /// Returns the name that directories of recordings have, from those of HLS.
+    /// Returns the directory name used for recordings, from that used for HLS.
     private static func room(app: String, name: String) -> String {
         app == FileName.safe(AppID.standard.rawValue) ? name : "\(app)~2f\(name)"
     }
 }
 
-/// An archive that is laid out for reading.
+/// An archive opened for reading.
 private struct OpenArchive: UploadReader {
     let archive: ZipArchive
 

@@ -2,7 +2,7 @@ import EncodedMedia
 import EventSubscription
 import Foundation
 
-/// Lays out a session whose segments are kept as one archive. Unpacked, it plays from its `index.m3u8`.
+/// Lays out a session with kept segments as one archive. Unpacked, it plays from its `index.m3u8`.
 enum HLSArchive {
     /// Maximum size of an index or playlist that is read, in bytes. This is enough for two million segments.
     private static let longestFile = 256 << 20
@@ -16,7 +16,7 @@ enum HLSArchive {
         }
         let marks = HLSMarks.read(directory)
         var entries = [entry("index.m3u8", master)]
-        /// Segments that playlists name; all, if nothing is left out.
+        /// Segments named by playlists; `nil` = all segments, because none is left out.
         var named: Set<Substring>?
         for line in String(decoding: master, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
             let name = String(line)
@@ -40,7 +40,7 @@ enum HLSArchive {
         return ZipArchive(entries, directory: directory)
     }
 
-    /// Parses a line of `segments.jsonl`. `nil` for a gap, and for a line that no packager writes.
+    /// Parses a line of `segments.jsonl`. `nil` for a gap, and for a line that packagers never write.
     private static func segment(_ line: ArraySlice<UInt8>) -> ZipArchive.Entry? {
         guard case .object(let fields) = try? JSONValue(parsing: line), case .object(let entry) = fields["entry"],
             case .string(let name) = entry["uri"], entry["isGap"] == .boolean(false),

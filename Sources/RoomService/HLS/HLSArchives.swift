@@ -1,9 +1,9 @@
 import Foundation
 import NIOPosix
 
-/// Lays out archives and keeps them while the session's files are the same.
+/// Lays out archives and keeps them while the session's files are unchanged.
 ///
-/// Each archive is made once for all clients that ask for it. A dedicated queue makes the archives, so that a long
+/// Each archive is made once for all clients that request it. A dedicated queue makes the archives, so that a long
 /// session delays no segment.
 package actor HLSArchives {
     /// Identifies one state of a session's files.
@@ -49,7 +49,7 @@ package actor HLSArchives {
             kept[directory]?.usedAt = uses
             return known.archive
         }
-        // Clients that ask meanwhile share the result.
+        // Clients that ask in the meantime share the result.
         if let task = making[directory] { return await task.value }
         guard making.count < Self.mostWaiting else { throw Self.overloaded }
         let task = Task { [queue] in

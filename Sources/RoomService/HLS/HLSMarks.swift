@@ -1,14 +1,14 @@
 import Foundation
 import MediaFormats
 
-/// The marks of an HLS session: `marks.json` beside its playlists, which packagers do not know. The functions access the disk
-/// and may block.
+/// The marks of an HLS session: `marks.json` beside its playlists, a file that packagers do not use. The functions
+/// access the disk and may block.
 package enum HLSMarks {
     static let name = "marks.json"
-    /// Largest file, in bytes. With as many texts as there can be it is smaller.
+    /// Maximum size of the file, in bytes. Even with the maximum number of texts, the file is smaller.
     private static let mostBytes = 4 << 20
 
-    /// Returns the marks of a session; none if there is no file that can be read.
+    /// Returns the marks of a session; empty if there is no readable file.
     static func read(_ directory: String) -> PlaylistMarks {
         guard let bytes = try? BoundedFile.read("\(directory)/\(name)", limit: mostBytes, followsLinks: false) else {
             return PlaylistMarks()
@@ -16,11 +16,11 @@ package enum HLSMarks {
         return (try? JSONDecoder().decode(PlaylistMarks.self, from: Data(bytes))) ?? PlaylistMarks()
     }
 
-    /// Changes the marks of a session. Two changes at once may lose one.
+    /// Changes the marks of a session. If two changes overlap, one may be lost.
     ///
     /// - Throws: `OrchestratorError` if they cannot be stored.
     ///
-    /// - Returns: What `body` returns.
+    /// - Returns: The result of `body`.
     package static func change<Value>(
         _ directory: String, _ body: (inout PlaylistMarks) -> Value
     ) throws(OrchestratorError) -> Value {
@@ -42,13 +42,13 @@ package enum HLSMarks {
 }
 
 extension HLSFiles {
-    /// Returns a session's playlist with what its marks change.
+    /// Returns a session's playlist with its marks applied.
     package func marked(_ text: String, _ item: Item) async -> String {
         let directory = String(item.path.dropLast(item.name.utf8.count + 1))
         let marks = await offPool { HLSMarks.read(directory) }
         return marks.applied(to: text, isComplete: Self.isComplete(item.name))
     }
 
-    /// Whether a playlist lists everything that was kept.
+    /// Whether a playlist lists all kept segments.
     static func isComplete(_ name: String) -> Bool { name.hasSuffix("-event.m3u8") || name.hasSuffix("-vod.m3u8") }
 }

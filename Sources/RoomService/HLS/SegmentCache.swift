@@ -28,7 +28,7 @@ package actor SegmentCache {
             entries[path]?.usedAt = uses
             return entry.buffer
         }
-        // Clients that ask meanwhile share the same read.
+        // Clients that ask in the meantime share the same read.
         if let task = reading[path] { return await task.value }
         let task = Task { await Self.read(path) }
         reading[path] = task

@@ -4,7 +4,7 @@
 /// produced. Beyond 4 GiB or 65 534 entries it is a ZIP64 file (§4.3.14).
 package struct ZipArchive: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
-        /// ASCII file name.
+        /// File name, in ASCII.
         var name: String
         /// Length of the content, in bytes. Below 4 GiB.
         var size: Int
@@ -19,7 +19,7 @@ package struct ZipArchive: Hashable, Sendable {
         case file(path: String, size: Int)
     }
 
-    /// An entry, and the offset of its header.
+    /// An entry with the offset of its header.
     private struct Placed: Hashable {
         var entry: Entry
         var offset: Int

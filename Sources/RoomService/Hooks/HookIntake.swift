@@ -2,7 +2,8 @@ import EventSubscription
 import MixModel
 import Synchronization
 
-/// The way of a media server's events into rooms, whether it reports them or they are read from its statistics. Thread-safe.
+/// Brings a media server's events into rooms, whether the server reports them or they are read from its statistics.
+/// Thread-safe.
 package final class HookIntake: Sendable {
     private let registry: RoomRegistry
     private let metrics: Metrics
@@ -15,18 +16,18 @@ package final class HookIntake: Sendable {
 
     package enum Result: Sendable {
         case accepted
-        /// The rooms knew it already, or know something newer.
+        /// The rooms already knew it, or know something newer.
         case repeated
-        /// An event was not stored, and those behind it were not tried.
+        /// An event was not stored. The events after it were not tried.
         case failed(OrchestratorError)
     }
 
-    /// Stores events in their order.
+    /// Stores events in order.
     ///
     /// - Parameters:
     ///   - hook: Name of the hook.
     ///   - peer: Address of the media server.
-    ///   - receivedAt: Arrival, in ns of CLOCK_MONOTONIC.
+    ///   - receivedAt: Time of arrival, in ns of CLOCK_MONOTONIC.
     package func take(_ events: [HookEvent], of hook: String, peer: String, at receivedAt: Int64) async -> Result {
         var result = Result.repeated
         for event in events {
@@ -46,7 +47,8 @@ package final class HookIntake: Sendable {
         return result
     }
 
-    /// Returns what the statistics of a hook's servers change, see `PublisherSessions.corrections`.
+    /// Returns the corrections that follow from the statistics of a hook's servers, see
+    /// `PublisherSessions.corrections`.
     func corrections(
         listed: [HookEvent], stored: [(room: RoomID, user: UserID, stream: StreamKind)], of hook: String,
         askedAt: Int64
@@ -60,7 +62,7 @@ package final class HookIntake: Sendable {
         sessions.withLock { $0.settle(event, of: hook, peer: peer, as: settlement) }
     }
 
-    /// Whether the room has the stream that is published.
+    /// Whether the room already has the published stream.
     private func isThere(_ event: HookEvent) async -> Bool {
         guard case .streamPublished(let publication) = event.kind else { return false }
         let streams = try? await registry.snapshot(event.room)?.room.document.streams

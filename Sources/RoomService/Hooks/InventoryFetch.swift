@@ -3,9 +3,10 @@ import EventSubscription
 import Foundation
 import ServiceLifecycle
 
-/// Reads the statistics of media servers over HTTP, within limits of time and size that hold whatever the server states.
+/// Reads the statistics of media servers over HTTP, within limits of time and size that hold whatever the server
+/// claims.
 ///
-/// The URLs come from the configuration and are the only places that are asked: redirects are not followed.
+/// The URLs come from the configuration, and no others are requested: redirects are not followed.
 struct InventoryFetch: Sendable {
     /// Maximum time for the statistics of one server, all pages together.
     var timeLimit: Duration = .seconds(5)

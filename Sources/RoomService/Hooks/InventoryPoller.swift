@@ -4,8 +4,8 @@ import Logging
 import MixModel
 import ServiceLifecycle
 
-/// Reads the statistics of media servers that repeat no call: after the start, and every so often. What they show that was
-/// not reported, or was reported in vain, takes the way of all reports.
+/// Reads the statistics of media servers that do not repeat failed calls: at the start and periodically. Events that
+/// were not reported, or whose report failed, are processed like reported ones.
 package struct InventoryPoller: Service {
     private let rules: HookRules
     private let parser: EventParser
@@ -15,7 +15,7 @@ package struct InventoryPoller: Service {
     private let logger: Logger
     private let fetch = InventoryFetch()
 
-    /// Time after a failed reading, until the first one has succeeded.
+    /// Delay after a failed reading, until the first one has succeeded.
     static let firstRetry: Duration = .seconds(1)
 
     package init(
@@ -38,12 +38,12 @@ package struct InventoryPoller: Service {
                     await Reading(poller: self, inventory: inventory, settings: settings, poll: poll).run()
                 }
             }
-            // A service that ends stops the whole group.
+            // If a service returned, the whole group would stop.
             try? await gracefulShutdown()
         }
     }
 
-    /// The readings of one hook's servers.
+    /// The periodic readings of one hook's servers.
     private struct Reading {
         let poller: InventoryPoller
         let inventory: any StreamInventory
@@ -76,7 +76,7 @@ package struct InventoryPoller: Service {
                 do {
                     streams += try await poller.fetch.streams(of: inventory, at: url, credentials: poll.credentials)
                 } catch {
-                    // A list that lacks a server would take its publishers off.
+                    // An incomplete list would take the missing server's publishers off the air.
                     note(failure: error, url)
                     return
                 }
@@ -136,7 +136,7 @@ package struct InventoryPoller: Service {
                 metadata: ["room": "\(event.room)"])
         }
 
-        /// Returns the streams that the hook has brought into rooms.
+        /// Returns the streams in rooms that came through the hook.
         private func storedStreams() async throws(OrchestratorError) -> [(
             room: RoomID, user: UserID, stream: StreamKind
         )] {

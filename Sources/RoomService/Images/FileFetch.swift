@@ -38,7 +38,7 @@ package struct FileFetch: Sendable {
 
     static let mostRedirects = 3
 
-    /// Values with which a server can state that a file has not changed.
+    /// Validators with which a server can confirm that a file has not changed.
     struct Validators: Hashable, Codable, Sendable {
         var eTag: String?
         var lastModified: String?
@@ -47,15 +47,15 @@ package struct FileFetch: Sendable {
     enum Answer: Sendable {
         case unchanged
         case image([UInt8], ImageHeader, Validators)
-        /// The file that was to be written has this many bytes.
+        /// The file was written and has this many bytes.
         case written(bytes: Int, Validators)
     }
 
-    /// What happens to the bytes that a server sends.
+    /// The destination of the bytes that a server sends.
     enum Sink: Sendable {
         /// They must be an image.
         case image
-        /// They are written to a new file at this path. One that is not complete stays there.
+        /// They are written to a new file at this path. An incomplete file stays there.
         case file(String)
 
         fileprivate var accepted: String {

@@ -66,7 +66,7 @@ struct ImageInventory: Sendable {
         let before = wanted
         wanted = Set(sorted.prefix(Self.most)).union(beside.prefix(Self.most))
         for reference in wanted.subtracting(before) {
-            // Whoever wants it now has not been told.
+            // The layouts and programs that want it now have not been told of the failure.
             items[reference, default: Item()].failure = nil
         }
         // An image that is neither wanted nor copied needs no item.

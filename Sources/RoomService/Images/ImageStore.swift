@@ -7,7 +7,7 @@ import MediaFormats
 import MixModel
 import TextFormats
 
-/// Checked local copies of the images that layouts and programs name.
+/// Checked local copies of the images named by layouts and programs.
 ///
 /// Images are fetched or read, checked again periodically, and kept in `images/` of the data directory. A mixer opens
 /// no other images.
@@ -15,7 +15,7 @@ package actor ImageStore {
     /// A change of an image that affects rooms.
     struct News: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
-            /// The image that can be shown under this reference has changed.
+            /// The image available under this reference has changed.
             case changed
             case failed(String)
         }

@@ -3,7 +3,7 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// The local files of idle media: those of the media directory, and copies of those that URLs name. Thread-safe.
+/// The local files of idle media: those in the media directory, and copies of those given by URL. Thread-safe.
 package final class MediaLibrary: Sendable {
     /// Directory of operators' files, absolute; `nil` = files cannot be played.
     package let directory: String?
@@ -23,8 +23,8 @@ package final class MediaLibrary: Sendable {
     /// Whether the text can be the name of a file: a relative path without `..`.
     package static func isName(_ text: String) -> Bool { ContainedPath.isRelative(text) }
 
-    /// Returns the paths of media, by reference. A URL without a copy is left out; whether a file exists is seen when it
-    /// is played, and told then.
+    /// Returns the paths of media, by reference. A URL without a copy is left out. Whether a file exists is checked and
+    /// reported when it is played.
     func paths(of media: [String]) -> [String: String] {
         let copies = copies.withLock { $0 }
         var paths: [String: String] = [:]
@@ -38,12 +38,12 @@ package final class MediaLibrary: Sendable {
         return paths
     }
 
-    /// Replaces the copies, which are names of files by URL.
+    /// Replaces the copies: file names by URL.
     func setCopies(_ copies: [String: String]) { self.copies.withLock { $0 = copies } }
 
-    /// Checks that the files of new settings can be played, as far as that can be seen from outside.
+    /// Checks that the files of new settings can be played, as far as this can be determined without decoding them.
     ///
-    /// - Throws: `OrchestratorError` that names the first one that cannot.
+    /// - Throws: `OrchestratorError` that names the first file that cannot be played.
     package func check(_ settings: IdleSettings?) async throws(OrchestratorError) {
         let files = settings?.media.enumerated().filter { !IdleSettings.isURL($0.element) } ?? []
         guard !files.isEmpty else { return }

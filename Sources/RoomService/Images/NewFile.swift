@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that is being written, readable for the service's user only. Calls block.
+/// A file that is being written, readable only by the service's user. Calls block.
 final class NewFile: Sendable {
     private let descriptor: Int32
 

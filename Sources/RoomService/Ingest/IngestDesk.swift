@@ -2,19 +2,19 @@ import EncodedMedia
 import EventSubscription
 import MixModel
 
-/// What the service knows of the streams at its ingest, and the events that follow from what the ingest reports. Pure:
-/// times are arguments, in ns of a monotonic clock.
+/// Tracks the streams at the service's ingest, and turns the ingest's reports into events. Pure: times are arguments,
+/// in ns of a monotonic clock.
 ///
-/// `PublisherSessions` gives the events their order, as it does for media servers' hooks.
+/// `PublisherSessions` orders the events, as it does for media servers' hooks.
 struct IngestDesk: Sendable {
     private struct Known: Sendable {
         var session: String
         var isConnected = true
-        /// Time from which on the ingest has not named the stream.
+        /// Time since which the ingest has not listed the stream.
         var missingSince: Int64?
     }
 
-    /// Name under which `PublisherSessions` knows the ingest.
+    /// Name of the ingest in `PublisherSessions`.
     private static let hook = "ingest"
     private static let peer = "rtmp"
     private static let source = "/ingest/rtmp"
@@ -24,7 +24,7 @@ struct IngestDesk: Sendable {
     private var known: [IngestStreamKey: Known] = [:]
 
     /// - Parameters:
-    ///   - run: A word that no other run of the service has.
+    ///   - run: A word that is unique to this run of the service.
     ///   - journal: Streams that an earlier run has put into rooms, with their sessions.
     init(run: String, journal: [IngestStreamKey: String] = [:], now: Int64) {
         self.run = run
@@ -51,21 +51,21 @@ struct IngestDesk: Sendable {
         admit(published(key, session, .begins, url), now)
     }
 
-    /// Notes what came of the event of `begins`.
+    /// Records the result of storing the event of `begins`.
     mutating func settle(
         _ key: IngestStreamKey, session: String, url: String, as settlement: PublisherSessions.Settlement, now: Int64
     ) {
         sessions.settle(
             published(key, session, .begins, url), of: Self.hook, peer: Self.peer, as: settlement)
         guard settlement == .stored else { return }
-        // The one before is over: no end of it is awaited.
+        // The previous session is over: no end of it will arrive.
         if let old = known[key]?.session { _ = admit(ended(key, old), now) }
         known[key] = Known(session: session)
     }
 
-    /// Notes that the ingest has named a stream.
+    /// Records that the ingest has listed a stream.
     ///
-    /// - Returns: Whether the room knows it. If not, `begins` has to follow.
+    /// - Returns: Whether the room knows the stream. If not, `begins` must follow.
     mutating func isLive(_ key: IngestStreamKey, session: String, isConnected: Bool) -> Bool {
         guard known[key]?.session == session else { return false }
         known[key]?.isConnected = isConnected
@@ -77,23 +77,23 @@ struct IngestDesk: Sendable {
         if known[key]?.session == session { known[key]?.isConnected = false }
     }
 
-    /// Returns the event of a stream that has ended; `nil` if the session is not the stream's, or not known. `forget`
-    /// has to follow once it is stored.
+    /// Returns the event of a stream that has ended; `nil` if the stream is unknown or has another session. The caller
+    /// must call `settleEnd` with the result of storing it.
     mutating func ends(_ key: IngestStreamKey, session: String, now: Int64) -> RoomEvent? {
         guard known[key]?.session == session else { return nil }
-        // If it cannot be stored, it is tried again after the grace.
+        // If it cannot be stored, it is tried again after the grace period.
         known[key]?.isConnected = false
         known[key]?.missingSince = now
         return admit(ended(key, session), now)
     }
 
-    /// Notes that the end of a stream is stored, or cannot be.
+    /// Records the result of storing the end of a stream.
     mutating func settleEnd(_ key: IngestStreamKey, session: String, as settlement: PublisherSessions.Settlement) {
         sessions.settle(ended(key, session), of: Self.hook, peer: Self.peer, as: settlement)
         if settlement != .failed, known[key]?.session == session { known[key] = nil }
     }
 
-    /// Notes that the ingest is gone. Its streams are missing until one names them again.
+    /// Records that the ingest is gone. Its streams are missing until an ingest lists them again.
     mutating func lost(now: Int64) {
         for key in known.keys where known[key]?.missingSince == nil {
             known[key]?.isConnected = false
@@ -101,7 +101,7 @@ struct IngestDesk: Sendable {
         }
     }
 
-    /// Returns the streams that have been missing for as long as their publishers may take to come back.
+    /// Returns the streams that have been missing for longer than their publishers may take to come back.
     func overdue(grace: Double, now: Int64) -> [(key: IngestStreamKey, session: String)] {
         let limit = Int64(grace * 1e9)
         return known.compactMap { key, stream in

@@ -5,17 +5,17 @@ import TextFormats
 /// The files of the ingest: `ingest/` in the data directory.
 package struct IngestFiles: Sendable {
     package let directory: String
-    /// Longest journal that is read, in bytes.
+    /// Maximum size of a journal that is read, in bytes.
     private static let longestJournal = 4 << 20
 
     /// Whether an earlier run has left files.
     static func exist(in data: String) -> Bool { FileManager.default.fileExists(atPath: data + "/ingest") }
 
-    /// - Throws: `StartupError` if the directory cannot be made.
+    /// - Throws: `StartupError` if the directory cannot be created.
     package init(data: String) throws(StartupError) {
         directory = data + "/ingest"
         do {
-            // The streams' names and the secret are in it.
+            // It contains the streams' names and the secret.
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
@@ -26,7 +26,7 @@ package struct IngestFiles: Sendable {
     var socket: String { directory + "/ingest.sock" }
     var log: String { directory + "/ingest.log" }
 
-    /// Returns the key of the relays' codes, which stays the same because the URLs in the store contain them.
+    /// Returns the key of the relays' codes. It stays the same, because URLs in the store contain codes.
     package func secret() throws(StartupError) -> String {
         let path = directory + "/secret"
         if let bytes = try? BoundedFile.read(path, limit: 1024), bytes.count == 64 {
@@ -42,25 +42,26 @@ package struct IngestFiles: Sendable {
 
     private var journalPath: String { directory + "/streams.json" }
 
-    /// Returns the streams that an earlier run has put into rooms; none if the file is missing or damaged.
+    /// Returns the streams that an earlier run has put into rooms; empty if the file is missing or damaged.
     ///
-    /// Streams that were written at another place have no session: their URLs name that place, and they are put into their
-    /// rooms again as soon as the ingest names them.
+    /// Streams that were written with another place have no session: their URLs contain that place, so they are put
+    /// into their rooms again as soon as the ingest lists them.
     func journal(at place: String) -> [IngestStreamKey: String] {
         entries.mapValues { words in
-            // Earlier releases wrote the session alone.
+            // Earlier releases wrote only the session.
             words.count < 2 || words[1].utf8.elementsEqual(place.utf8) ? words[0] : ""
         }
     }
 
-    /// Of the streams that an earlier run has put into rooms, those that are the program of a room, and which.
+    /// Streams from an earlier run that carry the program of a room, with that room.
     var origins: [IngestStreamKey: RoomID] {
         entries.compactMapValues { words in
             words.count > 2 ? words[2].removingPercentEncoding.map { RoomID($0) } : nil
         }
     }
 
-    /// The words of each entry, at least one: its session, where relays pull the stream, and the room whose program it is.
+    /// The words of each entry, at least one: its session, the place from which relays pull the stream, and the room
+    /// whose program it is.
     private var entries: [IngestStreamKey: [String]] {
         guard let bytes = try? BoundedFile.read(journalPath, limit: Self.longestJournal),
             let entries = try? JSONDecoder().decode([String: String].self, from: Data(bytes))
@@ -72,8 +73,8 @@ package struct IngestFiles: Sendable {
     }
 
     /// - Parameters:
-    ///   - origins: The room whose program a stream is.
-    ///   - place: Where relays pull the streams, without spaces.
+    ///   - origins: The rooms whose programs the streams are.
+    ///   - place: The place from which relays pull the streams, without spaces.
     func write(
         _ journal: [IngestStreamKey: String], origins: [IngestStreamKey: RoomID], at place: String
     ) throws {

@@ -1,10 +1,10 @@
 import MixModel
 
-/// The work on streams of an ingest: in each room one after another, so that a publisher's end follows its beginning, and
-/// different rooms at once, so that a room whose store is slow delays no other. Pure.
+/// The queues of an ingest's work on streams. Work of one room is done in order, so that a publisher's end follows its
+/// beginning; different rooms work in parallel, so that a room with a slow store delays no other. Pure.
 struct IngestLanes: Sendable {
     enum Work: Hashable, Sendable {
-        /// - Parameter process: The ingest that asked.
+        /// - Parameter process: Process identifier of the ingest that asked.
         case begin(IngestStreamKey, IngestRequest, process: Int32)
         case live(IngestStreamKey, IngestStream)
         case interrupted(IngestStreamKey, session: String)
@@ -23,24 +23,24 @@ struct IngestLanes: Sendable {
     }
 
     enum Outcome: Hashable, Sendable {
-        /// The work waits, and `next(in:)` has to be called until it returns nothing.
+        /// The work was queued first: `next(in:)` must be called until it returns `nil`.
         case first
-        /// The work waits behind other work of its room.
+        /// The work waits behind other work of the room.
         case waits
-        /// Too much work waits; it was not taken.
+        /// Too much work is queued; this work was not taken.
         case full
     }
 
-    /// Most work that waits in a room before further publishers are turned away.
+    /// Maximum work queued in a room before further publishers are turned away.
     static let mostInRoom = 64
-    /// Most work that waits in all.
+    /// Maximum work queued in all rooms.
     static let most = 4096
 
-    /// Rooms in which work is done, with the work that waits.
+    /// Rooms with work in progress, and their queued work.
     private var lanes: [RoomID: [Work]] = [:]
     private(set) var count = 0
 
-    /// Whether no work is done or waits in the room.
+    /// Whether the room has no work, neither in progress nor queued.
     func isIdle(_ room: RoomID) -> Bool { lanes[room] == nil }
 
     mutating func add(_ work: Work) -> Outcome {
@@ -52,7 +52,7 @@ struct IngestLanes: Sendable {
         return isFirst ? .first : .waits
     }
 
-    /// Takes the room's next work; `nil` ends the work of the room.
+    /// Removes and returns the room's next work; `nil` ends the work of the room.
     mutating func next(in room: RoomID) -> Work? {
         guard let work = lanes[room]?.first else {
             lanes[room] = nil

@@ -3,25 +3,25 @@ import EventSubscription
 import MixModel
 import TextFormats
 
-/// What the configuration says about the service's own RTMP server.
+/// The configuration of the service's own RTMP server.
 package struct IngestRules: Sendable {
-    /// What happens to a second publisher of a stream.
+    /// The treatment of a second publisher of a stream.
     package enum Takeover: String, CaseIterable, Hashable, Sendable {
-        /// It takes the place of the first.
+        /// The second publisher replaces the first.
         case replace
-        /// It is refused while the first is connected.
+        /// The second publisher is refused while the first is connected.
         case refuse
     }
 
-    /// Address that is listened on, in digits or `localhost`.
+    /// Address to listen on: an IP address or `localhost`.
     package var host: String
     package var port: Int
     /// Seconds for which the place of a lost publisher is kept.
     package var grace = 10.0
     package var takeover = Takeover.replace
-    /// Where RTMPS is listened for, if anywhere.
+    /// Settings of the RTMPS listener; `nil` = none.
     package var rtmps: IngestTLS?
-    /// Where the other nodes of a cluster reach the server; `nil` = they do not.
+    /// Place at which the other nodes of a cluster reach the server; `nil` = they cannot reach it.
     package var advertised: IngestPlace?
 
     package init(host: String, port: Int) {
@@ -32,10 +32,10 @@ package struct IngestRules: Sendable {
     /// Range of `grace` in seconds.
     package static let graces = 0.0...300.0
 
-    /// Where processes of this machine reach the server.
+    /// Place at which processes of this machine reach the server.
     var ownPlace: IngestPlace { IngestPlace(host: pullHost, port: port) }
 
-    /// Host by which processes of this machine reach the server.
+    /// Host under which processes of this machine reach the server.
     package var pullHost: String {
         switch host {
         case "0.0.0.0", "localhost": "127.0.0.1"
@@ -44,29 +44,29 @@ package struct IngestRules: Sendable {
         }
     }
 
-    /// Host and port of the streams' URLs.
+    /// Host and port in the streams' URLs.
     var pullPlace: String { (advertised ?? ownPlace).text }
 
-    /// Beginning of the URLs at which people play programs; `nil` if all addresses are listened on, of which only they know
-    /// one.
+    /// Beginning of the URLs at which viewers play programs; `nil` if the server listens on all addresses, because only
+    /// the viewers know which one reaches it.
     package var playPlace: String? {
         guard !["0.0.0.0", "::"].contains(host) else { return nil }
         return "rtmp://\(port == 1935 ? String(ownPlace.text.dropLast(5)) : ownPlace.text)"
     }
 
-    /// The places that relays may connect to beside those of `sources.allow`.
+    /// The places that relays may connect to in addition to `sources.allow`.
     package var places: [Reach.Place] { ([ownPlace] + (advertised.map { [$0] } ?? [])).map(\.reach) }
 
-    /// Hosts by which a client of this machine may name the server.
+    /// Hosts by which a client on this machine may name the server.
     var hosts: [String] { [host] + (advertised.map { [$0.host] } ?? []) }
 }
 
 extension IngestRequest {
-    /// Whether the client is a process of this machine that has connected to a loopback address.
+    /// Whether the client is a process on this machine that has connected to a loopback address.
     var isFromLoopback: Bool { ["127.", "::1", "::ffff:127."].contains { address.startsInUTF8(with: $0) } }
 }
 
-/// The names of a stream at the ingest, and the URL from which relays pull it.
+/// The identity of a stream at the ingest: its names, from which the URL that relays pull is derived.
 struct IngestStreamKey: Hashable, Sendable {
     let names: StreamNames
     /// Application, room, user and kind, each percent-encoded.
@@ -79,7 +79,7 @@ struct IngestStreamKey: Hashable, Sendable {
         ].map(PercentEncoding.encoded).joined(separator: "/")
     }
 
-    /// Reads the text of a key; `nil` if it is none.
+    /// Parses a key; `nil` if the text is not a key.
     init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { $0.removingPercentEncoding }
         guard parts.count == 4, let app = parts[0], let room = parts[1], let user = parts[2], let word = parts[3],
@@ -89,29 +89,29 @@ struct IngestStreamKey: Hashable, Sendable {
         guard self.text == text else { return nil }
     }
 
-    /// The URL of the stream at the ingest. Holds a code that is worth nothing for other streams.
+    /// The URL of the stream at the ingest. Contains a code that is not valid for any other stream.
     func url(of rules: IngestRules, secret: String) -> String {
         "rtmp://\(rules.pullPlace)\(relayPath(secret: secret))"
     }
 
-    /// The part of the URL behind the place. No other ingest has the same one.
+    /// The part of the URL after host and port. It is unique to the ingest.
     func relayPath(secret: String) -> String { "\(relayPath)?relay=\(Self.code(of: text, secret))" }
 
     private var relayPath: String { "/relay/\(text)" }
 
-    /// Whether it is a URL of this stream at one of these ingests.
+    /// Whether a URL is a URL of this stream at one of these ingests.
     func isStream(_ url: String, at places: [IngestPlace]) -> Bool {
         places.contains { url.startsInUTF8(with: "rtmp://\($0.text)\(relayPath)?relay=") }
     }
 
     // MARK: - Workers that publish
 
-    /// First part of the application to which workers of the service publish.
+    /// First part of the application under which workers of the service publish.
     private static let publishing = "publish/"
     private static let proof = "proof="
 
-    /// The URL to which a worker of the service publishes the stream. Its code lets nobody play, and that of `url` lets nobody
-    /// publish.
+    /// Returns the URL to which a worker of the service publishes the stream. Its code does not permit playing, and the
+    /// code in `url` does not permit publishing.
     func publishingURL(of rules: IngestRules, secret: String) -> String {
         "rtmp://\(rules.ownPlace.text)/\(Self.publishing)\(text)?\(Self.proof)\(Self.code(of: Self.publishing + text, secret))"
     }
@@ -121,13 +121,13 @@ struct IngestStreamKey: Hashable, Sendable {
 
     /// What a request of such a worker is worth.
     enum Publishing: Hashable, Sendable {
-        /// It is another publisher's.
+        /// The request comes from another publisher.
         case none
         case proven(IngestStreamKey)
         case refused
     }
 
-    /// Reads a request that may be a worker's, as `publishingURL` has it.
+    /// Checks whether a request is from a worker, with a URL as made by `publishingURL`.
     static func publishing(_ request: IngestRequest, of rules: IngestRules, secret: String) -> Publishing {
         let path = "\(request.application)/\(request.name)"
         guard request.isPublish, path.startsInUTF8(with: publishing), request.query.startsInUTF8(with: proof),
@@ -135,7 +135,7 @@ struct IngestStreamKey: Hashable, Sendable {
         else { return .none }
         let isOwn = request.isFromLoopback || request.address == rules.pullHost
         let code = code(of: publishing + key.text, secret)
-        // To the last byte, so that the time that it takes reveals nothing.
+        // Compares all bytes, so that the time taken reveals nothing.
         let shown = request.query.utf8.dropFirst(proof.utf8.count)
         let isRight =
             shown.count == code.utf8.count && zip(shown, code.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

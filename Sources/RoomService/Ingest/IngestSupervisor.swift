@@ -8,21 +8,21 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Starts the ingest, finds it again after a restart, and turns what it reports into events.
+/// Starts the ingest, finds it again after a restart, and turns its reports into events.
 ///
-/// A publisher goes on only once its event is stored.
+/// A publisher continues only after its event is stored.
 package final class IngestSupervisor: Service {
     package struct Configuration: Sendable {
         var rules: IngestRules
         var files: IngestFiles
         var starter: SocketWorkerStarter
-        /// Whether the ingest stays when the service is shut down.
+        /// Whether the ingest keeps running when the service shuts down.
         var isKept: Bool
-        /// Who is asked about publishers beside the gate, if anybody.
+        /// The hook that is asked about publishers in addition to the gate; `nil` = none.
         var hook: PublishHook?
-        /// Addresses at which the hook may be: `callbacks.allow`.
+        /// Addresses at which the hook's server may be: `callbacks.allow`.
         var callbacks: AllowList
-        /// Whether there is to be an ingest. If not, one of an earlier run is ended, and so are its streams.
+        /// Whether the service runs an ingest. If not, an ingest of an earlier run is ended, and with it its streams.
         var isOn = true
 
         package init(
@@ -37,7 +37,7 @@ package final class IngestSupervisor: Service {
             self.callbacks = callbacks
         }
 
-        /// The configuration without an ingest; `nil` if no earlier run has left anything.
+        /// Returns a configuration without an ingest; `nil` if no earlier run has left files.
         package static func off(data: String, starter: SocketWorkerStarter, callbacks: AllowList) throws(StartupError)
             -> Configuration?
         {
@@ -67,18 +67,18 @@ package final class IngestSupervisor: Service {
     private let registry: RoomRegistry
     private let courier: StreamCourier
     private let logger: Logger
-    /// Whether the service is being shut down, so that no ingest is started any more.
+    /// Whether the service is shutting down. If so, no further ingest is started.
     private let isStopping = Mutex(false)
     /// What handles the reports, while it does.
     private let worker = Mutex<IngestWorker?>(nil)
     private let inputs: AsyncStream<Input>
     private let input: AsyncStream<Input>.Continuation
 
-    /// Time within which an ingest has to listen after its start.
+    /// Time within which an ingest must listen after its start.
     private static let startLimit: Duration = .seconds(10)
     /// Pause between two attempts to reach or start an ingest: the first, and the longest.
     private static let pauses: (first: Duration, longest: Duration) = (.milliseconds(50), .seconds(5))
-    /// Reports that may wait to be handled.
+    /// Maximum number of reports that wait to be handled.
     private static let mostReports = 4096
 
     /// - Throws: `StartupError` if the secret cannot be stored.
@@ -92,7 +92,7 @@ package final class IngestSupervisor: Service {
         self.registry = registry
         self.logger = logger
         secret = try configuration.files.secret()
-        // If so many wait, the connection is given up, and the ingest tells everything anew.
+        // If this many reports wait, the connection is dropped, and the ingest reports everything anew.
         (inputs, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostReports))
     }
 
@@ -114,7 +114,7 @@ package final class IngestSupervisor: Service {
 
     // MARK: - The process
 
-    /// Ends the ingest of an earlier run. Its streams are missing from then on, so that their rooms are told.
+    /// Ends the ingest of an earlier run. Its streams then count as missing, so that their rooms are notified.
     private func endLeftover() async {
         guard let connection = try? await RelayConnection.open(path: configuration.files.socket) else { return }
         let (lines, line) = AsyncStream.makeStream(of: ByteBuffer.self)
@@ -147,7 +147,7 @@ package final class IngestSupervisor: Service {
                 if told != reason { logger.error("ingest: \(reason), its log is \(configuration.files.log)") }
                 told = reason
                 if case RelayError.silent = error, peer > 1, peer != getpid() {
-                    // Another one can then have its port.
+                    // Another process can then use its port.
                     logger.error("the ingest hangs and is being killed", metadata: ["pid": "\(peer)"])
                     kill(peer, SIGKILL)
                 }
@@ -166,7 +166,7 @@ package final class IngestSupervisor: Service {
         }
     }
 
-    /// Connects to the ingest that runs, or starts one.
+    /// Connects to the running ingest, or starts one.
     private func connect(_ process: inout LaunchedProcess?) async throws -> RelayConnection {
         let files = configuration.files
         if let connection = try? await RelayConnection.open(path: files.socket) { return connection }

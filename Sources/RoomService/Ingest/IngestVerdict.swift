@@ -1,25 +1,26 @@
 import EventSubscription
 import MixModel
 
-/// The decision about somebody who wants to publish or to play.
+/// The decision about a client that wants to publish or play.
 package enum IngestVerdict: Hashable, Sendable {
     /// The stream belongs to this participant.
     case allowed(StreamNames)
-    /// Who asks may publish, but the stream's name is in no room of the app. `ingest.onPublish` may put it into one.
+    /// The client may publish, but the stream's name belongs to no room of the app. `ingest.onPublish` may assign it to
+    /// one.
     ///
-    /// - Parameter reason: Words for the person who asked, as in `refused`.
+    /// - Parameter reason: Explanation for the client, as in `refused`.
     case nameless(app: AppID, reason: String)
-    /// Who asks may play the program of a room.
+    /// The client may play the program of a room.
     ///
-    /// - Parameter task: The task that was asked for, if any.
+    /// - Parameter task: The requested task, if any.
     case program(RoomID, task: TaskID?)
     /// - Parameters:
-    ///   - isName: Whether the name is the reason, not who asks.
-    ///   - reason: Words for the person who asked, with the cure, without secrets.
+    ///   - isName: Whether the stream's name is the reason, and not the client.
+    ///   - reason: Explanation for the client, with the remedy, without secrets.
     case refused(isName: Bool, reason: String)
 }
 
-/// Lets nobody in.
+/// A gate that refuses every client.
 package struct ClosedIngestGate: IngestGate {
     package init() {}
 
@@ -30,11 +31,11 @@ package struct ClosedIngestGate: IngestGate {
     package func names(of request: IngestRequest) -> StreamNames? { nil }
 }
 
-/// Decides who may publish and play.
+/// Decides which clients may publish and play.
 package protocol IngestGate: Sendable {
-    /// Returns at once. The request's texts are a stranger's.
+    /// Returns a verdict without waiting. The texts of the request are untrusted.
     func verdict(on request: IngestRequest) -> IngestVerdict
 
-    /// Returns what the name of a stream means, whoever asks; `nil` if it is in no room.
+    /// Parses the name of a stream, regardless of the client; `nil` if it belongs to no room.
     func names(of request: IngestRequest) -> StreamNames?
 }

@@ -2,7 +2,7 @@ import EncodedMedia
 import MixModel
 import TextFormats
 
-/// How what happens to streams gets into their rooms.
+/// Stores the events of streams in their rooms.
 extension IngestWorker {
     /// Lets a publisher begin, unless another one or a circle of programs is in the way.
     func begin(_ key: IngestStreamKey, _ request: IngestRequest, now: Int64) async {
@@ -30,7 +30,7 @@ extension IngestWorker {
         _ key: IngestStreamKey, _ session: String, _ now: Int64, _ courtesy: StreamCourier.Courtesy
     ) async -> OrchestratorError? {
         let url = key.url(of: rules, secret: secret)
-        // The beginning of a publisher is always passed on.
+        // The start of a publisher is always admitted.
         guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
         beginning.insert(key)
         defer { beginning.remove(key) }

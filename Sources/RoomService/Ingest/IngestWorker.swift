@@ -6,18 +6,18 @@ import NIOCore
 import ServiceLifecycle
 import TextFormats
 
-/// Handles what the ingest reports: asks the gate and `ingest.onPublish`, stores events, and answers.
+/// Handles the ingest's reports: asks the gate and `ingest.onPublish`, stores events, and answers.
 ///
-/// Reports are taken one after another, without waiting: what takes time is a `Job`, which its owner runs beside further
-/// reports.
+/// Reports are processed one after another, without waiting. Work that takes time becomes a `Job`, which the owner runs
+/// concurrently with further reports.
 actor IngestWorker {
-    /// A part of the work that takes time, for `run(_:)`.
+    /// A piece of work that takes time, for `run(_:)`.
     enum Job: Sendable {
-        /// The work that waits in a room.
+        /// The queued work of a room.
         case lane(RoomID)
         case ask(IngestRequest, AppID, StreamNames?, misfit: String)
         case watch(IngestRequest, RoomID, TaskID?)
-        /// Words for the timelines of a room of another node.
+        /// Timeline entries for rooms of other nodes.
         case tell([PublisherNotes.Waiting])
         /// An ingest that had a stream until now.
         case displace(stream: String, place: String)
@@ -44,16 +44,16 @@ actor IngestWorker {
     /// Sessions about which the hook is being asked.
     private var asked: Set<String> = []
     private var line: AsyncStream<ByteBuffer>.Continuation?
-    /// The ingest's process, whose requests have numbers of their own; 0 = none yet.
+    /// Process identifier of the ingest, whose requests have their own numbering; 0 = none yet.
     private var process: Int32 = 0
-    /// The last fault of listening that was logged.
+    /// The last listener fault that was logged.
     private var fault: String?
     private var secureFault: String?
-    /// Time before which no further refusal is logged: strangers cause them.
+    /// Time before which no further refusal is logged, because any client can cause refusals.
     private var quietUntil: Int64 = 0
     private var refusals = PublisherNotes()
     private var losses = PublisherNotes()
-    /// What rooms of other nodes are told with the next tick.
+    /// Timeline entries for rooms of other nodes, to be sent with the next tick.
     private var untold: [PublisherNotes.Waiting] = []
 
     init(
@@ -93,17 +93,17 @@ actor IngestWorker {
         registry.services.viewers.setElsewhere([:])
     }
 
-    /// Ends the ingest, unless it is to stay, and the connections to the hook.
+    /// Ends the ingest, unless it is kept, and closes the hook's connections.
     func close() async {
         if !configuration.isKept {
             send(.terminate)
-            // Until the line has left; the connection is closed then.
+            // Gives the message time to leave before the connection is closed.
             try? await Task.sleep(for: .milliseconds(200))
         }
         await hook?.close()
     }
 
-    /// Takes a report and returns the jobs that follow from it.
+    /// Processes a report and returns the resulting jobs.
     func handle(_ report: IngestReport) -> [Job] {
         switch report {
         case .hello(_, let process): self.process = process
@@ -113,7 +113,7 @@ actor IngestWorker {
             metrics.set(.ingestPublishers, Double(figures.publishers))
             metrics.set(.ingestPlayers, Double(figures.players))
             metrics.set(.ingestConnections, Double(figures.connections))
-            // Its numbers are not believed to be small.
+            // The reported numbers are not trusted to be small.
             let viewers = (figures.viewers ?? [:]).map { (TaskID($0.key), min(max($0.value, 0), 1 << 20)) }
             registry.services.viewers.setElsewhere(Dictionary(viewers) { $1 })
         case .refused(let reason): logger.error("the ingest refuses the service: \(reason)")
@@ -173,7 +173,7 @@ actor IngestWorker {
         return add(.look(key))
     }
 
-    /// Does what takes time.
+    /// Runs a job.
     func run(_ job: Job) async {
         switch job {
         case .lane(let room): await work(in: room)
@@ -193,7 +193,8 @@ actor IngestWorker {
             refuse(request, isName: false, "only workers of the service publish here")
             return []
         case .proven(let key):
-            // Who publishes was decided when the worker was started; the operator's server has not been asked yet.
+            // The publisher was approved when the worker was started; only the operator's server has not been asked
+            // yet.
             let names = key.names
             return hook == nil ? begin(key, request, process) : question(request, names.room.app, names, misfit: "")
         }
@@ -229,7 +230,7 @@ actor IngestWorker {
             refuse(request, isName: false, "too many publishers begin at once: try again")
             return []
         }
-        // An ingest that was connected to again repeats what it has asked.
+        // After a reconnection, the ingest repeats its pending requests.
         guard asked.insert(request.session).inserted else { return [] }
         return [.ask(request, app, names, misfit: misfit)]
     }
@@ -291,13 +292,13 @@ actor IngestWorker {
         let now = MonotonicClock.now()
         guard now >= quietUntil else { return }
         quietUntil = now + 1_000_000_000
-        // Neither name nor query, which may be secrets.
+        // The log contains neither name nor query, which may be secrets.
         logger.warning(
             "\(request.isPublish ? "publisher" : "player") refused: \(logged ?? reason)",
             metadata: ["address": "\(request.address)"])
     }
 
-    /// Tells a room of one of its publishers, if it has a program and has not been told lately.
+    /// Adds a timeline entry about a publisher to its room, if the room has a program and had no such entry lately.
     private func note(_ what: String, _ names: StreamNames, _ words: String, limit notes: inout PublisherNotes) {
         let message = "\(what): \(names.user.rawValue)/\(names.stream.rawValue): \(words.shortened(toBytes: 400))"
         guard registry.hasInMemory(names.room) || courier.hasOthers && untold.count < PublisherNotes.mostWaiting,
@@ -323,7 +324,7 @@ actor IngestWorker {
             let now = MonotonicClock.now()
             switch work {
             case .begin(let key, let request, let process):
-                // An ingest that is gone has no publisher.
+                // A publisher of an earlier ingest process is gone.
                 if process == self.process { await begin(key, request, now: now) }
             case .live(let key, let stream): await reconcile(key, stream, now)
             case .interrupted(let key, let session): desk.interrupted(key, session: session)

@@ -2,21 +2,23 @@ import EventSubscription
 import MixModel
 import TextFormats
 
-/// The rooms whose programs are published into other rooms, so that none ends up in its own picture. Pure.
+/// Tracks rooms whose programs are published into other rooms, so that no program becomes part of its own picture.
+/// Pure.
 ///
-/// An output of a room may go to the service's own RTMP server under the stream key of another room. Back in the room it came
-/// from, directly or through others, it would be a picture of itself without end, and each turn would be encoded anew.
+/// An output of a room may go to the service's own RTMP server under the stream key of another room. If it came back
+/// into the room of its origin, directly or through other rooms, the picture would contain itself endlessly, and each
+/// pass would encode it again.
 struct ProgramCircles: Sendable {
-    /// The room whose program the stream is.
+    /// The room whose program each stream carries.
     private(set) var origins: [IngestStreamKey: RoomID]
 
-    /// - Parameter origins: Those of publishers that began during an earlier run of the service.
+    /// - Parameter origins: The origins of publishers that started during an earlier run of the service.
     init(origins: [IngestStreamKey: RoomID] = [:]) { self.origins = origins }
 
-    /// Notes a publisher.
+    /// Records a publisher.
     ///
-    /// - Parameter origin: The room whose program it sends; `nil` = it is no program of this service.
-    /// - Returns: Whether it may begin. One that closes a circle is not noted.
+    /// - Parameter origin: The room whose program it sends; `nil` = not a program of this service.
+    /// - Returns: Whether it may start. A publisher that would close a circle is not recorded.
     mutating func begin(_ key: IngestStreamKey, from origin: RoomID?) -> Bool {
         guard let origin else {
             origins[key] = nil
@@ -54,18 +56,19 @@ struct ProgramCircles: Sendable {
 }
 
 extension DestinationClaims {
-    /// Most names that are looked up for one publisher.
+    /// Maximum number of host names looked up for one publisher.
     private static let mostNames = 4
 
     /// Returns the task whose output arrives as this publisher.
     ///
     /// - Parameters:
-    ///   - rules: Where the server listens.
-    ///   - lookUp: Returns the addresses of a host. Asked only about hosts of outputs that have the publisher's port and path.
+    ///   - rules: The server's addresses.
+    ///   - lookUp: Returns the addresses of a host. Called only for hosts of outputs with the publisher's port and
+    ///     path.
     func sender(
         of request: IngestRequest, at rules: IngestRules, lookUp: @Sendable (String) async -> [InternetAddress]
     ) async -> TaskID? {
-        // What is sent to an address of this machine comes from the same one.
+        // Data sent to an address of this machine arrives from that same address.
         let hosts = ["localhost", "127.0.0.1", "::1", request.address] + rules.hosts
         let ports = [rules.port] + (rules.rtmps.map { [$0.port] } ?? [])
         let places = ports.map { ":\($0)/\(request.application)/\(request.name)" }

@@ -3,21 +3,21 @@ import Foundation
 import MixModel
 import TextFormats
 
-/// `ingest.onPublish`: the operator's server that is asked before a publisher is accepted.
+/// The settings of `ingest.onPublish`: the operator's server that is asked before a publisher is accepted.
 package struct PublishHook: Hashable, Sendable {
     package let url: StreamURL
-    /// Time for one answer. Without one in time, the publisher is refused.
+    /// Timeout for one answer. If it passes, the publisher is refused.
     package let timeout: Duration
-    /// `whsec_` and the key that signs requests; `nil` leaves them unsigned.
+    /// `whsec_` followed by the key that signs requests; `nil` = requests are not signed.
     package let secret: String?
 
-    /// Range of `timeout` in seconds. The ingest itself gives publishers up after 8 s.
+    /// Range of `timeout` in seconds. The ingest itself gives up after 8 s.
     package static let timeouts = 0.1...7.0
     package static let standardTimeout = 3.0
 
     /// - Parameters:
     ///   - timeout: Seconds.
-    ///   - secret: A secret that `WebhookSignature.key(of:)` can read.
+    ///   - secret: A secret that `WebhookSignature.key(of:)` can parse.
     package init(url: StreamURL, timeout: Double = Self.standardTimeout, secret: String? = nil) {
         self.url = url
         self.timeout = .milliseconds(Int(timeout * 1000))
@@ -25,24 +25,24 @@ package struct PublishHook: Hashable, Sendable {
     }
 }
 
-/// The body of a request to `ingest.onPublish`. Has nothing of tokens and signatures of this service.
+/// The body of a request to `ingest.onPublish`. Contains no tokens or signatures of this service.
 struct PublishHookQuestion: Encodable {
     let type = "ingest.publish"
-    /// The same in every repetition of the question.
+    /// Identifier of the question, the same in every repetition.
     var id: String
     var app: AppID
-    /// Room, user and stream as the name says; left out if it fits no pattern.
+    /// Room, user and stream according to the name; left out if it matches no pattern.
     var room: String?
     var user: UserID?
     var stream: StreamKind?
-    /// What the publisher wrote. The name is the stream key.
+    /// Names and arguments as sent by the publisher. The name is the stream key.
     var application: String
     var name: String
     var arguments: [String: String]
     /// Address of the publisher.
     var address: String
 
-    /// Arguments that are meant for this service.
+    /// Arguments addressed to this service.
     private static let own: Set<String> = ["auth_key", "token"]
 
     init(_ request: IngestRequest, app: AppID, names: StreamNames?) {
@@ -59,26 +59,26 @@ enum PublishHookDecision: Hashable, Sendable {
     /// The stream belongs to this participant.
     case allowed(StreamNames)
     /// - Parameters:
-    ///   - isName: Whether the name is the reason, not who asks.
-    ///   - reason: Words for the publisher.
-    ///   - log: Words for the log, which have nothing of what the hook said.
+    ///   - isName: Whether the stream's name is the reason, and not the publisher.
+    ///   - reason: Explanation for the publisher.
+    ///   - log: Text for the log, which contains nothing of the hook's answer.
     case refused(isName: Bool, reason: String, log: String)
 }
 
-/// Reads what `ingest.onPublish` answered. Pure.
+/// Parses the answer of `ingest.onPublish`. Pure.
 ///
-/// Publishers are accepted only by a success (2xx) whose body is empty or a JSON object with nothing but the known
-/// members: a misspelt `allow` must not let a publisher in.
+/// Only a success status (2xx) whose body is empty or a JSON object with known members only accepts a publisher: a
+/// misspelt `allow` must not admit one.
 struct PublishHookReader: Sendable {
     let app: AppID
-    /// What the name says; `nil` if it fits no pattern, for the reason in `misfit`.
+    /// The names parsed from the stream's name; `nil` if it matches no pattern, for the reason in `misfit`.
     let names: StreamNames?
     let misfit: String
 
     private static let members: Set<String> = ["allow", "reason", "room", "user", "stream"]
-    /// Most bytes of a reason that is passed on.
+    /// Maximum length of a reason that is passed on, in bytes.
     static let longestReason = 200
-    /// What a publisher is told when the hook is at fault.
+    /// The reason given to a publisher when the hook fails.
     static let fault = "the server that decides about publishers cannot be asked at the moment: try again"
 
     func decision(on answer: WebhookAnswer, within limit: Duration) -> PublishHookDecision {
@@ -98,7 +98,7 @@ struct PublishHookReader: Sendable {
         }
     }
 
-    /// Whether a status is a decision, and not a fault of the hook.
+    /// Whether a status is a decision rather than a fault of the hook.
     private static func isVerdict(_ code: Int?) -> Bool {
         guard let code, 400...499 ~= code else { return false }
         return code != 408 && code != 429
@@ -144,7 +144,7 @@ struct PublishHookReader: Sendable {
         }
     }
 
-    /// Accepts the publisher under its own names, or under those that the hook gives it.
+    /// Accepts the publisher under its own names, or under those given by the hook.
     private func named(_ given: [String: String]) -> PublishHookDecision {
         do throws(InputError) {
             let room = try given["room"].map { text throws(InputError) in

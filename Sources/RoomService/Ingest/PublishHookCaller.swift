@@ -2,12 +2,12 @@ import EventSubscription
 import Foundation
 import MixModel
 
-/// Asks `ingest.onPublish` about publishers, about each of them over a connection of its own.
+/// Asks `ingest.onPublish` about publishers, each over a connection of its own.
 struct PublishHookCaller: Sendable {
     private let hook: PublishHook
     private let post: SignedPost
 
-    /// Most questions at once: as many as an ingest has.
+    /// Maximum number of simultaneous questions: as many as an ingest has.
     static let mostQuestions = 256
 
     /// - Parameter allowed: `callbacks.allow`.
@@ -17,8 +17,8 @@ struct PublishHookCaller: Sendable {
     }
 
     /// - Parameters:
-    ///   - names: What the stream's name says; `nil` if it fits no pattern.
-    ///   - misfit: The reason for that.
+    ///   - names: The names parsed from the stream's name; `nil` if it matches no pattern.
+    ///   - misfit: The reason why it matches no pattern.
     func ask(_ request: IngestRequest, app: AppID, names: StreamNames?, misfit: String) async -> PublishHookDecision {
         let question = PublishHookQuestion(request, app: app, names: names)
         let body = Array(jsonBytes(question).readableBytesView)
@@ -26,6 +26,6 @@ struct PublishHookCaller: Sendable {
         return PublishHookReader(app: app, names: names, misfit: misfit).decision(on: answer, within: hook.timeout)
     }
 
-    /// Ends the connections. Nothing may be asked afterwards.
+    /// Closes the connections. No question may follow.
     func close() async { await post.close() }
 }

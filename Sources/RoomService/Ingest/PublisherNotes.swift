@@ -1,16 +1,16 @@
 import MixModel
 
-/// Decides what of publishers that are refused or lost is told in the timelines of their rooms, so that strangers, who know
-/// a room's name, cannot fill them. Pure.
+/// Limits timeline entries about refused and lost publishers, so that strangers who know a room's name cannot flood its
+/// timelines. Pure.
 struct PublisherNotes: Sendable {
     /// Time between two entries of a room, in ns.
     static let interval: Int64 = 10_000_000_000
     /// Time between two entries of a room with the same words, in ns.
     static let repetition: Int64 = 300_000_000_000
-    /// Most rooms that are remembered. Others get no entry while all of these are recent.
+    /// Maximum number of rooms that are remembered. While all of them are recent, other rooms get no entry.
     static let most = 256
 
-    /// Most entries that wait for other nodes. Others are left out.
+    /// Maximum number of entries that wait for other nodes. Further entries are left out.
     static let mostWaiting = 64
 
     /// An entry for a room that is not here.
@@ -21,7 +21,7 @@ struct PublisherNotes: Sendable {
 
     private var last: [RoomID: (words: String, at: Int64)] = [:]
 
-    /// Returns whether these words are told in a room now.
+    /// Returns whether an entry may be added to a room now, and records it.
     ///
     /// - Parameter now: Time in ns of a monotonic clock.
     mutating func tells(_ words: String, in room: RoomID, now: Int64) -> Bool {

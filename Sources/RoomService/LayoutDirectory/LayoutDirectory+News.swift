@@ -50,7 +50,7 @@ extension LayoutDirectory {
         }
     }
 
-    /// Requests the images that layouts and programs name now.
+    /// Requests the images that layouts and programs currently name.
     func wantImages() async {
         let named: Set<String> = layouts.catalogue.templates.reduce(into: []) { $0.formUnion($1.images) }
         layouts.keepFailures(only: named)
@@ -58,9 +58,9 @@ extension LayoutDirectory {
         layouts.setImages(await images.paths)
     }
 
-    /// Checks images that are files and have to be shown at once.
+    /// Checks images that are files and must be shown at once.
     ///
-    /// - Returns: The reasons why some cannot be used, by their references. URLs are fetched once they are in use.
+    /// - Returns: The reasons why some images cannot be used, by reference. URLs are fetched once they are in use.
     package func prepareImages(_ references: Set<String>) async -> [String: String] {
         guard !references.isEmpty else { return [:] }
         let reasons = await images.prepare(references)

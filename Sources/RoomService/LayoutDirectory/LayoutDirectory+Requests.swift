@@ -4,9 +4,9 @@ import LayoutEngine
 import MixModel
 import TaskStore
 
-/// Changes requested by API: stored first, then in use, then answered.
+/// Layout changes requested through the API: stored first, then put into use, then acknowledged.
 extension LayoutDirectory {
-    /// Most rooms that are counted as users of a layout.
+    /// Maximum number of rooms counted as users of a layout.
     private static let mostRoomsCounted = 1000
 
     func perform(_ new: NewLayout) async throws(OrchestratorError) -> Change {

@@ -7,11 +7,11 @@ import ServiceLifecycle
 import Synchronization
 import TaskStore
 
-/// Owns the layouts: takes changes of files and changes by API one after another, keeps every accepted version, and
-/// notifies the rooms.
+/// Owns the layouts: applies file changes and API changes one after another, keeps every accepted version, and notifies
+/// the rooms.
 ///
 /// A saved file is on air before its version is stored: a full disk must not keep an operator's picture from viewers. A
-/// change by API is stored first and answered afterwards.
+/// change through the API is stored first and acknowledged afterwards.
 package actor LayoutDirectory: Service {
     package nonisolated let layouts: Layouts
     nonisolated let files: LayoutFiles
@@ -20,7 +20,7 @@ package actor LayoutDirectory: Service {
     let images: ImageStore
     let metrics: Metrics
     let logger: Logger
-    /// Layout of rooms that name none. It cannot be deleted.
+    /// Layout of rooms that select none. It cannot be deleted.
     let defaultLayout: String
     private let watch: LayoutWatch
     private nonisolated let mailbox: AsyncStream<Message>
@@ -28,17 +28,17 @@ package actor LayoutDirectory: Service {
     private nonisolated let waiting = Mutex(0)
 
     private enum Message: Sendable {
-        /// The watch has findings.
+        /// The file watch has findings.
         case files
         case image(ImageStore.News)
-        /// The set of images that programs show has changed.
+        /// The set of images shown by programs has changed.
         case imagesWanted
         case put(NewLayout, Reply<Change>)
         case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
         case delete(String, LayoutPrecondition, AppID, Reply<Void>)
     }
 
-    /// A layout received by API.
+    /// A layout received through the API.
     package struct NewLayout: Sendable {
         package var name: String
         package var template: LayoutTemplate
@@ -61,10 +61,10 @@ package actor LayoutDirectory: Service {
         }
     }
 
-    /// Result of a request.
+    /// The result of a request.
     package struct Change: Hashable, Sendable {
         package var good: LayoutCatalogue.Good
-        /// Whether there was no such layout before.
+        /// Whether the layout did not exist before.
         package var isNew: Bool
     }
 
@@ -88,8 +88,8 @@ package actor LayoutDirectory: Service {
         (mailbox, inbox) = AsyncStream.makeStream()
     }
 
-    /// Reads the layouts, so that rooms can be planned. Call once, before `run`. A layout that rooms use and that has
-    /// no good file is taken from the store.
+    /// Reads the layouts, so that rooms can be planned. Call once, before `run`. A layout in use without a good file is
+    /// taken from the store.
     package func restore() async throws(StoreError) {
         await images.restore()
         for version in try await store.newestLayoutVersions() {
@@ -144,7 +144,7 @@ package actor LayoutDirectory: Service {
 
     // MARK: Requests
 
-    /// Checks and stores a layout; the rooms that use it change at once.
+    /// Checks and stores a layout; the rooms that use it change immediately.
     package nonisolated func put(_ new: NewLayout) async throws(OrchestratorError) -> Change {
         try await ask { .put(new, $0) }
     }
@@ -162,9 +162,9 @@ package actor LayoutDirectory: Service {
         try await ask { .delete(name, precondition, app, $0) }
     }
 
-    /// Most requests that may wait at once.
+    /// Maximum number of requests that wait at once.
     static let mailboxSize = 64
-    /// Number of layouts at which the API creates no further one. Operators may add any number of files.
+    /// Number of layouts beyond which the API creates no more. Operators may add any number of files.
     static let mostLayouts = 1000
 
     private nonisolated func ask<Answer: Sendable>(
@@ -219,8 +219,8 @@ package actor LayoutDirectory: Service {
             await images.filesChanged(findings.others)
         }
         for (name, finding) in findings.layouts.sorted(by: { $0.key < $1.key }) {
-            // A request may have written or deleted the file since it was read. Its older content would take the place
-            // of the request's for the moment until the watch has read it again.
+            // A request may have written or deleted the file since it was read. Until the watch reads it again, its
+            // older content would briefly replace the request's.
             let stamp = await offPool { [files] in files.stamp(of: name) }
             guard stamp == nil || stamp == finding.stamp else { continue }
             let reading = stamp == nil ? .gone : finding.reading

@@ -7,7 +7,7 @@ final class DirectoryEvents {
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
     struct Event {
-        /// Number that `watch` returned; -1 when the queue overflowed.
+        /// Identifier that `watch` returned; -1 when the queue overflowed.
         var watch: Int32
         var mask: UInt32
         /// Name of the entry in the directory; empty for the directory itself.
@@ -76,7 +76,7 @@ final class DirectoryEvents {
     }
 }
 
-/// An `errno`.
+/// A failed system call's `errno`.
 struct SystemError: Error, Hashable, CustomStringConvertible {
     var code: Int32
     var description: String { String(cString: strerror(code)) }

@@ -1,14 +1,14 @@
 import LayoutEngine
 import TaskStore
 
-/// The state of every layout, and the effect of a change of a file. Pure.
+/// The state of every layout, and the effect of file changes. Pure.
 package struct LayoutCatalogue: Sendable {
     package struct Entry: Hashable, Sendable {
-        /// Version that rooms use; `nil` when no version was ever good.
+        /// Version in use by rooms; `nil` when no version was ever good.
         package var good: Good?
-        /// Reason why the file cannot be used now.
+        /// The reason why the file cannot currently be used.
         package var problem: LayoutProblem?
-        /// Whether the file is gone. Rooms that use the layout keep it.
+        /// Whether the file was deleted. Rooms that use the layout keep it.
         package var isDeleted = false
 
         package init(good: Good? = nil, problem: LayoutProblem? = nil, isDeleted: Bool = false) {
@@ -25,24 +25,24 @@ package struct LayoutCatalogue: Sendable {
         package var version: LayoutVersion
     }
 
-    /// Effect of a reading of a file.
+    /// The effect of reading a file.
     package enum Outcome: Hashable, Sendable {
         case nothing
         /// New content is in use.
         case changed(Good)
-        /// The file holds the content in use again.
+        /// The file again holds the content in use.
         case restored(Good)
         /// The file cannot be used; the version in use stays.
         case rejected(LayoutProblem, kept: Good?)
-        /// The file is gone; the version in use stays.
+        /// The file was deleted; the version in use stays.
         case deleted(kept: Good?)
     }
 
     private var entries: [String: Entry] = [:]
-    /// Newest version number of each layout, including layouts that are gone.
+    /// Newest version number of each layout, including removed layouts.
     private var lastNumbers: [String: Int] = [:]
 
-    /// All layouts in alphabetical order, without those that are gone for good.
+    /// All layouts in alphabetical order, except removed ones.
     package var all: [(name: String, entry: Entry)] { entries.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
     package subscript(name: String) -> Entry? { entries[name] }
@@ -66,7 +66,7 @@ package struct LayoutCatalogue: Sendable {
     /// Returns the number of the next version.
     func nextNumber(of name: String) -> Int { (lastNumbers[name] ?? 0) + 1 }
 
-    /// Adds a version from the store, before files are read. It counts as deleted until its file is seen.
+    /// Adds a version from the store, before files are read. The layout counts as deleted until its file is found.
     mutating func remember(_ good: Good) {
         entries[good.version.layout] = Entry(good: good, isDeleted: true)
         remember(good.version)
@@ -113,7 +113,7 @@ package struct LayoutCatalogue: Sendable {
         }
     }
 
-    /// Forgets layouts whose file is gone, except those in use.
+    /// Removes layouts whose file was deleted, except those in use.
     mutating func forgetDeleted(except used: Set<String>) {
         entries = entries.filter { !$0.value.isDeleted || used.contains($0.key) }
     }

@@ -15,7 +15,7 @@ package struct LayoutFiles: Sendable {
     /// Name of the schema, a file beside the layouts that is not a layout.
     package static let schema = "layout.schema"
 
-    /// Identity of a file's content. A file that is written gets another stamp.
+    /// The identity of a file's content. Writing a file changes its stamp.
     struct Stamp: Hashable, Sendable {
         var seconds: Int
         var nanoseconds: Int
@@ -89,7 +89,7 @@ package struct LayoutFiles: Sendable {
         }
     }
 
-    /// Writes a file that takes the layout's place with `replace`, so that a reader never sees half of it.
+    /// Writes a file that `replace` later moves to the layout's place, so that readers never see a partial file.
     ///
     /// - Throws: `OrchestratorError` when the directory cannot be written.
     func prepare(_ content: [UInt8], name: String) throws(OrchestratorError) -> PreparedFile {
@@ -120,7 +120,7 @@ package struct LayoutFiles: Sendable {
             detail: "\(file) cannot be written: give the directory to the user that runs this service")
     }
 
-    /// A file on disk beside the one that it will replace. Use it once.
+    /// A file on disk that is ready to replace another one. Use it once.
     struct PreparedFile: Sendable {
         fileprivate let temporary: String
         fileprivate let target: String

@@ -1,7 +1,8 @@
-/// The images of layouts that cannot be shown now, for the timelines of the tasks that use them, whenever they begin. Pure.
+/// The images of layouts that currently cannot be shown, for the timelines of the tasks that use them, including tasks
+/// that start later. Pure.
 struct LayoutImageFailures: Sendable {
     struct Failure: Hashable, Sendable {
-        /// Grows with every failure, so that no task is told of one twice.
+        /// Sequence number of the failure, so that no task is told of one twice.
         var number: Int
         /// The image and the reason, for operators.
         var message: String

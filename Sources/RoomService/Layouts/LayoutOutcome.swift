@@ -9,7 +9,7 @@ extension LayoutCatalogue.Outcome {
         }
     }
 
-    /// Whether operators of the rooms should be told.
+    /// Whether the operators of the affected rooms should be notified.
     var isTrouble: Bool {
         switch self {
         case .rejected, .deleted: true
@@ -34,7 +34,7 @@ extension LayoutCatalogue.Outcome {
         }
     }
 
-    /// The `result` of `layout_reloads_total`.
+    /// The `result` label of `layout_reloads_total`.
     var metric: String? {
         switch self {
         case .nothing: nil

@@ -1,6 +1,6 @@
 import LayoutEngine
 
-/// Result of reading a layout's file.
+/// The result of reading a layout's file.
 package enum LayoutReading: Hashable, Sendable {
     case good(LayoutTemplate, content: [UInt8])
     case bad(LayoutProblem)
@@ -11,7 +11,7 @@ package enum LayoutReading: Hashable, Sendable {
 package struct LayoutProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// Path of the file.
     package var file: String
-    /// Reason why the file could not be read; `nil` when it was read and its template has errors.
+    /// The reason why the file could not be read; `nil` when it was read and its template has errors.
     package var reason: String?
     /// All errors of the template, in the order of the file.
     package var issues: [LayoutIssue]

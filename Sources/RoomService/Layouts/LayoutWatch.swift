@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// Watches the files of a layouts directory, reads changed ones, and hands over its findings. Has a thread of its own,
-/// because waiting and reading block.
+/// Watches the files of a layouts directory, reads changed ones, and reports its findings. Has its own thread, because
+/// waiting and reading block.
 final class LayoutWatch: Sendable {
     /// A reading of a layout's file.
     struct Finding: Sendable {
         var reading: LayoutReading
-        /// Stamp of the file before it was read; `nil` if there was none. A file that has another one by now was
-        /// written since, and is read again.
+        /// Stamp of the file before it was read; `nil` if there was none. A file whose current stamp differs was
+        /// written since and is read again.
         var stamp: LayoutFiles.Stamp?
     }
 
     /// Findings since the last `take`, with the newest reading of each file.
     struct Findings: Sendable {
         var layouts: [String: Finding] = [:]
-        /// Other files that were written or removed, relative to the directory.
+        /// Other files that were written or removed, as paths relative to the directory.
         var others: Set<String> = []
-        /// Whether changes may have been missed, so that every other file may be different.
+        /// Whether changes of other files may have been missed, so that any of them may differ.
         var mayHaveMissedOthers = false
         /// Time of the first finding, in ns of CLOCK_MONOTONIC.
         var noticedAt: Int64 = 0
@@ -45,7 +45,7 @@ final class LayoutWatch: Sendable {
     /// Pipe that ends the thread. `deinit` closes it: the thread keeps this object until it has ended.
     private let wakeUp: (read: Int32, write: Int32)
 
-    /// - Parameter pollsOnly: Whether to poll, as on a machine whose kernel reports no changes.
+    /// - Parameter pollsOnly: Whether to poll, as on a system whose kernel reports no changes.
     init(files: LayoutFiles, pollsOnly: Bool = false) throws(SystemError) {
         self.files = files
         self.pollsOnly = pollsOnly

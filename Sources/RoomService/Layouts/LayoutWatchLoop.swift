@@ -1,14 +1,14 @@
 import EncodedMedia
 import Foundation
 
-/// The work of the watching thread: waits for events, decides when a file can be read, and reads it.
+/// The loop of the watching thread: waits for events, decides when a file can be read, and reads it.
 ///
-/// A file is read when its writer has closed it or it was moved into place. Where no event tells that (a scanned
-/// directory, a link, a machine without inotify), the file is read when it has stopped changing. If it is invalid then,
-/// it may be half-written and gets 1 s. A missing file may be on its way back and gets 300 ms.
+/// A file is read when its writer has closed it or it was moved into place. Where no event reports that (a scanned
+/// directory, a link, a machine without inotify), the file is read when it has stopped changing. If it is then invalid,
+/// it may be half-written and is given 1 s. A missing file may be about to return and is given 300 ms.
 struct LayoutWatchLoop {
     private enum Look {
-        /// Closed by its writer, or moved into place.
+        /// The file was closed by its writer, or moved into place.
         case now
         case whenSettled(LayoutFiles.Stamp?, since: Int64)
         case gone(since: Int64)
@@ -23,7 +23,7 @@ struct LayoutWatchLoop {
     private var looks: [String: Look] = [:]
     /// Stamps of the files as they were last reported.
     private var known: [String: LayoutFiles.Stamp] = [:]
-    /// Reported layouts whose files could not even be read.
+    /// Reported layouts whose files could not be read at all.
     private var unreadable: Set<String> = []
     private var misnamed: Set<String> = []
     private var findings = LayoutWatch.Findings()
@@ -39,10 +39,10 @@ struct LayoutWatchLoop {
     private static let grace: Int64 = 300_000_000
     /// Time between scans without inotify, and while the directory does not exist.
     private static let pollInterval: Int64 = 100_000_000
-    /// Time between scans with inotify, because some network file systems do not report changes by other machines.
+    /// Time between scans with inotify, because some network file systems do not report changes made by other machines.
     private static let safetyInterval: Int64 = 10_000_000_000
 
-    /// Subdirectory in which changes of images are noticed, in addition to the directory itself.
+    /// Subdirectory that is also watched for changes of images.
     static let imagesFolder = "images"
 
     init(files: LayoutFiles, pollsOnly: Bool) {
@@ -86,7 +86,7 @@ struct LayoutWatchLoop {
 
     /// Waits until an event or `stop` can be read, or until `limit` (ns of CLOCK_MONOTONIC).
     ///
-    /// - Returns: False when it is time to stop.
+    /// - Returns: False when the loop must stop.
     private func wait(for stop: Int32, limit: Int64) -> Bool {
         var descriptors = [pollfd(fd: stop, events: Int16(POLLIN), revents: 0)]
         if let events { descriptors.append(pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0)) }
@@ -224,7 +224,7 @@ struct LayoutWatchLoop {
 
     // MARK: Reading
 
-    /// Schedules a look at every file that differs from its last report.
+    /// Schedules a check of every file that differs from its last report.
     private mutating func scan() {
         let now = MonotonicClock.now()
         nextScan = now + (directory == nil ? Self.pollInterval : Self.safetyInterval)
@@ -291,7 +291,7 @@ struct LayoutWatchLoop {
         findings = LayoutWatch.Findings()
     }
 
-    /// Whether the last write is more than 1 s ago, so that its writer must be done.
+    /// Whether the last write is more than 1 s ago, so that its writer should be done.
     private func isOld(_ stamp: LayoutFiles.Stamp?) -> Bool {
         guard let stamp else { return false }
         let age = wallClock() - Double(stamp.seconds) - Double(stamp.nanoseconds) / 1e9

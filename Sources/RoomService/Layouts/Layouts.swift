@@ -2,14 +2,14 @@ import EventSubscription
 import LayoutEngine
 import Synchronization
 
-/// The layouts in use, for all code that plans. Thread-safe; reads no file. `LayoutDirectory` keeps it up to date.
+/// The layouts in use, for all code that plans. Thread-safe; reads no files. `LayoutDirectory` keeps it up to date.
 package final class Layouts: Sendable {
     private struct State {
         var catalogue = LayoutCatalogue()
         /// Paths of checked local copies, by the reference that templates use.
         var images: [String: String] = [:]
         var failures = LayoutImageFailures()
-        /// Layouts with values of parameters. Reading one again takes milliseconds, and rooms plan often.
+        /// Layouts with parameter values applied. Applying them takes milliseconds, and rooms plan often.
         var applied: [Applied: LayoutTemplate] = [:]
         /// Number of the catalogue's last change.
         var generation = 0
@@ -18,13 +18,14 @@ package final class Layouts: Sendable {
         var name: String
         var values: [String: LayoutParameter.Value]
     }
-    /// Most layouts with values that are kept.
+    /// Maximum number of layouts with applied values that are kept.
     static let mostApplied = 256
     private let state = Mutex(State())
     /// Directory of the pictures of web pages; `nil` = pages are not shown.
     private let pages: String?
 
-    /// - Parameter pages: Directory of the pictures of web pages, for layouts that show any; `nil` = they are not shown.
+    /// - Parameter pages: Directory of the pictures of web pages, for layouts that show pages; `nil` = pages are not
+    ///   shown.
     package init(pages: String? = nil) { self.pages = pages }
 
     /// Names of the layouts that a room can use, in alphabetical order.
@@ -69,10 +70,10 @@ package final class Layouts: Sendable {
             ? state.withLock { $0.catalogue.template(name).shownValues } : applied(name, values).shownValues
     }
 
-    /// Number of layouts with values that are kept.
+    /// Number of kept layouts with applied values.
     var appliedCount: Int { state.withLock { $0.applied.count } }
 
-    /// Returns the newest good version as it was written, without resolved images.
+    /// Returns the newest good version as written, without resolved images.
     package func writtenTemplate(_ name: String) -> LayoutTemplate { state.withLock { $0.catalogue.template(name) } }
 
     package func entry(_ name: String) -> LayoutCatalogue.Entry? { state.withLock { $0.catalogue[name] } }
@@ -97,12 +98,12 @@ package final class Layouts: Sendable {
 
     // MARK: Images that cannot be shown
 
-    /// Keeps the failure of an image until it can be shown, or until no layout names it.
+    /// Keeps the failure of an image until it can be shown, or no layout names it.
     func imageFailed(_ image: String, _ message: String) { state.withLock { $0.failures.failed(image, message) } }
 
     func imageIsShown(_ image: String) { state.withLock { $0.failures.shown(image) } }
 
-    /// Forgets failures of images that no layout names any more.
+    /// Forgets failures of images that layouts no longer name.
     func keepFailures(only images: Set<String>) { state.withLock { $0.failures.keep(only: images) } }
 
     /// Number of the last failure; `nil` while no image is known to have failed.

@@ -4,9 +4,9 @@ import LayoutEngine
 package struct SamplePeople: Hashable, Sendable {
     /// Number of people, 0…`most`.
     package var count: Int
-    /// Whether the host shows a screen, too.
+    /// Whether the host also shares a screen.
     var sharesScreen = false
-    /// Whether people have cameras. If not, all are heard only.
+    /// Whether people have cameras. If not, they can only be heard.
     var haveCameras = true
 
     package init(count: Int, sharesScreen: Bool = false, haveCameras: Bool = true) {
@@ -15,7 +15,7 @@ package struct SamplePeople: Hashable, Sendable {
         self.haveCameras = haveCameras
     }
 
-    /// Most people that a layout is tried with.
+    /// Maximum number of people with which a layout is tried.
     package static let most = LayoutEngine.mostPanes
 
     private static let names = [
@@ -47,8 +47,8 @@ package struct SamplePeople: Hashable, Sendable {
 }
 
 extension SamplePeople {
-    /// Creates people that show the point of a layout: with a screen if an arrangement has a place for one, without
-    /// cameras if only the loudest voices are heard.
+    /// Creates people that demonstrate a layout: with a screen if an arrangement has a place for one, without cameras
+    /// if only the loudest voices are heard.
     package init(_ count: Int, for template: LayoutTemplate) {
         self.count = count
         sharesScreen = template.arrangements.contains { $0.when.screen == true }

@@ -4,8 +4,8 @@ import MixModel
 
 /// Keeps learnt costs across restarts, in `cost-model.json` in the data directory.
 ///
-/// Costs are in a file and not in the store, because they are those of this machine, whatever other machines share the
-/// store. Losing the file costs some minutes of learning.
+/// The costs are in a file rather than in the store, because they are specific to this machine, and other machines may
+/// share the store. Losing the file costs some minutes of learning.
 package struct CostFile: Sendable {
     package let path: String
 

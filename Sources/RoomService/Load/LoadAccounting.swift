@@ -1,19 +1,20 @@
 import EncodedMedia
 import MixModel
 
-/// What `MachineLoad` knows: the cost of each task, the tasks that wait for capacity, and the machine's capacity. Pure.
+/// The accounts of `MachineLoad`: the cost of each task, the tasks that wait for capacity, and the machine's capacity.
+/// Pure.
 struct LoadAccounting: Sendable {
-    /// A task whose relay is wanted.
+    /// A task that needs a relay.
     struct Entry: Sendable {
         var room: RoomID
         var priority: Int
-        /// Workload of the plan in force, with every frame rendered.
+        /// Workload of the current plan, with every frame rendered.
         var workload: Workload
         var isMixing: Bool
         @Boxed var plan: ProgramPlan?
         var pictures: [SourceID: Workload.Pictures] = [:]
         var meter = CostMeter()
-        /// Cores that its relay and mixer used lately.
+        /// Cores that its relay and mixer used recently.
         var used = 0.0
         var last: (load: RelayLoad, at: MediaTime)?
         /// Frames since the last sample.
@@ -23,12 +24,12 @@ struct LoadAccounting: Sendable {
         var booked = 0.0
     }
 
-    /// A task that was refused.
+    /// A refused task that waits for capacity.
     struct Waiting: Sendable {
         var room: RoomID
         var priority: Int
         var refusal: AdmissionRefusal
-        /// Order of arrival.
+        /// Position in the order of arrival.
         var number: Int
 
         var place: WaitingLine.Place { WaitingLine.Place(priority: priority, number: number) }
@@ -39,12 +40,12 @@ struct LoadAccounting: Sendable {
     var controller: OverloadController
     private(set) var entries: [TaskID: Entry] = [:]
     private(set) var waiting: [TaskID: Waiting] = [:]
-    /// The waiting tasks in order. Kept up to date rather than sorted, because it is on the path of events.
+    /// The waiting tasks in order. Kept up to date rather than sorted, because events must not wait for it.
     private var line = WaitingLine()
     private var arrivals = 0
     /// Cores of the machine; `nil` until they have been read.
     private(set) var cores: Double?
-    /// Cores that other processes used lately.
+    /// Cores that other processes used recently.
     private(set) var others = 0.0
     private(set) var utilisation = 0.0
     private(set) var held: Int?
@@ -62,34 +63,34 @@ struct LoadAccounting: Sendable {
 
     // MARK: Questions
 
-    /// Cores that programs have booked, each at full quality. Kept up to date rather than summed, because it is on the
-    /// path of events.
+    /// Cores booked by programs, each at full quality. Kept up to date rather than summed, because events must not wait
+    /// for it.
     private(set) var committed = 0.0
 
-    /// Cores that programs may book together; `nil` = no limit.
+    /// Cores that programs may book in total; `nil` = no limit.
     var capacity: Double? {
         if settings.cores == 0 { return nil }
         return (settings.cores ?? cores).map { $0 * settings.utilisation }
     }
 
-    /// Cores that are free; `nil` = no limit. Other processes count only against the machine's own cores: an operator
-    /// who sets the number of cores has allowed for them.
+    /// Free cores; `nil` = no limit. Other processes count only against the machine's own cores: an operator who sets
+    /// the number of cores has taken them into account.
     var free: Double? {
-        // What is reserved runs in other processes.
+        // The reserved cores are used by other processes.
         capacity.map { $0 - (settings.cores == nil ? max(others, reserved) : reserved) - committed }
     }
 
-    /// Cores that are reserved for what is no task.
+    /// Cores reserved for work that is not a task.
     var reserved = 0.0
 
-    /// Returns the capacity for a task of this priority; `nil` = whatever it needs. Tasks that have waited longer, and
-    /// tasks of higher priority, are served first, even if a smaller task would fit.
+    /// Returns the capacity for a task of this priority; `nil` = unlimited. Tasks that have waited longer, and tasks of
+    /// higher priority, are served first, even if a smaller task would fit.
     func admission(for task: TaskID, priority: Int) -> Admission? {
-        // An idle machine accepts any task: no estimate is worth refusing the only program.
+        // An idle machine accepts any task: an estimate alone must not refuse the only program.
         guard !entries.isEmpty, var free else { return nil }
         let own = WaitingLine.Place(priority: priority, number: waiting[task]?.number ?? .max)
         for (place, other) in line.tasks where other != task {
-            // Below zero every task is refused, however many are ahead.
+            // Below zero, every task is refused, regardless of the tasks ahead.
             guard free >= 0, place < own, let ahead = waiting[other] else { break }
             let fits = ahead.refusal.neededCores <= free
             free -= fits ? ahead.refusal.bookedCores : ahead.refusal.neededCores
@@ -113,7 +114,7 @@ struct LoadAccounting: Sendable {
 
     private func demand(_ entry: Entry) -> Double { costs.cores(entry.workload) * correction(entry) }
 
-    /// Returns the factor by which a program is dearer or cheaper than others of its size, 0.5…2. It depends on the
+    /// Returns the factor by which a program costs more or less than others of its size, 0.5…2. It depends on the
     /// content of the pictures.
     private func correction(_ entry: Entry) -> Double {
         guard let measured = entry.meter.newest else { return 1 }
@@ -190,12 +191,12 @@ struct LoadAccounting: Sendable {
         entry.isMixing = entry.workload.mix != nil
     }
 
-    /// Takes a relay's status, which comes about once a second.
+    /// Processes a relay's status, which arrives about once a second.
     mutating func take(_ status: RelayStatus, of task: TaskID) {
         guard var entry = entries[task] else { return }
         let pictures = status.sources.reduce(into: [SourceID: Workload.Pictures]()) { known, source in
             guard let size = source.pictureSize else { return }
-            // Rounded, because an estimate that changes with every frame is not another program.
+            // Rounded, because an estimate that varies with every frame must not count as another program.
             known[source.id] = Workload.Pictures(
                 width: size.width, height: size.height, rate: (source.frameRate ?? 25).rounded())
         }
@@ -205,7 +206,7 @@ struct LoadAccounting: Sendable {
         }
         if let load = status.load {
             note(load, at: status.programTime, in: &entry)
-            // The plan in force and the running plan must be the same.
+            // The plan in force must be the plan that the relay runs.
             if status.revision == entry.plan?.revision,
                 let measurement = entry.meter.take(load, workload: entry.workload, at: status.programTime)
             {
@@ -232,7 +233,7 @@ struct LoadAccounting: Sendable {
             let before = last.load.mixer(twin.processID)
             used += twin.cpuSeconds - (before?.cpuSeconds ?? 0)
         }
-        // Weighted by time, because reports can follow one another at once.
+        // Weighted by time, because reports can arrive in quick succession.
         let share = min(1, seconds)
         entry.used += (max(0, used) / seconds - entry.used) * share
     }
@@ -241,21 +242,21 @@ struct LoadAccounting: Sendable {
 
     struct Outcome: Sendable {
         var step: OverloadController.Step?
-        /// Rooms whose tasks have to be planned again, with the reason.
+        /// Rooms whose tasks must be replanned, with the reason.
         var changed: [(room: RoomID, reason: String)] = []
         /// Rooms whose tasks may start now.
         var admitted: [RoomID] = []
     }
 
-    /// Most tasks that are admitted at once, because each is planned and started.
+    /// Maximum number of tasks admitted at once, because each is planned and started.
     static let mostAdmitted = 8
 
-    /// Takes a reading of the machine, changes levels, and admits waiting tasks.
+    /// Processes a reading of the machine, changes levels, and admits waiting tasks.
     ///
     /// - Parameter now: Time in ns of CLOCK_MONOTONIC.
     mutating func tick(_ reading: MachineReading?, now: Int64) -> Outcome {
         var outcome = Outcome()
-        // Costs learnt from one task apply to all. Summing again keeps rounding errors from adding up.
+        // Costs learnt from one task apply to all. A fresh sum also keeps rounding errors from accumulating.
         let booked = entries.mapValues { demand($0) }
         for (task, cores) in booked { entries[task]?.booked = cores }
         committed = entries.values.reduce(0) { $0 + $1.booked }
@@ -275,7 +276,7 @@ struct LoadAccounting: Sendable {
         return outcome
     }
 
-    /// Returns the rooms whose bypass is no longer held, because a mix may be due. Newly held rooms stay as they are.
+    /// Returns the rooms whose bypass is no longer held, because a mix may be due. Newly held rooms are left alone.
     private func heldRooms(_ before: Int?) -> [(room: RoomID, reason: String)] {
         guard let before else { return [] }
         return entries.values.filter { !$0.isMixing && $0.priority <= before && $0.priority > held ?? -1 }

@@ -2,9 +2,9 @@ import MixModel
 
 /// Limits on the use of the machine: `admission.*` and `overload.*` of the configuration.
 package struct LoadSettings: Hashable, Sendable {
-    /// Cores that programs may use together; `nil` = all of the machine's, 0 = no task is ever refused.
+    /// Cores that programs may use in total; `nil` = all of the machine's, 0 = no task is ever refused.
     var cores: Double?
-    /// Largest share of the cores that is booked, 0.1…1. The rest is a reserve for unforeseen load.
+    /// Maximum share of the cores that can be booked, 0.1…1. The rest is a reserve for unforeseen load.
     package var utilisation = 0.8
     /// Highest level of degradation, 0…4; 0 = no program is ever degraded.
     var highestLevel = Degradation.highest

@@ -1,8 +1,8 @@
 import MixModel
 import Synchronization
 
-/// The load of this machine as every room sees it. Rooms query and update it on the path of events, so it answers from
-/// memory and never waits. Thread-safe.
+/// The load of this machine, shared by all rooms. Rooms query and update it while they process events, so it answers
+/// from memory and never waits. Thread-safe.
 package final class MachineLoad: Sendable {
     private let accounting: Mutex<LoadAccounting>
 
@@ -39,13 +39,13 @@ package final class MachineLoad: Sendable {
 
     var costs: CostModel { accounting.withLock { $0.costs } }
 
-    /// Adds to `context` what the machine's load means for a decision about this task.
+    /// Adds the effects of the machine's load on a decision about this task to `context`.
     func advise(_ context: inout PlanningContext, on machine: TaskMachine, priority: Int) {
         context.load = order(for: machine.id, priority: priority)
         context.admission = machine.isActive ? nil : admission(for: machine.id, priority: priority)
     }
 
-    /// Returns the capacity for a task; `nil` = whatever it needs.
+    /// Returns the capacity for a task; `nil` = unlimited.
     func admission(for task: TaskID, priority: Int) -> Admission? {
         accounting.withLock { $0.admission(for: task, priority: priority) }
     }
@@ -60,13 +60,13 @@ package final class MachineLoad: Sendable {
         accounting.withLock { $0.settle(machine, priority: priority) }
     }
 
-    /// Forgets a task that goes on elsewhere.
+    /// Removes a task that continues on another node.
     func forget(_ task: TaskID) { accounting.withLock { $0.forget(task) } }
 
-    /// Reserves cores for what is no task, in place of what was reserved before.
+    /// Reserves cores for work that is not a task. Replaces the previous reservation.
     package func reserve(cores: Double) { accounting.withLock { $0.reserved = cores } }
 
-    /// Whether something that is no task and needs so many cores fits. An idle machine takes it in any case.
+    /// Whether work that is not a task and needs this many cores fits. An idle machine accepts it in any case.
     package func hasRoom(cores: Double) -> Bool {
         accounting.withLock { accounting in
             guard let free = accounting.free, !accounting.entries.isEmpty || accounting.reserved > 0 else {
@@ -76,7 +76,7 @@ package final class MachineLoad: Sendable {
         }
     }
 
-    /// Counts a refused task that is not kept.
+    /// Counts a refused task that is not kept waiting.
     func noteRefusal() { accounting.withLock { $0.noteRefusal() } }
 
     package func take(_ status: RelayStatus, of task: TaskID) {

@@ -2,7 +2,8 @@ import Foundation
 
 /// The memory of the machine.
 enum MachineMemory {
-    /// Returns the memory that processes may still get without any being swapped out, in MiB; `nil` if the system does not tell.
+    /// Returns the memory that processes can still allocate without swapping, in MiB; `nil` if the system does not
+    /// report it.
     static func free(file: String = "/proc/meminfo") -> Int? {
         guard let text = FileManager.default.contents(atPath: file).map({ String(decoding: $0, as: UTF8.self) }) else {
             return nil

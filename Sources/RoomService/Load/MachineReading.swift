@@ -1,11 +1,11 @@
 import Foundation
 
-/// Linux's counters of a machine's processors, read at one moment. The difference of two readings is the use between
+/// Linux's counters of a machine's processors, read at one moment. The difference of two readings is the usage between
 /// them.
 package struct MachineReading: Hashable, Sendable {
     /// Cores that this process may use: those of its affinity, or its control group's quota if that is less.
     var cores: Double
-    /// CPU time used so far in seconds, by everything on the machine or in the control group that sets the limit.
+    /// CPU time used so far in seconds, by all processes on the machine or in the control group that sets the limit.
     var busySeconds: Double
     /// Time in which a process waited for a processor, in seconds (PSI, `some`); `nil` where the kernel does not report
     /// it.

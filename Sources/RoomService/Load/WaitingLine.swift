@@ -1,7 +1,7 @@
 import MixModel
 
 /// The tasks that wait for capacity, in the order in which they are served: highest priority first, then longest wait.
-/// Entering and leaving take a binary search; reading the first tasks takes none.
+/// Insertion and removal take a binary search; reading the first tasks takes no search.
 struct WaitingLine: Sendable {
     /// A task's place in the line. No two tasks have the same number.
     struct Place: Comparable, Sendable {

@@ -4,7 +4,7 @@ import TextFormats
 
 /// The format of log lines.
 package enum LogFormat: String, CaseIterable, Sendable {
-    /// For people: time, level, metadata, message.
+    /// For human readers: time, level, metadata, message.
     case text
     /// One JSON object per line.
     case json
@@ -18,7 +18,7 @@ struct LogLine {
     var metadata: [(key: String, value: Logger.Metadata.Value)]
     var message: String
 
-    /// Longest message or value, in bytes of UTF-8. Longer ones are cut off.
+    /// Maximum length of a message or value, in bytes of UTF-8. Longer ones are cut off.
     static let longestText = 8192
 
     /// Returns the line without its line end.
@@ -61,7 +61,7 @@ struct LogLine {
         }
     }
 
-    /// Redacts secrets and cuts off long text: the last safeguard for everything that is logged.
+    /// Redacts secrets and cuts off long text, as a last safeguard for everything that is logged.
     private static func clean(_ text: String) -> String {
         let clean = LogRedaction.text(text)
         guard clean.utf8.count > longestText else { return clean }

@@ -1,9 +1,9 @@
 import EventSubscription
 import Foundation
 
-/// Redaction of secrets in log text, whatever its origin.
+/// Redacts secrets in log text, whatever its origin.
 enum LogRedaction {
-    /// Redacts URLs, and the words behind `Bearer`.
+    /// Redacts URLs, and the words after `Bearer`.
     static func text(_ text: String) -> String {
         let clean = Redaction.text(text)
         guard clean.range(of: "bearer ", options: .caseInsensitive) != nil else { return clean }

@@ -4,7 +4,8 @@ import Synchronization
 package final class MetricFamily: Sendable {
     package enum Kind: Hashable, Sendable {
         case counter, gauge
-        /// Histogram with the upper bounds of its buckets, ascending. The last bucket has no bound and is left out.
+        /// A histogram with the upper bounds of its buckets, ascending. The last bucket, which has no bound, is not
+        /// listed.
         case histogram([Double])
 
         var word: String {
@@ -21,8 +22,8 @@ package final class MetricFamily: Sendable {
     /// Bucket bounds of durations, 1 ms to 10 s.
     package static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
     static let sizes: [Double] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-    /// Most label sets of a metric. Further ones are counted as one, with `other` for every label: an unbounded label
-    /// must not fill the memory of this process or of Prometheus.
+    /// Maximum number of label sets of a metric. Further ones are counted together, with `other` for every label: an
+    /// unbounded label must not fill the memory of this process or of Prometheus.
     static let mostSamples = 500
 
     package let name: String

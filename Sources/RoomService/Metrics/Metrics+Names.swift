@@ -247,7 +247,7 @@ extension Metrics {
             }
         }
 
-        /// Kind of the metric. Some counters are kept elsewhere and read for each scrape.
+        /// Kind of the metric. Some counters are kept elsewhere and read at each scrape.
         package var kind: MetricFamily.Kind {
             switch self {
             case .admissionRefusals, .processCPU: .counter

@@ -37,7 +37,7 @@ package final class Metrics: Sendable {
         for gauge in Gauge.allCases {
             registry.describe(gauge.rawValue, help: gauge.help, kind: gauge.kind, labels: gauge.labels)
         }
-        // A counter that exists from the start shows its first step.
+        // A counter that exists from the start also shows its first step.
         var counters: [Counter: CoreMetrics.Counter] = [:]
         for counter in Counter.allCases where counter.labels.isEmpty {
             counters[counter] = CoreMetrics.Counter(label: counter.rawValue, dimensions: [], factory: registry)
@@ -51,7 +51,7 @@ package final class Metrics: Sendable {
         set(.buildInfo, [([ServiceVersion.text], 1)])
     }
 
-    /// Returns the route's label, from a fixed set: unknown paths would be labels without end.
+    /// Returns the route's label, from a fixed set: unknown paths would create labels without limit.
     package static func route(_ endpoint: String?) -> String {
         endpoint.map { $0 == "NotFound" ? "none" : "/" + $0.drop { $0 == "/" } } ?? "none"
     }
@@ -69,7 +69,7 @@ package final class Metrics: Sendable {
 
     // MARK: With labels
 
-    /// The properties by which requests are told apart.
+    /// The properties that distinguish requests in the metrics.
     private struct RequestKind: Hashable {
         var method: String
         var endpoint: String?
@@ -78,7 +78,7 @@ package final class Metrics: Sendable {
     private typealias RequestHandles = (count: CoreMetrics.Counter, duration: CoreMetrics.Timer)
 
     /// - Parameters:
-    ///   - method: A method of a fixed set.
+    ///   - method: A method from a fixed set.
     ///   - endpoint: Path of the route; `nil` when no route serves the request.
     ///   - duration: Duration in ns.
     package func request(_ method: String, _ endpoint: String?, status: Int, duration: Int64) {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The system's figures of this process (proc(5)).
+/// The system's statistics of this process (proc(5)).
 package struct ProcessFigures: Sendable {
-    /// User and system time.
+    /// User plus system CPU time.
     package var cpuSeconds = 0.0
     package var residentBytes = 0.0
     package var threads = 0.0
     package var openDescriptors = 0.0
-    /// Limit of open descriptors; `nil` when there is none.
+    /// Limit of open descriptors; `nil` when there is no limit.
     package var mostDescriptors: Double?
     /// Start of the process, in seconds since 1970.
     package var startedAt = 0.0
@@ -15,7 +15,7 @@ package struct ProcessFigures: Sendable {
     /// Creates the figures from /proc/self. Values that cannot be read stay 0.
     package init() {
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
-        // The name in parentheses may contain anything; fields are counted behind it, from 3 on.
+        // The name in parentheses may contain anything; fields are counted after it, starting with 3.
         let stat = Self.text("/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
         if stat.count > 21 {
             cpuSeconds = ((Double(stat[11]) ?? 0) + (Double(stat[12]) ?? 0)) / ticks

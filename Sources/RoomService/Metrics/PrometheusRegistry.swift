@@ -5,14 +5,14 @@ import Synchronization
 ///
 /// `describe` gives a metric its help text and kind, once. A library's metric that is not described gets its kind from
 /// the call that makes it. A name that exists as another kind, or a label set beyond `MetricFamily.mostSamples`, is
-/// never an error for the caller: the first is kept apart and not shown, the second is counted under `other`.
+/// never an error for the caller: the former is kept separately and not shown, the latter is counted under `other`.
 package final class PrometheusRegistry: MetricsFactory {
     private let families = Mutex<[String: MetricFamily]>([:])
 
     /// Describes a metric. Later descriptions of the same name are ignored.
     ///
     /// - Parameters:
-    ///   - name: Name, with no characters but those that Prometheus allows.
+    ///   - name: Name, with only the characters that Prometheus allows.
     ///   - labels: Names of the labels, in the order of their values.
     func describe(_ name: String, help: String, kind: MetricFamily.Kind, labels: [String]) {
         families.withLock { families in
@@ -74,7 +74,7 @@ package final class PrometheusRegistry: MetricsFactory {
         family(label, .histogram(MetricFamily.seconds), dimensions).histogram(dimensions.map(\.1))
     }
 
-    // Counts are kept, because Prometheus takes a counter that disappears for a restart.
+    // Counts are kept, because Prometheus treats a counter that disappears as a restart.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}

@@ -1,7 +1,7 @@
 /// The elements of Prometheus' text format, exposition format 0.0.4
 /// (prometheus.io/docs/instrumenting/exposition_formats/#text-based-format).
 enum PrometheusText {
-    /// Returns a name in which `_` replaces what the format does not allow in names of metrics and labels.
+    /// Returns the name with `_` in place of characters that the format does not allow in names of metrics and labels.
     static func name(_ text: String) -> String {
         var name = ""
         for character in text.unicodeScalars {

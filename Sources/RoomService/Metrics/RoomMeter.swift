@@ -2,10 +2,11 @@ import EncodedMedia
 import MixModel
 import Synchronization
 
-/// Measures the work of a room's owner. Thread-safe; holds no name of the room.
+/// Measures the work of a room's owner. Thread-safe; does not hold the room's name.
 final class RoomMeter: Sendable {
     private let metrics: Metrics
-    /// Newest revision told for each task. A plan that is told again, to a restarted or adopted relay, is not measured.
+    /// Newest revision sent to each task's relay. A plan that is sent again, to a restarted or adopted relay, is not
+    /// measured.
     private let lastTold = Mutex<[TaskID: (revision: Int, causedAt: Int64)]>([:])
 
     init(_ metrics: Metrics) { self.metrics = metrics }
@@ -27,7 +28,7 @@ final class RoomMeter: Sendable {
             let last = lastTold[task]
             guard plan.revision > last?.revision ?? 0 else { return false }
             lastTold[task] = (plan.revision, plan.causedAt)
-            // A picture that shows other values keeps its cause.
+            // A new picture that only shows other values keeps its cause.
             return plan.causedAt != last?.causedAt
         }
         guard isNews, plan.causedAt >= metrics.startedAt else { return }
@@ -41,8 +42,8 @@ final class RoomMeter: Sendable {
 
     func relayLost() { metrics.count(.relayLosses) }
 
-    /// - Parameter old: Previous status of the same relay; `nil` if this is its first. What an adopted relay sent
-    ///   before is not counted again.
+    /// - Parameter old: Previous status of the same relay; `nil` if this is its first. The counts of an adopted relay
+    ///   from before its adoption are not counted again.
     func status(_ new: RelayStatus, after old: RelayStatus?) {
         guard let old, old.processID == new.processID else { return }
         let before = Dictionary(old.outputs.destinations.map { ($0.id, $0) }) { $1 }
@@ -60,7 +61,7 @@ final class RoomMeter: Sendable {
     }
 }
 
-/// Counts over the newest status of each relay.
+/// Totals of the newest statuses of all relays.
 package struct RelayFigures {
     package var relays = 0
     package var failingMixers = 0

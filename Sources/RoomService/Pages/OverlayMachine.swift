@@ -2,8 +2,8 @@ import EncodedMedia
 
 /// Decides which pages over programs are open. Pure; times in ns of a monotonic clock.
 ///
-/// A page that no program shows stays open for some time, because layouts are switched to and fro. One that has ended by itself
-/// is opened again later, as long as it is wanted.
+/// A page that no program shows stays open for a while, because operators switch layouts back and forth. A page that
+/// ended by itself is reopened later, as long as it is wanted.
 struct OverlayMachine: Sendable {
     enum Action: Hashable, Sendable {
         case open(OverlayPage)
@@ -11,9 +11,10 @@ struct OverlayMachine: Sendable {
     }
 
     private enum Step: Hashable, Sendable {
-        /// - Parameter unwantedSince: When the last program stopped showing it.
+        /// - Parameter unwantedSince: Time at which the last program stopped showing it; `nil` while a program shows
+        ///   it.
         case open(unwantedSince: Int64?)
-        /// Cannot be opened until then.
+        /// The page is not opened again before this time.
         case waiting(until: Int64, reason: String)
     }
 
@@ -23,18 +24,18 @@ struct OverlayMachine: Sendable {
     private let most: Int
     private var steps: [OverlayPage: Step] = [:]
 
-    /// - Parameter most: Most pages that are open at a time.
+    /// - Parameter most: Maximum number of pages open at a time.
     init(most: Int) { self.most = most }
 
     /// Number of pages that are open.
     var openCount: Int { steps.values.count { if case .open = $0 { true } else { false } } }
 
-    /// The reason why a page is not open; `nil` if it is, or is not known.
+    /// The reason why a page is not open; `nil` if it is open, or unknown.
     func reason(_ page: OverlayPage) -> String? {
         if case .waiting(_, let reason)? = steps[page] { reason } else { nil }
     }
 
-    /// Returns what to do so that the wanted pages are open. Call this when they change, and every few seconds.
+    /// Returns the actions that open the wanted pages. Call this when they change, and every few seconds.
     mutating func want(_ wanted: Set<OverlayPage>, now: Int64) -> [Action] {
         var actions: [Action] = []
         for (page, step) in steps where !wanted.contains(page) {
@@ -47,7 +48,7 @@ struct OverlayMachine: Sendable {
             case .open: break
             }
         }
-        // An order, so that the limit always meets the same ones.
+        // A fixed order, so that the limit always excludes the same pages.
         for page in wanted.sorted(by: { $0.picture < $1.picture }) {
             switch steps[page] {
             case .open: steps[page] = .open(unwantedSince: nil)
@@ -61,7 +62,7 @@ struct OverlayMachine: Sendable {
     private mutating func open(_ page: OverlayPage, _ now: Int64) -> [Action] {
         var actions: [Action] = []
         if openCount >= most {
-            // Those that nobody shows give way at once.
+            // Pages that no program shows are closed at once to make room.
             let unwanted = steps.first { if case .open(.some) = $0.value { true } else { false } }
             guard let unwanted else {
                 steps[page] = .waiting(until: now, reason: "the limit is \(most) pages over programs (pages.max)")
@@ -74,7 +75,7 @@ struct OverlayMachine: Sendable {
         return actions + [.open(page)]
     }
 
-    /// Notes that a page cannot be shown, or has ended by itself.
+    /// Records that a page cannot be shown, or has ended by itself.
     mutating func failed(_ page: OverlayPage, _ reason: String, now: Int64) {
         guard case .open? = steps[page] else { return }
         steps[page] = .waiting(until: now.saturatingSum(Self.pause), reason: reason)

@@ -7,15 +7,16 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// Opens the web pages that lie over programs: a worker for each, which keeps its picture in a file that mixers draw.
+/// Opens the web pages shown over programs: one worker per page, which keeps the page's picture in a file that mixers
+/// draw.
 ///
-/// Nothing of them is stored: the next run of the service opens what its programs show. Thread-safe.
+/// No state is stored: the next run of the service opens the pages that its programs show. Thread-safe.
 package final class OverlaySupervisor: Service {
-    /// Time between two looks at pages that nobody shows, or that could not be opened.
+    /// Time between two checks for pages that no program shows, or that could not be opened.
     private static let interval = Duration.seconds(2)
-    /// Largest page in pixels a side.
+    /// Maximum width and height of a page, in pixels.
     private static let mostSide = 1920
-    /// Pictures per second at most.
+    /// Maximum number of pictures per second.
     private static let frameRate = 10
 
     private struct State {
@@ -28,16 +29,16 @@ package final class OverlaySupervisor: Service {
     private let surroundings: PageSession.Surroundings
     private let directory: String
     private let wishes: OverlayWishes
-    /// Whether workers stay when the service is shut down, until the next run has its own.
+    /// Whether workers keep running when the service shuts down, until the next run has its own.
     private let isKept: Bool
     private let logger: Logger
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - data: The data directory.
-    ///   - isKept: Whether workers stay when the service is shut down.
-    ///   - allowed: Places that pages may come from.
-    /// - Throws: `StartupError` if the directories cannot be made.
+    ///   - isKept: Whether workers keep running when the service shuts down.
+    ///   - allowed: Addresses that pages may come from.
+    /// - Throws: `StartupError` if the directories cannot be created.
     package init(
         rules: PageRules, data: String, starter: SocketWorkerStarter, isKept: Bool, allowed: AllowList,
         registry: RoomRegistry, logger: Logger
@@ -58,7 +59,7 @@ package final class OverlaySupervisor: Service {
         }
     }
 
-    /// The directory of the pictures: below that of images, which mixers can read.
+    /// The directory of the pictures: a subdirectory of the images, which mixers can read.
     package static func directory(data: String) -> String { "\(data)/images/pages" }
 
     package func run() async throws {
@@ -149,7 +150,7 @@ package final class OverlaySupervisor: Service {
 
     // MARK: - Views
 
-    /// A page over a program.
+    /// The state of a page over a program.
     package struct View: Encodable, Sendable {
         /// The address without user, query and fragment.
         package var page: String

@@ -9,15 +9,15 @@ extension PageFiles {
     /// Whether an earlier run has left files.
     static func exist(in data: String) -> Bool { exist(in: data, name: folder) }
 
-    /// - Throws: `StartupError` if the directory cannot be made, or its path is too long for sockets.
+    /// - Throws: `StartupError` if the directory cannot be created, or its path is too long for sockets.
     package init(data: String) throws(StartupError) {
         try self.init(data: data, name: Self.folder, longestRecord: 256 << 10)
     }
 }
 
-/// What a later run of the service has to know of a page.
+/// The record of a page for a later run of the service.
 package struct PageRecord: Hashable, Codable, Sendable {
-    /// Text of the `IngestStreamKey`.
+    /// The text of its `IngestStreamKey`.
     var stream: String
     var job: PageJob
 }

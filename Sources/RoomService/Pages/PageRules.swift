@@ -4,22 +4,22 @@ import Foundation
 import MixModel
 import TextFormats
 
-/// What the configuration says about web pages as sources.
+/// The configuration of web pages as sources.
 package struct PageRules: Sendable {
-    /// System user whom the browser runs as if the service runs as root; `nil` = the service's own.
+    /// System user that runs the browser if the service runs as root; `nil` = the service's own user.
     package var user: String?
-    /// Whether the browser may run without its sandbox, which it does as root.
+    /// Whether the browser may run without its sandbox, as it must when it runs as root.
     package var allowsNoSandbox = false
-    /// Most pages at a time.
+    /// Maximum number of pages at a time.
     package var limit = 8
-    /// Seconds within which a page has to be ready.
+    /// Seconds within which a page must be ready.
     package var readyTimeout = 30.0
-    /// Cores of one page, which tasks cannot book.
+    /// Cores reserved for one page, which tasks cannot book.
     package var cores = 0.5
-    /// Memory that has to be free for one more page, in MiB; 0 = any.
+    /// Memory that must be free for one more page, in MiB; 0 = no check.
     package var memory = 512
 
-    /// Browsers that wait for pages.
+    /// Number of browsers kept waiting for pages.
     package var warm = 0
 
     package static let limits = 1...1000
@@ -28,12 +28,12 @@ package struct PageRules: Sendable {
 
     package init() {}
 
-    /// The reason why no page can be shown, with the cure; `nil` if there is none.
+    /// The reason why no page can be shown, with the remedy; `nil` if pages can be shown.
     ///
     /// - Parameters:
-    ///   - missing: Programs that are not installed.
+    ///   - missing: Required programs that are not installed.
     ///   - isRoot: Whether the service runs as root.
-    ///   - freeMemory: Memory that is free, in MiB; `nil` = unknown.
+    ///   - freeMemory: Free memory in MiB; `nil` = unknown.
     func obstacle(missing: [String], cure: String, isRoot: Bool, freeMemory: Int?) -> OrchestratorError? {
         if !missing.isEmpty {
             return OrchestratorError(
@@ -56,12 +56,12 @@ package struct PageRules: Sendable {
         return nil
     }
 
-    /// The user that the browser runs as, and whether it runs without its sandbox.
+    /// The user that runs the browser, and whether it runs without its sandbox.
     var confinement: (user: String?, isUnconfined: Bool) {
         geteuid() == 0 ? (user, user == nil) : (nil, false)
     }
 
-    /// What `doctor` says of pages.
+    /// The finding of `doctor` about pages.
     package var finding: Finding {
         let obstacle = obstacle(
             missing: PageSupervisor.missingPrograms, cure: PagePrograms.cure, isRoot: geteuid() == 0,
@@ -72,11 +72,11 @@ package struct PageRules: Sendable {
             text: "pages: \(obstacle.title): \(obstacle.detail)" + (obstacle.expected.map { "; expected \($0)" } ?? ""))
     }
 
-    /// Returns where requests of a page may go besides public addresses: to places of local networks that are listed, and to the
-    /// page's own server.
+    /// Returns the addresses to which a page may send requests in addition to public ones: listed places in local
+    /// networks, and the page's own server.
     ///
     /// An empty list allows sources on loopback. A page is not only a source: with all of loopback it could reach every
-    /// service of this machine.
+    /// service on this machine.
     static func reach(of page: StreamURL, allowed: AllowList) -> Reach {
         let listed = allowed.entries.isEmpty ? Reach(places: []) : allowed.reach
         guard allowed.entries.isEmpty, page.isLoopback else { return listed }

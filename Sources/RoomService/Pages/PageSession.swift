@@ -5,9 +5,9 @@ import Logging
 import MixModel
 import Synchronization
 
-/// One page: performs what `PageSessionMachine` decides, and starts one worker after another.
+/// One page: performs the actions of `PageSessionMachine`, and starts its workers one after another.
 actor PageSession {
-    /// What the page is for.
+    /// The purpose of the page.
     enum Subject: Sendable {
         /// A participant's stream.
         case stream(StreamNames)
@@ -23,23 +23,23 @@ actor PageSession {
 
     nonisolated let id: String
     nonisolated let subject: Subject
-    /// The job as it was asked for. A page that is asked for again with the same one goes on.
+    /// The job as requested. A repeated request with the same job leaves the page unchanged.
     nonisolated let wish: PageJob
 
     private let surroundings: Surroundings
     private var isAdopted: Bool
     private var machine: PageSessionMachine
     private nonisolated let link = Mutex<WorkerLink<PageCommand, PageReport>?>(nil)
-    /// Whether the service is being shut down and leaves the worker running.
+    /// Whether the service is shutting down and leaves the worker running.
     private nonisolated let isLeft = Atomic(false)
     private nonisolated let shown = Mutex(PageState(.starting))
     private let inputs: AsyncStream<PageSessionMachine.Input>
     private let input: AsyncStream<PageSessionMachine.Input>.Continuation
     private var reason: String?
 
-    /// Inputs that may wait.
+    /// Maximum number of inputs that wait.
     private static let mostInputs = 256
-    /// Time for which a worker may take to end.
+    /// Time within which a worker must end.
     private static let endLimit: Duration = .seconds(5)
 
     /// - Parameter isAdopted: Whether an earlier run of the service has started the worker.
@@ -55,9 +55,9 @@ actor PageSession {
 
     nonisolated var state: PageState { shown.withLock { $0 } }
 
-    /// Runs the page to its end, or until it is left.
+    /// Runs the page until it ends or is left to the next run.
     ///
-    /// - Returns: The reason why it has ended by itself; `nil` if it was closed or left.
+    /// - Returns: The reason why the page ended by itself; `nil` if it was closed or left.
     func run() async -> String? {
         await withDiscardingTaskGroup { group in
             startWorker(after: .zero, in: &group)
@@ -68,7 +68,7 @@ actor PageSession {
                     default: perform(action)
                     }
                 }
-                // Whatever happens to the service now, the page is not opened again.
+                // Even if the service crashes now, the page is not opened again.
                 if machine.isEnded, !isLeft.load(ordering: .relaxed) { surroundings.files.forget(id) }
                 if machine.isOver { break }
                 // A worker that does not end is killed with its link.
@@ -105,7 +105,7 @@ actor PageSession {
 
     /// Leaves the page to the next run of the service.
     ///
-    /// - Parameter isKept: Whether the worker goes on until then.
+    /// - Parameter isKept: Whether the worker keeps running until then.
     nonisolated func leave(isKept: Bool) {
         isLeft.store(true, ordering: .relaxed)
         guard isKept else { return close() }
@@ -113,7 +113,7 @@ actor PageSession {
         input.finish()
     }
 
-    /// Whether the page is shown as this job says, but for a token that was used.
+    /// Whether the page already runs this job, apart from a token that has been used.
     nonisolated func isSame(as job: PageJob) -> Bool {
         var job = job
         if wish.firstAddress == nil { job.firstAddress = nil }
@@ -125,7 +125,7 @@ actor PageSession {
         case .send(let command): link.withLock { $0 }?.send(command)
         case .forgetToken:
             guard case .stream(let names) = subject else { break }
-            // A worker that is started later opens the page without it.
+            // A worker that is started later opens the page without the token.
             try? surroundings.files.write(
                 PageRecord(stream: IngestStreamKey(names).text, job: machine.job), of: id)
         case .state(let state):
@@ -153,7 +153,7 @@ actor PageSession {
 }
 
 extension PageSessionMachine.Input {
-    /// Whether it ends the page, so that only the worker's end follows.
+    /// Whether the input ends the page, so that only the worker's end follows.
     fileprivate var isLast: Bool {
         switch self {
         case .close, .report(.ended): true
@@ -163,7 +163,7 @@ extension PageSessionMachine.Input {
 }
 
 extension AsyncStream<PageSessionMachine.Input>.Continuation {
-    /// Returns whether there was room.
+    /// Adds an event to the queue. Returns whether there was room.
     fileprivate func take(_ event: WorkerLink<PageCommand, PageReport>.Event) -> Bool {
         let result =
             switch event {

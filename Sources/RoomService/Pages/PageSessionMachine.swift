@@ -4,26 +4,26 @@ import TextFormats
 
 /// The service's view of one page, from its event to its end. Pure: times are arguments, in ns of a monotonic clock.
 ///
-/// A worker that ends without saying so is replaced, and more and more seldom if that does not help.
+/// A worker that ends without announcing it is replaced, after growing delays if replacing it does not help.
 struct PageSessionMachine: Sendable {
     enum Input: Hashable, Sendable {
         /// There is a connection to the worker.
         case attached
         case report(PageReport)
         case detached
-        /// The worker is gone, or was never there.
+        /// The worker is gone, or never started.
         case lost(reason: String)
         case close
     }
 
     enum Action: Hashable, Sendable {
         case send(PageCommand)
-        /// The page has been opened with its token, which is worth nothing any more.
+        /// The page has been opened with its token, which is now used up.
         case forgetToken
         case state(PageState)
-        /// Another worker is started after this time.
+        /// Starts another worker after this time.
         case restart(after: Duration)
-        /// Nothing follows but the end of the worker.
+        /// Ends the page. Only the end of the worker follows.
         case end(reason: String)
     }
 
@@ -45,7 +45,7 @@ struct PageSessionMachine: Sendable {
     init(_ job: PageJob) { self.job = job }
 
     var isEnded: Bool { step == .ended }
-    /// Whether nothing more can happen.
+    /// Whether nothing further can happen.
     var isOver: Bool { isEnded && isGone }
 
     mutating func take(_ input: Input, now: Int64) -> [Action] {
@@ -66,7 +66,7 @@ struct PageSessionMachine: Sendable {
     private mutating func reported(_ report: PageReport, _ now: Int64) -> [Action] {
         switch report {
         case .hello(let version, _):
-            // One that has a page says so.
+            // A worker that already has a page reports its state.
             return version == PageCommand.version ? [.send(.publish(job))] : [.send(.terminate)]
         case .refused, .prepared: return []
         case .state(let new):
@@ -96,7 +96,7 @@ struct PageSessionMachine: Sendable {
         return [.state(state), .restart(after: pause)]
     }
 
-    /// A worker's words are not believed to be short, or without secrets.
+    /// The worker's text is not trusted to be short, or free of secrets.
     private static func words(_ reason: String) -> String {
         URLRedaction.redact(OneLine.of(reason)).shortened(toBytes: 400)
     }

@@ -37,7 +37,7 @@ extension PageSupervisor {
         }
     }
 
-    /// Has the room looked at once more: its pages may be gone again already.
+    /// Requests another check of the room: its pages may already be gone.
     private func endStoring(_ room: RoomID) {
         state.withLock { state in
             let rest = (state.storing[room] ?? 1) - 1
@@ -50,13 +50,13 @@ extension PageSupervisor {
     private struct Opening {
         var names: StreamNames
         var session: PageSession
-        /// Whether it runs already: the event repeats what is known.
+        /// Whether the page already runs, because the event repeats known facts.
         var isRunning: Bool
-        /// Whether a worker with a browser waits for it.
+        /// Whether a worker with a waiting browser is available for it.
         var isWarm = false
     }
 
-    /// Stores the pages of an event, and gives their streams the URL at which the ingest will have them.
+    /// Stores the pages of an event, and sets their streams' URLs to those at which the ingest will serve them.
     private func open(_ event: inout RoomEvent) async throws(OrchestratorError) -> [Opening] {
         let room = event.room
         switch event.kind {
@@ -101,7 +101,7 @@ extension PageSupervisor {
         let session = session(
             ready ?? WorkerID.make(), names, job, isAdopted: ready != nil, configuration)
         do {
-            // Before the event, so that a page that is acknowledged is opened after a crash, too.
+            // Stored before the event, so that an acknowledged page is opened after a crash, too.
             try configuration.files.write(PageRecord(stream: key.text, job: job), of: session.id)
         } catch {
             state.withLock { $0.openings -= 1 }
@@ -113,7 +113,7 @@ extension PageSupervisor {
         return Opening(names: names, session: session, isRunning: false, isWarm: ready != nil)
     }
 
-    /// Ends a worker that was waiting for the page of an event which was not stored.
+    /// Ends a waiting worker that was taken for a page whose event was not stored.
     private func end(_ session: PageSession) {
         session.close()
         start.yield(session)

@@ -8,7 +8,7 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// Opens web pages that events publish: a worker for each, which publishes to the ingest.
+/// Opens web pages that events publish: one worker per page, which publishes to the ingest.
 ///
 /// Pages are stored before their event, and workers survive the service as the ingest does. Thread-safe.
 package final class PageSupervisor: Service {
@@ -20,12 +20,12 @@ package final class PageSupervisor: Service {
         var secret: String
         var files: PageFiles
         var starter: SocketWorkerStarter
-        /// Whether workers stay when the service is shut down.
+        /// Whether workers keep running when the service shuts down.
         var isKept: Bool
-        /// Places that streams may come from.
+        /// Addresses that streams may come from.
         var allowed: AllowList
 
-        /// - Throws: `StartupError` if the directory cannot be made, or the ingest's secret cannot be stored.
+        /// - Throws: `StartupError` if the directory cannot be created, or the ingest's secret cannot be stored.
         package init(
             rules: PageRules?, ingest: IngestRules, data: String, starter: SocketWorkerStarter, isKept: Bool,
             allowed: AllowList
@@ -42,9 +42,9 @@ package final class PageSupervisor: Service {
 
     struct State {
         var sessions: [StreamNames: PageSession] = [:]
-        /// Pages whose event is being stored.
+        /// Number of pages whose event is being stored.
         var openings = 0
-        /// Number of events with pages that are being stored, by room, and of all that were begun.
+        /// Number of events with pages that are being stored, by room; and the number of all such events so far.
         var storing: [RoomID: Int] = [:]
         var events = 0
         var isStopping = false
@@ -57,24 +57,24 @@ package final class PageSupervisor: Service {
     let state = Mutex(State())
     private let starts: AsyncStream<PageSession>
     let start: AsyncStream<PageSession>.Continuation
-    /// Browsers that wait for pages; `nil` = none do.
+    /// Browsers that wait for pages; `nil` = none.
     let warm: WarmPages?
 
-    /// Time before a room that cannot be read is looked at again.
+    /// Delay before a room that could not be read is checked again.
     private static let patience = Duration.seconds(1)
 
-    /// - Parameter configuration: `nil` = pages are refused, and none can have been left by an earlier run.
+    /// - Parameter configuration: `nil` = pages are refused, and no earlier run can have left any.
     package init(_ configuration: Configuration?, registry: RoomRegistry, courier: StreamCourier, logger: Logger) {
         self.courier = courier
         self.configuration = configuration
         self.registry = registry
         self.logger = logger
         warm = configuration.flatMap { Self.warm($0, canvas: registry.services.defaultCanvas.canvas, logger) }
-        // Pages are limited; those of an earlier run come beside them.
+        // Unbounded, because the number of pages is limited; pages of an earlier run are added to it.
         (starts, start) = AsyncStream.makeStream()
     }
 
-    /// The programs that pages need and that are not installed.
+    /// The programs that pages require and that are not installed.
     package static var missingPrograms: [String] { PagePrograms.missing.map(\.name) }
 
     /// Whether an earlier run has left pages.
@@ -125,12 +125,12 @@ package final class PageSupervisor: Service {
         }
     }
 
-    /// Takes over the pages of an earlier run. One whose worker is gone gets another one.
+    /// Takes over the pages of an earlier run. A page whose worker is gone gets a new worker.
     private func adopt() {
         guard let configuration else { return }
         for (id, record) in configuration.files.found() {
             guard let record, let key = IngestStreamKey(record.stream), configuration.rules != nil else {
-                // Its worker ends as an orphan, or is none.
+                // If it has a worker, that worker ends as an orphan.
                 configuration.files.remove(id)
                 continue
             }
@@ -147,7 +147,7 @@ package final class PageSupervisor: Service {
                 continue
             }
             start.yield(session)
-            // Its stream may have ended while nobody was there to close it.
+            // Its stream may have ended while the service was not running.
             registry.services.pageNews.changed(key.names.room)
         }
         measure()
@@ -189,12 +189,12 @@ package final class PageSupervisor: Service {
 
     // MARK: - Ends
 
-    /// Whether the URL is one that a page's stream has.
+    /// Whether the URL is that of a page's stream.
     private func isPage(_ url: String) -> Bool {
         configuration.map { url.startsInUTF8(with: "rtmp://\($0.ingest.pullPlace)/relay/") } ?? false
     }
 
-    /// Closes pages whose streams are in their rooms no longer, whichever interface has ended them.
+    /// Closes pages whose streams are no longer in their rooms, whichever interface ended them.
     private func watchRooms() async {
         let news = registry.services.pageNews
         for await _ in news.signals {
@@ -207,7 +207,8 @@ package final class PageSupervisor: Service {
         }
     }
 
-    /// Looks at rooms that have moved to other nodes while their pages go on here: changes are not told there.
+    /// Checks rooms that have moved to other nodes while their pages still run here, because their changes are not
+    /// reported here.
     private func watchRooms(elsewhere homes: any RoomHomes) async {
         while (try? await Task.sleep(for: Self.patience)) != nil {
             let rooms = state.withLock { Set($0.sessions.keys.map(\.room)) }
@@ -215,11 +216,11 @@ package final class PageSupervisor: Service {
         }
     }
 
-    /// Closes the pages of a room that it has no longer.
+    /// Closes the pages that are no longer in the room.
     ///
-    /// - Returns: False if that is not known now.
+    /// - Returns: False if this cannot be determined now.
     private func closeGone(in room: RoomID) async -> Bool {
-        // Pages whose event is under way are not in the room yet. It is looked at again after that.
+        // Pages whose event is being stored are not in the room yet. The room is checked again afterwards.
         let before = state.withLock { $0.storing[room] == nil ? $0.events : nil }
         guard let before else { return true }
         let document: Room?

@@ -4,12 +4,12 @@ import Logging
 import MixModel
 import Synchronization
 
-/// Browsers that wait for pages, each in a worker of its own with a fresh profile: a page is on air a second earlier with one.
-/// One that is taken is used for that page only, and another one is started in its place. Thread-safe.
+/// Browsers that wait for pages, each in its own worker with a fresh profile. With a waiting browser, a page is on air
+/// a second earlier. Each browser is used for one page only, and another one is started in its place. Thread-safe.
 final class WarmPages: Sendable {
     private typealias Link = WorkerLink<PageCommand, PageReport>
 
-    /// A worker that was started to wait.
+    /// A worker that waits for a page.
     private final class Waiting: Sendable {
         let id = WorkerID.make()
         let link: Link
@@ -30,18 +30,18 @@ final class WarmPages: Sendable {
     private let job: PageJob
     private let files: PageFiles
     private let starter: SocketWorkerStarter
-    /// MiB that have to be free for another browser; 0 = any.
+    /// MiB that must be free before another browser is started; 0 = no check.
     private let memory: Int
     private let logger: Logger
     private let waiting = Mutex<[Waiting]>([])
 
-    /// Pause before a worker is started in the place of one that was taken, whose page needs the machine first, and after one
-    /// that was lost.
+    /// Delay before a replacement is started: after a worker was taken, because its page needs the machine first, and
+    /// after a worker was lost.
     private static let pauses = (afterUse: Duration.seconds(2), afterLoss: Duration.seconds(10))
 
     /// - Parameters:
-    ///   - job: Size, frame rate and user of the pages that are waited for.
-    ///   - memory: MiB that have to be free for another browser; 0 = any.
+    ///   - job: Size, frame rate and user of the pages for which browsers wait.
+    ///   - memory: MiB that must be free before another browser is started; 0 = no check.
     init(
         _ count: Int, for job: PageJob, memory: Int, files: PageFiles, starter: SocketWorkerStarter, logger: Logger
     ) {
@@ -60,9 +60,9 @@ final class WarmPages: Sendable {
         }
     }
 
-    /// Takes a worker whose browser can show this page.
+    /// Takes a waiting worker whose browser can show this page.
     ///
-    /// - Returns: The id of its socket; `nil` if none waits.
+    /// - Returns: The identifier of its socket; `nil` if none waits.
     func take(for job: PageJob) -> String? {
         guard job.hasBrowser(like: self.job) else { return nil }
         let found = waiting.withLock { waiting -> Waiting? in

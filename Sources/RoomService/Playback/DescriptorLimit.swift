@@ -1,17 +1,17 @@
 import ChildProcesses
 import Foundation
 
-/// The number of files and connections that this process may have open. Each viewer needs one.
+/// The limit of files and connections that this process may have open. Each viewer needs one.
 package enum DescriptorLimit {
-    /// Descriptors kept for everything but HTTP connections: relays, the store, layouts, logs.
+    /// Descriptors reserved for everything except HTTP connections: relays, the store, layouts, logs.
     package static let kept = 1024
 
-    /// Whether so few descriptors are left now that connections of strangers have to wait.
+    /// Whether so few descriptors are left that connections of strangers have to wait.
     package static var isNear: Bool { DescriptorReserve.ofStrangers.isReached }
 
-    /// Raises the limit to the most that the system allows this process.
+    /// Raises the limit to the maximum that the system allows this process.
     ///
-    /// - Returns: The limit now; `nil` when the system does not report it.
+    /// - Returns: The new limit; `nil` when the system does not report it.
     package static func raise() -> Int? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }

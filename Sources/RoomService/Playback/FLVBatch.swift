@@ -1,13 +1,13 @@
 import NIOCore
 import TextFormats
 
-/// Tags that viewers get in one write.
+/// Tags that viewers receive in one write.
 struct FLVBatch: Sendable {
-    /// A point at which a player can begin.
+    /// A point at which a player can start.
     struct Entry: Sendable {
         /// File header and the headers in force, for a viewer who has received nothing yet.
         var opening: ByteBuffer
-        /// The headers alone, for a viewer who has other headers; `nil` when there are none.
+        /// The headers alone, for a viewer that has other headers; `nil` when there are none.
         var headers: ByteBuffer?
         /// Revision of the headers.
         var revision: Int
@@ -18,7 +18,7 @@ struct FLVBatch: Sendable {
     /// Timestamps of the first tag and of the newest one, in ms.
     var timestamp: UInt32
     var lastTimestamp: UInt32
-    /// Entry point; `nil` when a player cannot begin with this batch.
+    /// Entry point; `nil` when a player cannot start with this batch.
     var entry: Entry?
     /// Revision of the headers in force after the batch.
     var revision: Int

@@ -1,18 +1,19 @@
 import NIOCore
 
-/// Gathers a program's tags into batches that viewers get in one write. Pure.
+/// Gathers a program's tags into batches that viewers receive in one write. Pure.
 ///
-/// Each write costs a viewer's connection one system call, whatever its size, and audio frames alone come 47 times a
-/// second. Tags that come within 40 ms therefore go together, at most 40 ms late. The first tag after a pause goes at
-/// once, and a keyframe always begins a batch.
+/// Each write costs a viewer's connection one system call, whatever its size, and audio frames alone arrive 47 times a
+/// second. Tags that arrive within 40 ms are therefore sent together, at most 40 ms late. The first tag after a pause
+/// is sent at once, and a keyframe always starts a batch.
 struct FLVBatcher: Sendable {
-    /// Time between two batches in ns, unless one is full or a keyframe comes.
+    /// Time between two batches in ns, unless one is full or a keyframe arrives.
     static let interval: Int64 = 40_000_000
-    /// Most bytes of a batch with more than one tag. The first data of a relay is a whole group of pictures.
+    /// Maximum size of a batch with more than one tag, in bytes. The first data of a relay is a whole group of
+    /// pictures.
     static let mostBytes = 64 << 10
-    /// Time between two entry points in a program of sound alone, in ms.
+    /// Time between two entry points in an audio-only program, in ms.
     static let soundEntry = 500
-    /// Time without a picture after which a program counts as sound alone, in ms.
+    /// Time without a picture after which a program counts as audio-only, in ms.
     static let pictureAge = 10_000
 
     private struct Pending {
@@ -59,16 +60,16 @@ struct FLVBatcher: Sendable {
         current.chunk.write(tag, timestamp: tag.timestamp)
         if tag.timestamp.milliseconds(since: current.lastTimestamp) > 0 { current.lastTimestamp = tag.timestamp }
         pending = current
-        // A keyframe that comes before the interval has passed is not held back either.
+        // A keyframe that arrives before the interval has passed is not held back either.
         if let dueAt, now >= dueAt || !complete.isEmpty && isEntry, let batch = take(now: now) {
             complete.append(batch)
         }
         return complete
     }
 
-    /// Takes the pending batch.
+    /// Removes and returns the pending batch.
     mutating func take(now: Int64) -> FLVBatch? {
-        // In place, because a second owner of the bytes would have them copied.
+        // In place, because a second owner of the bytes would cause a copy.
         guard let bytes = pending?.chunk.finish(), let batch = pending else { return nil }
         pending = nil
         takenAt = now
@@ -77,9 +78,9 @@ struct FLVBatcher: Sendable {
             revision: headers.revision)
     }
 
-    /// Notes which tracks the program has.
+    /// Records which tracks the program has.
     ///
-    /// - Returns: Whether a player can begin with this tag.
+    /// - Returns: Whether a player can start with this tag.
     private mutating func noteTracks(_ tag: ViewedTag) -> Bool {
         switch tag.role {
         case .metadata: return false

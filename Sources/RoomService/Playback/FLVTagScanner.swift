@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One tag of a program as it goes to viewers (Adobe Flash Video File Format 10.1, §E.4.1).
+/// One tag of a program as sent to viewers (Adobe Flash Video File Format 10.1, §E.4.1).
 struct ViewedTag: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case metadata
@@ -34,17 +34,17 @@ extension UInt32 {
     func milliseconds(since other: UInt32) -> Int { Int(Int32(bitPattern: self &- other)) }
 }
 
-/// Cuts an FLV stream, in pieces of any size, into tags. Inspects them only as far as is needed to know where a player
-/// can begin.
+/// Cuts an FLV stream, in pieces of any size, into tags. Inspects them only as far as needed to find where a player can
+/// start.
 struct FLVTagScanner: Sendable {
-    /// Reason why the stream cannot be read any further.
+    /// The reason why the stream cannot be read any further.
     enum Failure: Error, Hashable, Sendable {
         case notFLV
-        /// A tag of a kind FLV does not have: the stream is out of step.
+        /// A tag of a type that FLV does not define: the stream is out of step.
         case brokenTag(UInt8)
     }
 
-    /// Track flags of the file header: 4 = audio, 1 = video. `nil` until the header has come.
+    /// Track flags of the file header: 4 = audio, 1 = video. `nil` until the header has arrived.
     private(set) var tracks: UInt8?
     private var buffer = ByteBuffer()
 

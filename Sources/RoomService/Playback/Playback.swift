@@ -11,9 +11,9 @@ package struct PlaybackServices: Sendable {
     package var logger: Logger
     /// Latency cap, in ms of media.
     package var latencyCap: Int
-    /// Whether a task is on air or on its way there.
+    /// Whether a task is on air or about to be.
     var isWanted: @Sendable (TaskID) async -> Bool
-    /// Programs that other nodes have; `nil` without a cluster.
+    /// Access to programs that other nodes have; `nil` without a cluster.
     var elsewhere: (any ProgramsElsewhere)?
 
     package init(
@@ -54,7 +54,7 @@ package final class Playback: Service {
         }
     }
 
-    /// Returns the broadcast of a task's program, and opens one when there is none.
+    /// Returns the broadcast of a task's program, opening one when there is none.
     package func broadcast(of task: TaskID) -> ProgramBroadcast {
         broadcasts.withLock { broadcasts in
             if let broadcast = broadcasts[task], !broadcast.isOver { return broadcast }
@@ -65,7 +65,7 @@ package final class Playback: Service {
         }
     }
 
-    /// Returns the number of viewers of a task's program, over every protocol.
+    /// Returns the number of viewers of a task's program, over all protocols.
     package func viewers(of task: TaskID) -> Int { services.viewers.viewers(of: task) }
 
     /// Reserves a place for a viewer.

@@ -1,4 +1,4 @@
-/// The bytes and skips of viewers, summed up and reported from time to time. Lives on the event loop of its viewers.
+/// Sums up the bytes and skips of viewers and reports them periodically. Lives on the event loop of its viewers.
 final class PlaybackFigures {
     private let metrics: Metrics
     private var bytes = 0

@@ -8,10 +8,10 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// One program for all of its viewers, read once over one connection to the relay. Thread-safe.
+/// One program for all of its viewers, read over a single connection to the relay. Thread-safe.
 ///
-/// `run` owns the connection and opens it again when it is lost and the task still wants a program. Viewers stay
-/// meanwhile.
+/// `run` owns the connection and reopens it when it is lost and the task still wants a program. Viewers stay connected
+/// in the meantime.
 package final class ProgramBroadcast: Sendable {
     let task: TaskID
     private let services: PlaybackServices
@@ -23,7 +23,7 @@ package final class ProgramBroadcast: Sendable {
         var groups: [ObjectIdentifier: NIOLoopBoundBox<ViewerGroup?>] = [:]
         var isOver = false
         var waiters: [EventLoopPromise<Bool>] = []
-        /// Time since which there is no viewer, in ns.
+        /// Time since which there has been no viewer, in ns.
         var idleSince: Int64?
         var hasToldOfLongGOP = false
     }
@@ -35,7 +35,7 @@ package final class ProgramBroadcast: Sendable {
     static let mostUnsent = 128 << 10
     /// Seconds without a relay after which viewers are disconnected.
     static let lossLimit = 30
-    /// Seconds for which a program of a room that has moved is looked for at the node that has it.
+    /// Seconds for which a program whose room has moved is looked for at the node that has it.
     static let moveLimit = 5
 
     init(_ task: TaskID, services: PlaybackServices) {
@@ -62,7 +62,7 @@ package final class ProgramBroadcast: Sendable {
 
     private func read() async {
         var alive = MonotonicClock.now()
-        // Programs of other nodes, as numbers that no process has.
+        // Programs of other nodes are counted with numbers that no process has.
         var others: Int32 = 0
         while !Task.isCancelled {
             var isElsewhere = false
@@ -72,7 +72,8 @@ package final class ProgramBroadcast: Sendable {
                     try await onHome { $0.connected(to: process) }
                     try await connection.viewFLV { bytes in
                         alive = MonotonicClock.now()
-                        // Not read faster than it is processed. A relay that has to wait closes the connection.
+                        // Not read faster than it is processed. A relay that has to wait too long closes the
+                        // connection.
                         try await self.onHome { try $0.received(bytes) }
                     }
                 } catch is FLVTagScanner.Failure {
@@ -95,7 +96,7 @@ package final class ProgramBroadcast: Sendable {
             let silence = MonotonicClock.now() - alive
             var isWanted = isElsewhere
             if !isWanted { isWanted = await services.isWanted(task) }
-            // It may have moved a moment ago.
+            // The room may just have moved.
             if !isWanted, silence < Int64(Self.moveLimit) * 1_000_000_000 {
                 isWanted = await services.elsewhere?.mayHave(task) ?? false
             }
@@ -120,7 +121,7 @@ package final class ProgramBroadcast: Sendable {
                 guard let since = state.idleSince, now - since > Int64(Self.idleLimit) * 1_000_000_000,
                     services.viewers.viewersHere(of: task) == 0
                 else { return false }
-                // From here on this broadcast takes no viewers.
+                // From here on, this broadcast accepts no viewers.
                 state.isOver = true
                 return true
             }
@@ -168,9 +169,9 @@ package final class ProgramBroadcast: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Waits until a player can begin. A shutdown of the service ends the wait.
+    /// Waits until a player can start. A shutdown of the service ends the wait.
     ///
-    /// - Returns: False when no player can begin in time.
+    /// - Returns: False when no player can start in time.
     package func begins(within time: TimeAmount) async -> Bool {
         let promise = home.makePromise(of: Bool.self)
         let answer = state.withLock { state -> Bool? in

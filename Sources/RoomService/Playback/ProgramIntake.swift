@@ -39,7 +39,7 @@ final class ProgramIntake {
         }
     }
 
-    /// Gives out the pending batch.
+    /// Passes on the pending batch.
     func flush() {
         timer?.cancel()
         timer = nil

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Puts the tags of several connections, one after another, onto one timeline. Pure.
+/// Puts the tags of successive connections onto one timeline. Pure.
 ///
 /// Timestamps stay those of the program for as long as its relay lives. A new connection to the same relay repeats the
-/// newest group of pictures; tags that viewers have are left out. A relay that takes the place of a killed one goes on with
-/// its timestamps. If another relay does not, because it begins at 0, its program is moved to the present of the timeline,
-/// so that players see a pause and not a step back.
+/// newest group of pictures; tags that viewers already have are left out. A relay that replaces a killed one continues
+/// its timestamps. If a new relay does not, because it starts at 0, its program is moved to the present of the
+/// timeline, so that players see a pause and not a step back.
 struct ProgramStitcher: Sendable {
     /// Process of the relay; 0 = unknown.
     private var process: Int32?
@@ -22,10 +22,10 @@ struct ProgramStitcher: Sendable {
     private var skipsPictures = false
     private var skipsSounds = false
 
-    /// Most by which the timestamps of a relay that goes on may be ahead of the time that has passed, in ms.
+    /// Maximum lead of a continuing relay's timestamps over the elapsed time, in ms.
     private static let mostAhead = 5000
 
-    /// Takes note of a new connection.
+    /// Records a new connection.
     mutating func connected(to process: Int32) {
         awaitsIDR = true
         guard newest != nil else {
@@ -41,7 +41,7 @@ struct ProgramStitcher: Sendable {
     /// Moves a tag onto the timeline.
     ///
     /// - Parameter now: Arrival of the tag, in ns.
-    /// - Returns: The tag as viewers get it; `nil` when it is left out.
+    /// - Returns: The tag as sent to viewers; `nil` when it is left out.
     mutating func accept(_ tag: ViewedTag, now: Int64) -> ViewedTag? {
         if isNewProgram, let newest {
             let elapsed = max((now - newest.at) / 1_000_000, 1)

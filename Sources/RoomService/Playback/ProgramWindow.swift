@@ -1,13 +1,13 @@
 import NIOCore
 
-/// The newest part of a program, for new viewers and for viewers who are a little behind. Pure.
+/// The newest part of a program, for new viewers and for viewers who lag slightly. Pure.
 ///
-/// The window holds everything from the last keyframe on, so that a player can begin at once, and earlier batches while
-/// a viewer may still be behind. A group of pictures beyond the byte limit loses its beginning: viewers within it go
-/// on, and new viewers wait for the next keyframe.
+/// The window holds everything since the last keyframe, so that a player can start at once, and earlier batches while a
+/// viewer may still need them. A group of pictures that exceeds the byte limit loses its beginning: viewers within it
+/// continue, and new viewers wait for the next keyframe.
 struct ProgramWindow: Sendable {
     private var batches = CircularBuffer<FLVBatch>()
-    /// Number of the first batch. Numbers are never used again.
+    /// Number of the first batch. Numbers are never reused.
     private(set) var first = 0
     private(set) var newestEntry: Int?
     private(set) var bytes = 0
@@ -15,7 +15,7 @@ struct ProgramWindow: Sendable {
     let latencyCap: Int
     private let byteLimit: Int
 
-    /// Default limit in bytes, as much as a relay keeps.
+    /// Default limit in bytes, the same amount that a relay keeps.
     static let byteLimit = 32 << 20
 
     init(latencyCap: Int, byteLimit: Int = ProgramWindow.byteLimit) {

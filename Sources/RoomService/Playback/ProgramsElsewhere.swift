@@ -1,13 +1,14 @@
 import MixModel
 import NIOCore
 
-/// Programs of rooms that have moved to other nodes.
+/// Access to programs of rooms that have moved to other nodes.
 package protocol ProgramsElsewhere: Sendable {
-    /// Reads a task's program from the node that has its room, until it ends there or the room is this node's.
+    /// Reads a task's program from the node that has its room, until the program ends there or the room is at this node
+    /// again.
     ///
     /// - Parameters:
     ///   - onBegin: Called once, before the first bytes.
-    ///   - onBytes: Takes FLV bytes. They are not read faster than it returns.
+    ///   - onBytes: Takes FLV bytes. Bytes are not read faster than it returns.
     /// - Returns: False if no other node has the program.
     func view(
         _ task: TaskID, onBegin: @Sendable () async throws -> Void, onBytes: (ByteBuffer) async throws -> Void

@@ -2,7 +2,7 @@ import Foundation
 import MixModel
 
 extension RoomID {
-    /// Path of the room's program at this service, without the ending that names a format.
+    /// Path of the room's program at this service, without the file extension.
     package var livePath: String { path(below: "live") }
 
     /// Path of the room's program at the service's own RTMP server.

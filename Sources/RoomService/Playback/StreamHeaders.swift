@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The metadata and sequence headers in force, which a player needs before the first frame.
+/// The current metadata and sequence headers, which a player needs before the first frame.
 struct StreamHeaders: Sendable {
     private var metadata: ViewedTag?
     private(set) var video: ViewedTag?
@@ -8,9 +8,9 @@ struct StreamHeaders: Sendable {
     /// Revision of the headers, which grows with every change.
     private(set) var revision = 0
 
-    /// Takes a tag. A frame changes nothing.
+    /// Takes a tag. Frames change nothing.
     ///
-    /// - Returns: False when the same header is in force already.
+    /// - Returns: False when the same header is already in force.
     mutating func take(_ tag: ViewedTag) -> Bool {
         let old: ViewedTag?
         switch tag.role {
@@ -32,7 +32,7 @@ struct StreamHeaders: Sendable {
         return true
     }
 
-    /// Forgets the video header of a program that has become sound alone.
+    /// Drops the video header of a program that has become audio-only.
     mutating func forgetVideo() {
         guard video != nil else { return }
         video = nil

@@ -16,10 +16,10 @@ package final class ViewerCounts: Sendable {
     private struct State {
         var counts: [TaskID: Int] = [:]
         var total = 0
-        /// Viewers that another process serves.
+        /// Numbers of viewers served by another process.
         var elsewhere: [TaskID: Int] = [:]
         var totalElsewhere = 0
-        /// Programs whose viewers have changed since the last look; `nil` until somebody looks.
+        /// Programs whose number of viewers has changed since the last query; `nil` before the first query.
         var changed: Set<TaskID>?
     }
     private let state = Mutex(State())
@@ -78,7 +78,7 @@ package final class ViewerCounts: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Sets the viewers of all programs that another process serves.
+    /// Sets the numbers of viewers of all programs that another process serves.
     func setElsewhere(_ viewers: [TaskID: Int]) {
         state.withLock { state in
             if state.changed != nil, state.elsewhere != viewers {
@@ -100,8 +100,8 @@ package final class ViewerCounts: Sendable {
         }
     }
 
-    /// Returns the programs whose number of viewers may have changed since the last call. For one reader, who calls it from
-    /// time to time.
+    /// Returns the programs whose number of viewers may have changed since the last call. For a single, periodic
+    /// caller.
     func takeChanged() -> Set<TaskID> {
         state.withLock { state in
             defer { state.changed = [] }
@@ -114,7 +114,7 @@ package final class ViewerCounts: Sendable {
         state.withLock { $0.counts[task, default: 0] + $0.elsewhere[task, default: 0] }
     }
 
-    /// Returns the number of those that this process serves.
+    /// Returns the number of viewers served by this process.
     func viewersHere(of task: TaskID) -> Int { state.withLock { $0.counts[task, default: 0] } }
     package var total: Int { state.withLock { $0.total + $0.totalElsewhere } }
 }

@@ -2,14 +2,14 @@ import NIOCore
 
 /// The position of one viewer in a program. Pure.
 ///
-/// Nothing else is kept for a viewer. A viewer who is further behind than the latency cap skips to the newest keyframe
-/// if that is ahead. Within a group of pictures nothing can be skipped.
+/// It is the only state kept for a viewer. A viewer that lags behind by more than the latency cap skips to the newest
+/// keyframe if that is ahead. Within a group of pictures nothing can be skipped.
 struct ViewerCursor: Sendable {
     /// Number of the next batch; `nil` while waiting for a keyframe.
     private var position: Int?
     /// Revision of the headers that the viewer has.
     private var revision: Int?
-    /// Number of times that the viewer was too far behind.
+    /// Number of times that the viewer lagged too far behind.
     private(set) var skips = 0
 
     /// Returns the bytes to write next; `nil` when the viewer has everything.

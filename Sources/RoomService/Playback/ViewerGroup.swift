@@ -16,7 +16,7 @@ final class ViewerGroup {
 
     func deliver(_ batches: [FLVBatch]) {
         for batch in batches { window.append(batch) }
-        // A copy, because a write may show that a viewer is gone.
+        // A copy, because a write may reveal that a viewer is gone.
         for viewer in viewers { viewer.pump() }
         figures.flush()
     }
@@ -51,7 +51,7 @@ final class ViewerGroup {
         viewers.removeLast()
     }
 
-    /// Ends the program; viewers get the rest.
+    /// Ends the program; viewers still receive the rest.
     func end() {
         isOver = true
         for viewer in viewers { viewer.end() }
@@ -60,6 +60,6 @@ final class ViewerGroup {
 
     func count(bytes: Int, skips: Int) { figures.add(bytes: bytes, skips: skips) }
 
-    /// Reports what was counted.
+    /// Reports the collected figures.
     func tell() { figures.flush() }
 }

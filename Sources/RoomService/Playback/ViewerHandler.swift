@@ -3,8 +3,8 @@ import NIOCore
 /// One viewer's connection during playback. Lives on the connection's event loop.
 ///
 /// The handler stands between the socket and the HTTP encoder and writes chunks that are already framed: all viewers
-/// share their memory, and a batch costs each of them one write. Nothing is written ahead of what the socket takes, so
-/// a slow viewer holds nothing here but a position in the program.
+/// share their memory, and a batch costs each of them one write. It writes only as much as the socket accepts, so a
+/// slow viewer occupies no memory here except a position in the program.
 final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -43,11 +43,11 @@ final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         context.fireUserInboundEventTriggered(event)
-        // The service shuts down: the body ends properly, with what the viewer has received.
+        // The service shuts down: the body ends properly after the data that the viewer has received.
         if event is ChannelShouldQuiesceEvent { complete() }
     }
 
-    /// Writes batches for as long as the socket takes them.
+    /// Writes batches for as long as the socket accepts them.
     func pump() {
         // A flush may report that the channel is writable again.
         guard !isPumping, let context, let group else { return }

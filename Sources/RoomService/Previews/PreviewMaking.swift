@@ -1,8 +1,8 @@
 import MixModel
 
-/// Turns encoded media into what operators see and hear.
+/// Turns encoded media into pictures and levels for operators.
 package protocol PreviewMaking: Sendable {
-    /// - Throws: `OrchestratorError` when it cannot be done now.
+    /// - Throws: `OrchestratorError` when this is currently not possible.
     func answer(_ request: PreviewRequest) async throws(OrchestratorError) -> PreviewAnswer
 }
 

@@ -1,16 +1,16 @@
 import MixModel
 import Synchronization
 
-/// Previews of one kind. Those who ask for the same at the same time wait for one of them. Thread-safe.
+/// Previews of one kind. Simultaneous requests for the same preview share one result. Thread-safe.
 final class PreviewShelf<Content: Sendable>: Sendable {
     private let store: Mutex<PreviewStore<Content>>
 
     init(most: Int, interval: Duration) { store = Mutex(PreviewStore(most: most, interval: interval)) }
 
-    /// Last content, however old; `nil` if there is none.
+    /// The last content, however old; `nil` if there is none.
     func last(of key: PreviewKey) -> Content? { store.withLock { $0.last(of: key) } }
 
-    /// Returns what is kept, waits for what another request makes, or makes it.
+    /// Returns the kept preview, waits for one that another request is making, or makes it.
     func value(
         of key: PreviewKey, make: () async throws(OrchestratorError) -> Content
     ) async throws(OrchestratorError) -> Content {

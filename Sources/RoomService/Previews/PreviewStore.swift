@@ -1,20 +1,20 @@
 import MixModel
 
-/// What a preview is of.
+/// The subject of a preview.
 struct PreviewKey: Hashable, Sendable {
     var task: TaskID
     /// Source; `nil` for the program, or for a task as a whole.
     var source: SourceID?
 }
 
-/// Previews that were made lately, and who waits for those that are being made. A value; times are given.
+/// Recently made previews, and the requests that wait for those being made. A value; times are arguments.
 struct PreviewStore<Content: Sendable>: Sendable {
-    /// What a request has to do.
+    /// The next step of a request.
     enum Step {
         case take(Result<Content, OrchestratorError>)
-        /// Make it, and call `made`.
+        /// Make the preview, then call `made`.
         case make
-        /// Another request makes it.
+        /// Wait for another request that is making it.
         case wait
     }
 
@@ -23,9 +23,9 @@ struct PreviewStore<Content: Sendable>: Sendable {
         var madeAt: ContinuousClock.Instant
     }
 
-    /// Most previews that are kept. The oldest one goes first.
+    /// Maximum number of previews that are kept. The oldest one is removed first.
     let most: Int
-    /// Time for which one is good enough.
+    /// Time for which a preview is reused.
     let interval: Duration
     private var entries: [PreviewKey: Entry] = [:]
     private var inWork: [PreviewKey: [CheckedContinuation<Void, Never>]] = [:]
@@ -44,19 +44,19 @@ struct PreviewStore<Content: Sendable>: Sendable {
         return .make
     }
 
-    /// Keeps who waits until `made` is called.
+    /// Keeps a waiting request until `made` is called.
     ///
-    /// - Returns: False if it has been called already.
+    /// - Returns: False if `made` has already been called.
     mutating func wait(for key: PreviewKey, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
         inWork[key]?.append(continuation) != nil
     }
 
-    /// Last content, however old; `nil` if there is none.
+    /// The last content, however old; `nil` if there is none.
     func last(of key: PreviewKey) -> Content? { try? entries[key]?.content.get() }
 
-    /// Keeps what was made. A failure is kept, too, so that a source that cannot be decoded is not tried with each request.
+    /// Keeps a result. A failure is kept, too, so that a source that cannot be decoded is not tried at every request.
     ///
-    /// - Returns: Those who waited.
+    /// - Returns: The requests that waited for it.
     mutating func made(
         _ key: PreviewKey, _ content: Result<Content, OrchestratorError>, at now: ContinuousClock.Instant
     ) -> [CheckedContinuation<Void, Never>] {

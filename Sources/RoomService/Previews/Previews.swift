@@ -2,11 +2,11 @@ import Crypto
 import EventSubscription
 import MixModel
 
-/// Small pictures of programs and participants, and how loud they are. Made when somebody asks, at most once an interval,
-/// and kept in memory. Thread-safe.
+/// Small pictures of programs and participants, and their loudness. Made on request, at most once per interval, and
+/// kept in memory. Thread-safe.
 package final class Previews: Sendable {
     package struct Settings: Hashable, Sendable {
-        /// Seconds for which a picture is good enough, 1…3600.
+        /// Seconds for which a picture is reused, 1…3600.
         package var interval = 5
         /// Longer side of a picture in pixels, 64…1280.
         package var size = 320
@@ -23,15 +23,15 @@ package final class Previews: Sendable {
     /// A picture as JPEG.
     package struct Picture: Hashable, Sendable {
         package var jpeg: [UInt8]
-        /// Digest of the keyframe that it was made of, so that none is decoded twice.
+        /// Digest of the keyframe that the picture shows, so that no keyframe is decoded twice.
         var keyframe: SHA256.Digest
     }
 
     /// Loudness of the program, or of a source.
     package struct Level: Hashable, Sendable {
-        /// `nil` for the program.
+        /// The source; `nil` for the program.
         package var source: SourceID?
-        /// `nil` without sound.
+        /// The measured level; `nil` without sound.
         package var level: SoundLevel?
     }
 
@@ -41,9 +41,9 @@ package final class Previews: Sendable {
     private let pictures: PreviewShelf<Picture>
     private let levels: PreviewShelf<[Level]>
 
-    /// Time for which levels are good enough.
+    /// Time for which levels are reused.
     package static let levelInterval = Duration.seconds(1)
-    /// Most sources whose loudness is measured for one answer.
+    /// Maximum number of sources whose loudness is measured for one answer.
     static let mostLevels = 64
     private static let most = 256
     private static let relayLimit = Duration.seconds(3)
@@ -82,7 +82,7 @@ package final class Previews: Sendable {
         return try await picture(of: source.id, task.id)
     }
 
-    /// Returns how loud the program and its sources were in the last moments.
+    /// Returns the recent loudness of the program and its sources.
     package func levels(of task: OwnedTask) async throws(OrchestratorError) -> [Level] {
         try Self.checkOnAir(task)
         let sources = (task.machine.document.plan?.sources ?? []).map(\.id).prefix(Self.mostLevels)
@@ -137,7 +137,7 @@ package final class Previews: Sendable {
 }
 
 extension SourceID {
-    /// Whether the source is a stream of this user, in whichever room.
+    /// Whether the source is a stream of this user, in any room.
     func isOf(_ user: UserID) -> Bool { rawValue.utf8.starts(with: Array("\(user)/".utf8)) }
 }
 

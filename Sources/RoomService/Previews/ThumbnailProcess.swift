@@ -5,21 +5,21 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// The one process of this machine that decodes for previews: started with the first request, ended when nobody has
-/// looked for a minute, killed when it does not answer, and started again with the next request.
+/// The only process on this machine that decodes for previews. It is started by the first request, ended after a minute
+/// without requests, killed when it does not answer, and started again by the next request.
 ///
-/// One request runs at a time; a few may wait.
+/// One request runs at a time; a limited number may wait.
 package final class ThumbnailProcess: PreviewMaking, Service {
     private struct Running {
         var process: LaunchedProcess
-        /// This side of its socket.
+        /// This side of the process's socket.
         var descriptor: Int32
         var lastUsed: ContinuousClock.Instant
     }
 
     private enum Failure: Error {
         case notStarted(String)
-        /// It has ended, or its answer cannot be read.
+        /// The process has ended, or its answer cannot be read.
         case broken
         case late
     }
@@ -32,19 +32,19 @@ package final class ThumbnailProcess: PreviewMaking, Service {
     private let turn = Turnstile(limit: 1)
     private let waiting = Atomic(0)
 
-    /// Most requests that wait for their turn.
+    /// Maximum number of requests that wait for their turn.
     private static let mostWaiting = 64
     private static let rest = Duration.seconds(60)
 
-    /// Path of the file for what it writes, beside those of relays. No task's log has this name (`RelaySockets`).
+    /// Path of the process's log file, beside those of relays. No task's log has this name (`RelaySockets`).
     ///
     /// - Parameter data: The data directory.
     package static func log(data: String) -> String { data + "/relays/_thumbnail.log" }
 
     /// - Parameters:
     ///   - worker: Path of `mixworker`.
-    ///   - log: File for what it writes.
-    ///   - limit: Time for one answer.
+    ///   - log: Path of the process's log file.
+    ///   - limit: Timeout for one answer.
     package init(
         worker: String, limits: WorkerLimits, log: String, logger: Logger, limit: Duration = .seconds(5)
     ) {
@@ -77,7 +77,7 @@ package final class ThumbnailProcess: PreviewMaking, Service {
         }
     }
 
-    /// Ends the process while nobody looks, and with the service.
+    /// Ends the process when it is not used, and when the service ends.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: .seconds(10))) != nil {
@@ -91,7 +91,7 @@ package final class ThumbnailProcess: PreviewMaking, Service {
         end(by: SIGKILL)
     }
 
-    /// Process that is running; `nil` while none is needed.
+    /// Identifier of the running process; `nil` while none is needed.
     package var processID: Int32? { running.withLock { $0?.process.processID } }
 
     // MARK: On a thread that may block, one at a time
@@ -118,7 +118,7 @@ package final class ThumbnailProcess: PreviewMaking, Service {
         }
     }
 
-    /// Returns the socket of the process, which is started if there is none.
+    /// Returns the socket of the process, starting it if there is none.
     private func ready() throws(Failure) -> Int32 {
         if let known = running.withLock({ $0 }) {
             if known.process.isRunning { return known.descriptor }

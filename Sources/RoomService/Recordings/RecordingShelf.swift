@@ -2,13 +2,12 @@ import Foundation
 import MixModel
 import NIOPosix
 
-/// The files that recordings have left, by room. Names come from clients; only a name that a recorder gives leads to a
-/// file.
+/// The recorded files of rooms. Names come from clients; only a name that a recorder would use leads to a file.
 package struct RecordingShelf: Sendable {
     package let place: RecordingPlace
     /// Pool for disk access, because reading a directory waits for the disk.
     var pool = NIOThreadPool.singleton
-    /// What uploads the files; `nil` if nothing does.
+    /// The uploader of the files; `nil` if files are not uploaded.
     private let uploads: Uploader?
 
     package init(
@@ -19,9 +18,9 @@ package struct RecordingShelf: Sendable {
         self.uploads = uploads
     }
 
-    /// Most files that are listed.
+    /// Maximum number of files that are listed.
     static let mostShown = 1_000
-    /// Limit of a manifest in bytes. A manifest with as many switches as it can have is smaller.
+    /// Maximum size of a manifest in bytes. A manifest with the maximum number of switches is smaller.
     private static let longestManifest = 64 << 20
 
     /// Outcome of removing a file.
@@ -30,14 +29,14 @@ package struct RecordingShelf: Sendable {
         case failed(String)
     }
 
-    /// A file and what its recorder says of it.
+    /// A file with the contents of its manifest.
     package struct Recorded: Sendable {
         package var manifest: RecordingManifest
         /// Size in bytes.
         package var bytes: Int64
         /// Whether a recorder holds the file's lock.
         package var isBeingWritten: Bool
-        /// Whether the file is here; otherwise only its objects are there.
+        /// Whether the file is on this machine; otherwise only its uploaded objects exist.
         package var isHere = true
         /// Uploads of the file; `nil` if files are not uploaded.
         package var storage: [UploadReport]?
@@ -66,7 +65,7 @@ package struct RecordingShelf: Sendable {
         return try await pool.runIfActive { recorded(name, place.directory(of: room)) }
     }
 
-    /// Returns those of some recordings of which there is a picture, here or in a storage.
+    /// Returns those of the given recordings that have a picture, here or in a storage.
     package func pictured(_ names: [String], of room: RoomID) async throws -> Set<String> {
         guard !names.isEmpty else { return [] }
         let directory = place.directory(of: room)
@@ -90,7 +89,7 @@ package struct RecordingShelf: Sendable {
         return uploads.reports(of: Self.notes(path), path: path).contains { $0.state == .stored }
     }
 
-    /// Returns the path of a recording; `nil` when no recorder gives this name.
+    /// Returns the path of a recording; `nil` when the name is not one that a recorder would use.
     package func path(of name: String, room: RoomID) -> String? {
         guard FileName.isRecording(name) else { return nil }
         return place.directory(of: room) + "/" + name
@@ -124,7 +123,8 @@ package struct RecordingShelf: Sendable {
 
     private func recorded(_ name: String, _ directory: String) -> Recorded? {
         let path = directory + "/" + name
-        // Asked here and once: an upload may remove the file at any moment, and then the objects are there.
+        // The size is read here and only once: an upload may remove the file at any moment, after which only the
+        // objects exist.
         let size = Self.size(path)
         guard size != nil || isStoredElsewhere(path), var manifest = Self.manifest(of: path) else { return nil }
         manifest.file = name
@@ -155,7 +155,7 @@ package struct RecordingShelf: Sendable {
     /// - Parameter path: Path of the recording or of its picture.
     static func thumbnailNotes(_ path: String) -> UploadNotes { UploadNotes(path: "\(path.dropLast(4)).thumbnail") }
 
-    /// Returns the path of the recording that has these notes.
+    /// Returns the path of the recording to which these notes belong.
     static func recording(of notes: UploadNotes) -> String { "\(notes.path.dropLast(".upload".count)).mp4" }
 
     private static func manifest(_ path: String) -> String { path.dropLast(4) + ".json" }

@@ -1,18 +1,18 @@
 import Foundation
 import MixModel
 
-/// Recordings that are closed, for the upload.
+/// Closed recordings, for the upload.
 package struct RecordingSource: UploadSource {
     private let place: RecordingPlace
-    /// What makes pictures of recordings, without which no file is removed; `nil` = nothing does.
+    /// The maker of recordings' pictures. A file whose picture is due is not removed; `nil` = no pictures are made.
     private let thumbnails: RecordingThumbnails?
 
     package let kind = UploadItem.Kind.recording
     package let type = "video/mp4"
 
-    /// Age in seconds from which a closed file counts as finished: the recorder has written its manifest.
+    /// Age in seconds from which a closed file counts as finished: its recorder has written the manifest by then.
     static let settling = 2.0
-    /// Age in seconds from which a file without a recorder counts as finished as it is.
+    /// Age in seconds from which a file without a recorder counts as finished.
     static let abandonment = 3600.0
 
     package init(place: RecordingPlace, thumbnails: RecordingThumbnails? = nil) {
@@ -53,7 +53,7 @@ package struct RecordingSource: UploadSource {
 
     private static func isFinished(_ path: String, age: Double) -> Bool {
         let isClosed = RecordingShelf.manifest(of: path).map { $0.state != .recording } ?? false
-        // The lock is tried last: that of a recorder that is about to begin must not find it taken.
+        // The lock is tried last: a recorder that is about to start must not find it taken.
         return age > (isClosed ? settling : abandonment) && !RecordingShelf.isBeingWritten(path)
     }
 
@@ -61,8 +61,8 @@ package struct RecordingSource: UploadSource {
 
     package func open(_ item: UploadItem) -> (any UploadReader)? { OpenFile(item.path) }
 
-    /// Removes the file, which a recorder may want to continue: not while one has it, and its manifest stays, so that its
-    /// name is not given to another part.
+    /// Removes the file unless a recorder has it locked, because a recorder may want to continue it. Its manifest
+    /// stays, so that its name is not given to another part.
     package func remove(_ item: UploadItem) -> Bool {
         guard thumbnails?.isDue(item.path, item.version) != true else { return false }
         let descriptor = Foundation.open(item.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)

@@ -7,9 +7,10 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// Makes a picture of each closed recording, `….jpg` beside it, so that it can be uploaded as the recording is.
+/// Makes a picture of each closed recording, `….jpg` beside it, so that it can be uploaded with the recording.
 ///
-/// It looks for them on the disk, one after another. A recording of which none can be made is tried again with the next start.
+/// It searches the disk for recordings and processes them one after another. A recording whose picture cannot be made
+/// is tried again after the next start.
 package final class RecordingThumbnails: Service {
     private let source: RecordingSource
     private let maker: any PreviewMaking
@@ -17,15 +18,15 @@ package final class RecordingThumbnails: Service {
     private let side: Int
     private let interval: Duration
     private let logger: Logger
-    /// Versions of files of which there is no picture.
+    /// Versions of files whose pictures cannot be made.
     private let failed = Mutex<Set<String>>([])
 
-    /// Time in a recording of which the picture is, in seconds: what comes first is often a slate.
+    /// Position of the picture in a recording, in seconds: a program often starts with a slate.
     private static let moment = 3.0
-    /// Most files that are remembered as having no picture. Further ones are tried again.
+    /// Maximum number of files remembered as having no picture. Further ones are tried again.
     private static let mostFailed = 10_000
 
-    /// - Parameter interval: Time between two looks.
+    /// - Parameter interval: Time between two searches.
     package init(place: RecordingPlace, maker: any PreviewMaking, side: Int, interval: Duration, logger: Logger) {
         source = RecordingSource(place: place)
         self.maker = maker
@@ -52,7 +53,7 @@ package final class RecordingThumbnails: Service {
         }
     }
 
-    /// Whether a picture of this version of a recording has yet to be made. Blocks.
+    /// Whether the picture of this version of a recording is still to be made. Blocks.
     func isDue(_ path: String, _ version: String) -> Bool {
         let isHopeless = failed.withLock { $0.contains(Self.key(path, version)) }
         return !isHopeless && access(RecordingShelf.thumbnail(path), F_OK) != 0
@@ -75,7 +76,7 @@ package final class RecordingThumbnails: Service {
                 return fail(item, Redaction.text(answer.failure ?? "it cannot be decoded"))
             }
             let isWritten = await offPool { () -> Bool in
-                // One that was deleted meanwhile needs none.
+                // A recording that was deleted in the meantime needs no picture.
                 guard self.source.version(of: item) == item.version else { return true }
                 let file = RecordingShelf.thumbnail(item.path)
                 let new = file + ".new"
@@ -88,13 +89,14 @@ package final class RecordingThumbnails: Service {
             }
             if !isWritten { fail(item, "it cannot be written") }
         } catch {
-            // The process that decodes may be busy or have ended: the next look tries again, unless this file ends it.
+            // The decoding process may be busy or have ended: the next search tries again, unless this file is what
+            // ends it.
             logger.debug("no picture of \(item.file) now: \(error.detail)")
             if error.kind != .unavailable { fail(item, error.detail) } else { noteAttempt(item) }
         }
     }
 
-    /// Attempts at files whose pictures could not be made for now.
+    /// Number of attempts at files whose pictures could not be made so far.
     private let attempts = Mutex<[String: Int]>([:])
     private static let mostAttempts = 3
 

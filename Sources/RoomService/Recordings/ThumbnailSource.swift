@@ -20,7 +20,7 @@ package struct ThumbnailSource: UploadSource {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         where name.hasSuffix(".jpg") && FileName.isRecording("\(name.dropLast(4)).mp4") {
             let path = "\(directory)/\(name)"
-            // Written as a whole, and never again.
+            // The file is written as a whole, and never again.
             guard let version = FileVersion(path) else { continue }
             let notes = RecordingShelf.thumbnailNotes(path)
             guard !isSettled(notes, version.text) else { continue }

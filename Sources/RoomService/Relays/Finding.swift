@@ -2,7 +2,7 @@
 package struct Finding: Hashable, Sendable {
     package enum Verdict: String, Hashable, Sendable {
         case good = "ok  "
-        /// Works, but may not be what the operator expects.
+        /// It works, but may not be what the operator expects.
         case note = "note"
         case bad = "FAIL"
     }

@@ -2,14 +2,14 @@ import Foundation
 import Logging
 import MixModel
 
-/// The relays that an earlier run of the service left behind and that no task wants.
+/// The relays that an earlier run of the service left and that no task wants.
 struct LeftoverRelays: Sendable {
     private let directory: String
     private let starter: any RelayStarting
     private let starts: Turnstile
     private let logger: Logger
 
-    /// Time within which a relay has to report its task.
+    /// Time within which a relay must report its task.
     static let answerLimit: Duration = .seconds(2)
     /// Time for which a relay's log is kept after its last change, in seconds.
     static let logAge: Double = 7 * 86_400
@@ -21,11 +21,11 @@ struct LeftoverRelays: Sendable {
         self.logger = logger
     }
 
-    /// Removes unwanted sockets without a listener, kills what is left of their relays, and removes old logs. Blocks
-    /// only as long as the kernel needs to refuse a connection.
+    /// Removes unwanted sockets without a listener, kills the remaining processes of their relays, and removes old
+    /// logs. Blocks only for as long as the kernel needs to refuse a connection.
     ///
     /// - Parameter wanted: Paths of sockets that belong to tasks.
-    /// - Returns: Unwanted sockets behind which a process listens.
+    /// - Returns: Unwanted sockets on which a process listens.
     func clear(except wanted: Set<String>) async -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         var listening: [String] = []
@@ -34,7 +34,7 @@ struct LeftoverRelays: Sendable {
             if name.hasSuffix(".log") {
                 removeOldLog(path)
             } else if name.hasSuffix(".pulls") {
-                // What a relay that crashed left for its successor, which no task wants.
+                // A crashed relay left this for its successor, but no task wants it.
                 if !wanted.contains(path.dropLast(6) + ".sock") { unlink(path) }
             } else if name.hasSuffix(".sock"), !wanted.contains(path) {
                 if await (try? RelayConnection.open(path: path))?.close() != nil {
@@ -44,7 +44,7 @@ struct LeftoverRelays: Sendable {
                     unlink(path)
                 }
             } else if name.hasSuffix(".clock") {
-                // Of a program that is over. The relay of one that goes on finds its own.
+                // The file of a program that is over. The relay of a continuing program finds its own file.
                 let socket = path.dropLast(6) + ".sock"
                 if !wanted.contains(String(socket)) { unlink(path) }
             } else if name.hasSuffix(".pid") {
@@ -65,7 +65,7 @@ struct LeftoverRelays: Sendable {
         unlink(path)
     }
 
-    /// Lets tasks keep relays that listen at the path of an earlier version. Such a relay has to report the task as its
+    /// Lets tasks keep relays that listen at the path of an earlier version. Such a relay must report the task as its
     /// own; any other relay is not kept.
     func keepFormer(_ tasks: [TaskID], in sockets: RelaySockets) async {
         for task in tasks {

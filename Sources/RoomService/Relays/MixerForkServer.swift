@@ -6,12 +6,12 @@ import Synchronization
 
 /// Keeps `mixworker forkserver` running, from which relays get their mixers.
 ///
-/// The process ends with this one, whatever way this one ends: mixers do not need it. Relays start mixers themselves while
-/// it is gone.
+/// The process ends with this one, however this one ends: mixers do not need it. Relays start mixers themselves while
+/// it is not running.
 package struct MixerForkServer: Service {
     /// Path of `mixworker`.
     let worker: String
-    /// The socket that relays ask at.
+    /// The socket at which it serves relays.
     let socket: String
     let limits: WorkerLimits
     let logger: Logger
@@ -21,12 +21,13 @@ package struct MixerForkServer: Service {
     /// - Parameter data: The data directory.
     package static func socket(data: String) -> String { data + "/relays/_forkserver" }
 
-    /// Time before it is started again, at first and at most. The first one also counts after it has run for the latter.
+    /// Delay before a restart: the first, and the longest. After a run of the longest delay or more, the first one
+    /// applies again.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(30))
 
     /// - Parameters:
     ///   - worker: Path of `mixworker`.
-    ///   - limits: Limits of the workers that it makes.
+    ///   - limits: Limits of the workers that it starts.
     package init(worker: String, socket: String, limits: WorkerLimits, logger: Logger) {
         self.worker = worker
         self.socket = socket
@@ -43,7 +44,8 @@ package struct MixerForkServer: Service {
                 let end = await life()
                 guard !Task.isCancelled else { return }
                 if ContinuousClock.now - start >= Self.pauses.longest { (pause, told) = (Self.pauses.first, nil) }
-                // A reason that stays is told once, and why no worker can be started by those who need one.
+                // A repeated reason is logged once. Components that need a worker report for themselves why none can be
+                // started.
                 if let end, end != told {
                     logger.warning(
                         "the fork server for mixers \(end): mixers start more slowly until it is back",

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Processes of relays that were started for rooms on their way to this node, by their sockets. The supervisors of the rooms'
+/// The processes of relays that were started for rooms moving to this node, by socket. The supervisors of the rooms'
 /// owners take them over. Thread-safe.
 final class PreparedRelays: Sendable {
     private let processes = Mutex<[String: any RelayProcessHandle]>([:])
@@ -9,7 +9,7 @@ final class PreparedRelays: Sendable {
         processes.withLock { $0[socket] = process }
     }
 
-    /// Returns and forgets the process of a socket; `nil` if there is none, or it was taken.
+    /// Removes and returns the process of a socket; `nil` if there is none, or it was already taken.
     func take(_ socket: String) -> (any RelayProcessHandle)? {
         processes.withLock { $0.removeValue(forKey: socket) }
     }

@@ -33,7 +33,8 @@ struct RelayConnection: Sendable {
         return RelayConnection(socket: Socket(channel))
     }
 
-    /// Creates the asynchronous channel for its user, because a channel has to be used once it exists.
+    /// Creates the asynchronous channel for its user. It must not be created earlier, because a channel has to be used
+    /// once it exists.
     private func asyncChannel() async throws -> AsyncChannel {
         let channel = socket.channel
         return try await channel.eventLoop.submit {
@@ -64,11 +65,11 @@ struct RelayConnection: Sendable {
         var group: UInt32
     }
 
-    /// Closes a connection on which nothing was requested.
+    /// Closes a connection that was not used for a request.
     func close() async { try? await socket.channel.close() }
 
-    /// Says hello, sends `commands` as they come, and passes the relay's reports to `onReport`. Returns when the relay
-    /// closes the connection.
+    /// Says hello, sends `commands` as they arrive, and passes the relay's reports to `onReport`. Returns when the
+    /// relay closes the connection.
     ///
     /// The first command is sent when the relay has reported its status and `onReport` has accepted it. `onSent` is
     /// called with each command that was written.
@@ -90,7 +91,7 @@ struct RelayConnection: Sendable {
                         try await outbound.write(Self.line(command))
                         onSent(command)
                     }
-                    // The owner sends nothing more; the relay ends the connection.
+                    // The owner sends nothing more; the relay will close the connection.
                     try await Task.sleep(for: .seconds(86_400 * 365))
                 }
                 group.addTask {
@@ -112,7 +113,7 @@ struct RelayConnection: Sendable {
         }
     }
 
-    /// Sends `lines` as they come and passes the worker's lines to `onLine`. Returns when the worker closes the
+    /// Sends `lines` as they arrive and passes the worker's lines to `onLine`. Returns when the worker closes the
     /// connection.
     ///
     /// - Throws: An error when the worker is silent for too long, `onLine` throws, or the task is cancelled.
@@ -124,7 +125,7 @@ struct RelayConnection: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for await line in lines { try await outbound.write(line) }
-                    // Nothing more is sent; the worker ends the connection.
+                    // Nothing more is sent; the worker will close the connection.
                     try await Task.sleep(for: .seconds(86_400 * 365))
                 }
                 group.addTask {
@@ -150,9 +151,10 @@ struct RelayConnection: Sendable {
         }
     }
 
-    /// Asks for previews, one after another, and returns an FLV stream for each; an empty one where there is nothing.
+    /// Requests previews, one after another, and returns an FLV stream for each; the stream is empty when there is no
+    /// preview.
     ///
-    /// - Throws: `RelayError` when the relay does not answer within `limit`, or is of a release without previews.
+    /// - Throws: `RelayError` when the relay does not answer within `limit`, or runs a release without previews.
     func previews(_ requests: [(source: SourceID?, picture: Bool)], within limit: Duration) async throws -> [[UInt8]] {
         try await withThrowingTaskGroup(of: [[UInt8]].self) { group in
             group.addTask {
@@ -192,12 +194,12 @@ struct RelayConnection: Sendable {
 }
 
 extension Silence {
-    /// Returns never.
+    /// Never returns normally.
     ///
-    /// - Throws: `RelayError.silent` when nothing has come for too long.
+    /// - Throws: `RelayError.silent` when nothing has arrived for too long.
     fileprivate func watch() async throws {
-        // Counts checks instead of subtracting times: after this process was stopped for a while, it reads what the
-        // worker has sent before it gives the worker up.
+        // Counts checks instead of subtracting times: after this process was suspended for a while, it reads what the
+        // worker has sent before it declares the worker hung.
         while add() * RelayConnection.silenceStep < RelayConnection.silenceLimit {
             try await Task.sleep(for: .seconds(RelayConnection.silenceStep))
         }

@@ -6,9 +6,9 @@ import MixModel
 package protocol RelayStarting: Sendable {
     /// Starts the relay of `task`, which will listen at `socket`.
     func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle
-    /// Kills the running process that was started for this socket, in this run of the service or in an earlier one.
+    /// Kills the running process that was started for this socket, by this run of the service or an earlier one.
     func killLeftover(socket: String)
-    /// Returns what relays would miss, in words with the remedy; empty when they have everything.
+    /// Returns descriptions of what relays lack, with the remedies; empty when they have everything.
     func missing() async -> [String]
 }
 
@@ -23,16 +23,16 @@ extension RelayStarting {
     }
 }
 
-/// A process that this process has started. Thread-safe.
+/// A child process of this process. Thread-safe.
 package protocol RelayProcessHandle: Sendable {
     var processID: Int32 { get }
-    /// Returns in words how the process ended; `nil` while it runs. Never blocks.
+    /// Returns a description of how the process ended; `nil` while it runs. Never blocks.
     func exitDescription() -> String?
     func signal(_ number: Int32)
 }
 
 extension RelayProcessHandle {
-    /// Time within which a relay has to listen after its start.
+    /// Time within which a relay must listen after its start.
     static var startLimit: Duration { .seconds(10) }
 
     /// Connects to the relay, which was just started. Kills it if it does not listen in time.
@@ -54,20 +54,20 @@ package struct RelayStarter: RelayStarting {
     package var worker: String
     /// Seconds for which a relay runs without an orchestrator.
     package var orphanTimeout: Int
-    /// Whether a mixer's process waits beside a bypass that others may join.
+    /// Whether a mixer process waits beside a bypass that other participants may join.
     package var keepsMixersReady = true
-    /// Socket of the fork server that mixers come from; `nil` = relays start them.
+    /// Socket of the fork server that provides mixers; `nil` = relays start them.
     package var forkServer: String?
-    /// Encoder of mixers, as `mixworker relay --encoder` takes it.
+    /// Encoder of mixers, in the form that `mixworker relay --encoder` accepts.
     package var encoder = "software"
     package var logLevel: String
     /// Limits of the relay and of the workers that it starts.
     package var limits: WorkerLimits
 
-    /// Processes that run several programs; `nil` if every program has its own.
+    /// Processes that run several programs; `nil` if every program has its own process.
     private var shared: SharedRelays?
 
-    /// - Parameter programsPerProcess: Most programs that share a process.
+    /// - Parameter programsPerProcess: Maximum number of programs that share a process.
     package init(
         worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, forkServer: String? = nil,
         programsPerProcess: Int = 1, encoder: String = "software", logLevel: String,
@@ -96,7 +96,7 @@ package struct RelayStarter: RelayStarting {
         return SpawnedRelay(process: process, log: log)
     }
 
-    /// Starts a process that logs beside the socket.
+    /// Starts a process whose log is beside the socket.
     private func launch(
         _ programs: [String], input: ProcessLaunch.Stream, socket: String
     ) throws(RelayError) -> SharedRelays.Launched {

@@ -7,7 +7,7 @@ import TextFormats
 /// The sockets at which relays listen: `relays/` in the data directory. Thread-safe.
 package final class RelaySockets: Sendable {
     let directory: String
-    /// Paths of relays that listen where an earlier version of this program put them.
+    /// Paths of relays that still listen where an earlier version of this program put their sockets.
     private let former = Mutex<[TaskID: String]>([:])
 
     /// Longest path that fits in `sockaddr_un`, in bytes.
@@ -27,15 +27,15 @@ package final class RelaySockets: Sendable {
         self.directory = directory
     }
 
-    /// Returns the task's own path, at most `longestPath` bytes. It contains the id if that is a plain short word, and
-    /// a hash of the id otherwise.
+    /// Returns the task's own path, at most `longestPath` bytes. It contains the task's identifier if that is a plain
+    /// short word, and a hash of it otherwise.
     func path(of task: TaskID) -> String {
         if let path = plainPath(of: task) ?? former.withLock({ $0[task] }) { return path }
         return "\(directory)/_\(Self.digest(task)).sock"
     }
 
-    /// Returns 128 bits of SHA-256, so that no id can be found that leads to another task's socket. `_` keeps such
-    /// names apart from plain ids.
+    /// Returns 128 bits of SHA-256, so that no identifier can be crafted that leads to another task's socket. `_`
+    /// distinguishes such names from plain identifiers.
     private static func digest(_ task: TaskID) -> String {
         Data(SHA256.hash(data: Array(task.rawValue.utf8)).prefix(16)).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
@@ -56,8 +56,8 @@ package final class RelaySockets: Sendable {
 
     // MARK: Earlier versions
 
-    /// Returns the path that an earlier version gave the task's relay, if there is a file and none at the new path. The
-    /// name has 64 bits of FNV-1a, for which another task's id could be made to collide.
+    /// Returns the path that an earlier version used for the task's relay, if there is a file and none at the new path.
+    /// The name has 64 bits of FNV-1a, for which an identifier could be crafted that collides.
     func formerPath(of task: TaskID) -> String? {
         guard plainPath(of: task) == nil else { return nil }
         let path = "\(directory)/_\(String(FNV1a.hash(of: task.rawValue.utf8), radix: 36)).sock"

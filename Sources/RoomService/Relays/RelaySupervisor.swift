@@ -3,8 +3,8 @@ import Foundation
 import Logging
 import MixModel
 
-/// Performs the actions of one task's machine: starts and connects its relay, sends it plans, keeps its deadlines.
-/// Decides nothing: it reports what happens and gets new actions in return.
+/// Performs the actions of one task's machine: starts and connects its relay, sends it plans, and keeps its deadlines.
+/// Makes no decisions: it reports events and receives new actions in return.
 actor RelaySupervisor {
     /// A report about the task.
     enum Report: Sendable {
@@ -27,7 +27,7 @@ actor RelaySupervisor {
         }
     }
 
-    /// Reports that the relay has sent. Code that handles such a report removes it.
+    /// Reports from the relay that wait to be handled. The code that handles a report removes it.
     nonisolated let backlog = ReportBacklog()
 
     private let task: TaskID
@@ -42,9 +42,9 @@ actor RelaySupervisor {
     private nonisolated let actions: AsyncStream<TaskAction>
     private nonisolated let queue: AsyncStream<TaskAction>.Continuation
 
-    /// Session of the relay that is connected, or being connected.
+    /// Session of the relay that is connected or connecting.
     private var session: Session?
-    /// Process that was started last; kept until it has been waited for.
+    /// The process that was started last; kept until it has been waited for.
     private var process: (any RelayProcessHandle)?
     /// Whether another node runs the program.
     private var isAbandoned = false
@@ -60,13 +60,13 @@ actor RelaySupervisor {
     /// Time from a drain request to SIGTERM. SIGKILL follows after another `terminateLimit`.
     static let drainLimit: Duration = .seconds(5)
     static let terminateLimit: Duration = .milliseconds(1500)
-    /// Interval at which it is looked whether the relay may send for longer.
+    /// Interval between checks of whether the relay may send for longer.
     static let tellingInterval: Duration = .milliseconds(500)
 
     /// - Parameters:
     ///   - starts: Limits the number of relays that are connected or started at once.
-    ///   - deadline: Returns until when the relay may send, in ns of CLOCK_BOOTTIME; `nil` = without end.
-    ///   - prepared: Relays that were started before their rooms came to this node.
+    ///   - deadline: Returns the time until which the relay may send, in ns of CLOCK_BOOTTIME; `nil` = without limit.
+    ///   - prepared: Relays that were started before their rooms arrived at this node.
     ///   - onTold: Called when a plan has been sent to the relay.
     init(
         task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile,
@@ -94,7 +94,7 @@ actor RelaySupervisor {
     /// Ends the queue: `run` returns when the queued actions are done.
     nonisolated func finish() { queue.finish() }
 
-    /// Performs actions until cancelled. After a cancellation the relay goes on and keeps its last plan on air.
+    /// Performs actions until cancelled. After a cancellation the relay continues and keeps its last plan on air.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await action in actions {
@@ -133,7 +133,7 @@ actor RelaySupervisor {
         }
     }
 
-    /// Tells the relay until when it may send, whenever that is put off.
+    /// Sends the relay its deadline for sending whenever the deadline is extended.
     private func keepTelling(_ deadline: @Sendable () -> Int64, _ number: Int) async {
         var told: Int64 = 0
         while session?.number == number {
@@ -144,14 +144,14 @@ actor RelaySupervisor {
         }
     }
 
-    /// Ends the relay at once, because another node runs the program, and starts none any more.
+    /// Ends the relay at once, because another node runs the program. No further relay is started.
     func abandon() {
         isAbandoned = true
         queue.finish()
         guard session != nil || process != nil else { return }
         signal(SIGKILL, isHung: true)
         starter.killLeftover(socket: socket)
-        // The next program here is another one.
+        // The next program at this socket is a different one.
         RelayProcessFile.removeClock(socket: socket)
     }
 
@@ -182,7 +182,7 @@ actor RelaySupervisor {
                 }, onReport: { try inbox.receive($0) })
         } catch {
             reason = "\(error)"
-            // A relay that hangs must not hold the task's socket and outputs.
+            // A hung relay must not keep the task's socket and outputs.
             if case RelayError.silent = error {
                 logger.error("relay hangs and is being killed")
                 reason = "the relay hung (\(reason)) and was killed"
@@ -193,7 +193,7 @@ actor RelaySupervisor {
         }
         if Task.isCancelled { return }
         if let process {
-            // The exit tells more than the end of the connection.
+            // The exit status says more than the end of the connection.
             let limit = ContinuousClock.now + .seconds(session?.isDraining == true ? 8 : 1)
             while process.exitDescription() == nil, ContinuousClock.now < limit {
                 guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
@@ -223,7 +223,7 @@ actor RelaySupervisor {
         guard mayStart else { return nil }
         if let deadline, deadline() <= BootClock.now() { throw RelayError.notStarted("the node's lease has run out") }
         if isAbandoned { throw RelayError.notStarted("another node runs the program") }
-        // One that was made ready and has ended is asked for its end, so that the system forgets it.
+        // The exit status of a prepared relay that has ended is collected, so that the system releases it.
         _ = prepared?.take(socket)?.exitDescription()
         let process = try starter.startAfresh(task: task, socket: socket)
         self.process = process
@@ -245,9 +245,10 @@ actor RelaySupervisor {
     }
 
     /// Signals the relay only while its connection is open or its process has not been waited for. Until then the
-    /// process id cannot be reused.
+    /// process identifier cannot be reused.
     ///
-    /// A process that an earlier run of the service started and that other programs share is killed only if it hangs.
+    /// A process that was started by an earlier run of the service and is shared with other programs is killed only if
+    /// it hangs.
     private func signal(_ number: Int32, isHung: Bool = false) {
         if let process {
             process.signal(number)

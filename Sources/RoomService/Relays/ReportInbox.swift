@@ -10,7 +10,7 @@ final class ReportInbox: Sendable {
     struct Process {
         /// 0 until the first status.
         var id: Int32 = 0
-        /// Whether it runs relays of other tasks, too.
+        /// Whether it also runs relays of other tasks.
         var isShared = false
     }
     private let relayProcess = Mutex(Process())
@@ -53,7 +53,7 @@ final class ReportInbox: Sendable {
 
 /// Counts the reports of a task's relay that its room has not handled yet. Thread-safe.
 final class ReportBacklog: Sendable {
-    /// Most unhandled reports. A relay sends a few per second.
+    /// Maximum number of unhandled reports. A relay sends a few per second.
     static let limit = 1024
 
     private let count = Mutex(0)

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Processes that run the relays of several programs each. Thread-safe.
 ///
-/// A program whose process has died gets one of its own from then on, so that a program that makes relays crash takes
-/// others with it once at most.
+/// After its process has died, a program gets a process of its own, so that a program that makes relays crash affects
+/// other programs at most once.
 package final class SharedRelays: Sendable {
     package typealias Launched = (process: LaunchedProcess, log: String)
     /// Starts a process for the program at a socket, with a socket to this service as its standard input.
@@ -17,9 +17,9 @@ package final class SharedRelays: Sendable {
         let log: String
         /// This service's end of the socket.
         let channel: Int32
-        /// Sockets of the programs that run in the process, by number.
+        /// Sockets of the programs in the process, by number.
         var programs: [Int: String] = [:]
-        /// Whether it takes no more programs, because a command did not reach it.
+        /// Whether it accepts no more programs, because a command did not reach it.
         var isBroken = false
         var lines = LineSplitter(limit: 1 << 16)
     }
@@ -27,20 +27,20 @@ package final class SharedRelays: Sendable {
     private struct State {
         var hosts: [Host] = []
         var count = 0
-        /// Ends of programs in words, until somebody asks.
+        /// Descriptions of how programs ended, until they are read.
         var ends: [Int: String] = [:]
-        /// Sockets of programs that get a process of their own.
+        /// Sockets of programs that must get a process of their own.
         var alone: Set<String> = []
     }
 
-    /// Time after which a process that does not let go of a program is killed, with all of its programs.
+    /// Time after which a process that does not end a program is killed, with all of its programs.
     private static let patience: DispatchTimeInterval = .seconds(2)
 
     private let limit: Int
     private let launch: Launch
     private let state = Mutex(State())
 
-    /// - Parameter limit: Most programs in a process.
+    /// - Parameter limit: Maximum number of programs in a process.
     package init(limit: Int, launch: @escaping Launch) {
         self.limit = limit
         self.launch = launch
@@ -48,7 +48,7 @@ package final class SharedRelays: Sendable {
 
     /// Runs the relay of `task` in a process that has room, or in a new one.
     ///
-    /// - Returns: The relay; `nil` if the program has to have a process of its own.
+    /// - Returns: The relay; `nil` if the program must have a process of its own.
     package func start(task: TaskID, socket: String) throws(RelayError) -> (any RelayProcessHandle)? {
         try state.withLock { (state) throws(RelayError) -> (any RelayProcessHandle)? in
             refresh(&state)
@@ -67,7 +67,7 @@ package final class SharedRelays: Sendable {
 
     /// Ends the relay at this socket at once, if it runs in one of these processes.
     ///
-    /// - Returns: Whether it does.
+    /// - Returns: Whether it runs in one of them.
     package func kill(socket: String) -> Bool {
         let number = state.withLock { state -> Int? in
             refresh(&state)
@@ -78,7 +78,7 @@ package final class SharedRelays: Sendable {
         return true
     }
 
-    /// Returns the end of a program in words, once; `nil` while it runs.
+    /// Returns a description of how a program ended, only once; `nil` while it runs.
     fileprivate func takeEnd(of number: Int) -> String? {
         state.withLock { state in
             refresh(&state)
@@ -86,7 +86,7 @@ package final class SharedRelays: Sendable {
         }
     }
 
-    /// Does to a program what the signal does to a process.
+    /// Applies the effect of a process signal to a single program.
     fileprivate func signal(_ number: Int, _ signal: Int32) {
         let isSent = state.withLock { state -> Bool in
             guard let host = state.hosts.first(where: { $0.programs[number] != nil }) else { return true }
@@ -97,7 +97,7 @@ package final class SharedRelays: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.killProcess(of: number) }
     }
 
-    /// Kills the process in which a program still runs.
+    /// Kills the process in which a program is still running.
     private func killProcess(of number: Int) {
         state.withLock { state in
             refresh(&state)
@@ -107,7 +107,7 @@ package final class SharedRelays: Sendable {
 
     // MARK: - Under the lock
 
-    /// Returns the fullest process that has room, so that others empty and end.
+    /// Returns the fullest process that has room, so that the others become empty and end.
     private func indexOfHost(for socket: String, _ state: inout State) throws(RelayError) -> Int {
         let roomy = state.hosts.indices.filter { !state.hosts[$0].isBroken && state.hosts[$0].programs.count < limit }
         if let index = roomy.max(by: { state.hosts[$0].programs.count < state.hosts[$1].programs.count }) {
@@ -128,7 +128,7 @@ package final class SharedRelays: Sendable {
         return state.hosts.count - 1
     }
 
-    /// Takes in what the processes have reported, and lets go of those that are empty or gone.
+    /// Processes the reports of the processes, and releases those that are empty or gone.
     private func refresh(_ state: inout State) {
         for index in state.hosts.indices.reversed() {
             for case .ended(let number, let failure) in Self.reports(of: &state.hosts[index]) {
@@ -145,7 +145,7 @@ package final class SharedRelays: Sendable {
                     state.alone.insert(socket)
                 }
             } else if host.programs.isEmpty {
-                // It ends by itself when it hears no more.
+                // It ends by itself when its channel is closed.
                 host.process.onExit { _ in }
             } else {
                 continue
@@ -166,8 +166,9 @@ package final class SharedRelays: Sendable {
         }
     }
 
-    /// Never waits.
-    /// - Returns: Whether the whole command is on its way.
+    /// Sends a command without waiting.
+    ///
+    /// - Returns: Whether the whole command was written.
     private static func send(_ command: RelayHostCommand, to channel: Int32) -> Bool {
         guard let line = try? DocumentEncoder.json(command) else { return false }
         let bytes = Array(line.utf8) + [0x0A]

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 
-/// Starts workers that outlive this process, inherit nothing from it, and are found again by their Unix sockets.
+/// Starts workers that outlive this process, inherit nothing from it, and can be found again by their Unix sockets.
 package struct SocketWorkerStarter: Sendable {
     /// A command of `mixworker`.
     package enum Command: String, Sendable {

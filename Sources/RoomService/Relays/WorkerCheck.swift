@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 
-/// Checks whether `mixworker` exists and has what it needs.
+/// Checks whether `mixworker` exists and has everything it requires.
 ///
 /// The worker checks GStreamer itself, because this program does not link it.
 package enum WorkerCheck {
@@ -36,9 +36,10 @@ package enum WorkerCheck {
         }
         var checked: Int
         var missing: [Element]
-        /// What mixers can do although they should not; `nil` if nothing, or of an older worker.
+        /// A description of rights that mixers have but should not have; `nil` if there are none, or the worker is
+        /// older.
         var containment: String?
-        /// What is missing for web pages; `nil` if nothing, or of an older worker.
+        /// A description of what is missing for web pages; `nil` if nothing is, or the worker is older.
         var pages: String?
     }
 

@@ -1,17 +1,17 @@
 import Foundation
 import TextFormats
 
-/// Sockets and records of workers that serve one stream each: a folder of the data directory. The name of a worker's files is
-/// its identifier.
+/// Sockets and records of workers that serve one stream each, in a folder of the data directory. The name of a worker's
+/// files is its identifier.
 package struct WorkerFiles<Record: Codable & Sendable>: Sendable {
     package let directory: String
     private let name: String
     private let longestRecord: Int
 
     /// - Parameters:
-    ///   - name: Of the folder, and of the log in it.
-    ///   - longestRecord: Longest record in bytes; a longer one cannot be read.
-    /// - Throws: `StartupError` if the directory cannot be made, or its path is too long for sockets.
+    ///   - name: Name of the folder, and of the log in it.
+    ///   - longestRecord: Maximum length of a record in bytes; a longer one cannot be read.
+    /// - Throws: `StartupError` if the directory cannot be created, or its path is too long for sockets.
     init(data: String, name: String, longestRecord: Int) throws(StartupError) {
         directory = "\(data)/\(name)"
         self.name = name
@@ -24,7 +24,7 @@ package struct WorkerFiles<Record: Codable & Sendable>: Sendable {
                     + "at most \(longest) are possible. Choose a shorter one with --data")
         }
         do {
-            // Who publishes is in it, and URLs with tokens.
+            // It contains the names of publishers, and URLs with tokens.
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
@@ -43,7 +43,7 @@ package struct WorkerFiles<Record: Codable & Sendable>: Sendable {
 
     private func path(_ id: String) -> String { "\(directory)/\(id).json" }
 
-    /// Writes what a later run of the service has to know of a worker, to the disk.
+    /// Writes the record that a later run of the service requires of a worker, and syncs it to disk.
     func write(_ record: Record, of id: String) throws {
         let file = path(id)
         let new = file + ".new"
@@ -65,7 +65,7 @@ package struct WorkerFiles<Record: Codable & Sendable>: Sendable {
         unlink(path(id))
     }
 
-    /// Returns the workers that an earlier run has left; `nil` for a record that is missing or cannot be read.
+    /// Returns the workers left by an earlier run; the record is `nil` if it is missing or cannot be read.
     func found() -> [(id: String, record: Record?)] {
         let ids = names().compactMap { name in name.splitAtFirst(".").map { String($0.head) } }.filter(WorkerID.isValid)
         return Set(ids).sorted().map { id in

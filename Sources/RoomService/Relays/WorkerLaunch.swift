@@ -1,21 +1,22 @@
 import ChildProcesses
 import Foundation
 
-/// The start of a `mixworker` process, which inherits nothing from this one: no descriptor (a listening socket would keep the
+/// Starts a `mixworker` process that inherits nothing from this one: no descriptor (a listening socket would keep the
 /// port), no ignored signal, no configuration secret.
 struct WorkerLaunch {
     /// Path of `mixworker`.
     let worker: String
     let limits: WorkerLimits
 
-    /// Longest log in bytes. A longer one is truncated at the next start.
+    /// Maximum size of a log in bytes. A longer one is truncated at the next start.
     private static let longestLog = 10 << 20
 
     /// Starts a process.
+    ///
     /// - Parameters:
-    ///   - arguments: The subcommand and what follows it.
-    ///   - log: File for what it writes.
-    ///   - leadsGroup: False for one that begins a session of its own.
+    ///   - arguments: The subcommand and its arguments.
+    ///   - log: Path of the log file for its output.
+    ///   - leadsGroup: Whether it leads a process group; false for a process that starts its own session.
     func start(
         _ arguments: [String], input: ProcessLaunch.Stream = .null, log: String, leadsGroup: Bool = false
     ) throws(RelayError) -> LaunchedProcess {

@@ -3,7 +3,7 @@ import MixModel
 import Synchronization
 import TextFormats
 
-/// The task that pushes to each destination. Two tasks with the same destination would disconnect each other for ever.
+/// The task that pushes to each destination. Two tasks with the same destination would keep disconnecting each other.
 package final class DestinationClaims: Sendable {
     /// A destination that another task holds.
     package struct Conflict: Hashable, Sendable {
@@ -22,9 +22,9 @@ package final class DestinationClaims: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Gives the task these destinations in place of its earlier ones, all or none.
+    /// Replaces the task's destinations with these, all or none.
     ///
-    /// - Returns: The conflict; `nil` when the task has the destinations now.
+    /// - Returns: The conflict; `nil` when the task now has the destinations.
     func claim(_ outputs: [PushDestination], for task: TaskID) -> Conflict? {
         let wanted = Self.destinations(outputs)
         return state.withLock { state in
@@ -34,9 +34,9 @@ package final class DestinationClaims: Sendable {
         }
     }
 
-    /// Gives the task those of these destinations that no other task holds, in place of its earlier ones.
+    /// Replaces the task's destinations with those of these that no other task holds.
     ///
-    /// - Returns: The first conflict; `nil` when the task has all destinations now.
+    /// - Returns: The first conflict; `nil` when the task now has all of the destinations.
     @discardableResult func hold(_ outputs: [PushDestination], for task: TaskID) -> Conflict? {
         let wanted = Self.destinations(outputs)
         return state.withLock { state in
@@ -47,7 +47,7 @@ package final class DestinationClaims: Sendable {
         }
     }
 
-    /// Returns the task that pushes to a destination, as `destination(_:)` writes it.
+    /// Returns the task that pushes to a destination in the form made by `destination(_:)`.
     func holder(of destination: String) -> TaskID? { state.withLock { $0.holders[destination] } }
 
     /// Returns the hosts of the destinations that have this port and path.

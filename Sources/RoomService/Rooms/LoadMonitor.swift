@@ -4,14 +4,14 @@ import MixModel
 import NIOPosix
 import ServiceLifecycle
 
-/// Reads the machine's load once a second and lets rooms act on the result: programs degraded or restored, waiting
-/// tasks that now fit.
+/// Reads the machine's load once a second and lets rooms act on the result: programs are degraded or restored, and
+/// waiting tasks that now fit are started.
 package struct LoadMonitor: Service {
     let load: MachineLoad
     let registry: RoomRegistry
     let file: CostFile
     let logger: Logger
-    /// Reads the machine; tests replace it.
+    /// Reads the machine. Tests replace it.
     var read: @Sendable () -> MachineReading? = { MachineReading.now() }
     var interval: Duration = .seconds(1)
 
@@ -27,13 +27,13 @@ package struct LoadMonitor: Service {
         self.interval = interval
     }
 
-    /// Time between two saves of learnt costs, as a number of `interval`s.
+    /// Number of `interval`s between two saves of learnt costs.
     static let savingInterval = 60
 
     package func run() async throws {
         var saved = load.costs
         var round = 0
-        // Ends with the service, gracefully or not; then the learnt costs are saved.
+        // The loop ends with the service, gracefully or not; the learnt costs are saved afterwards.
         while (try? await cancelWhenGracefulShutdown({ try await Task.sleep(for: interval) })) != nil {
             round += 1
             await perform(load.tick(read(), now: MonotonicClock.now()))

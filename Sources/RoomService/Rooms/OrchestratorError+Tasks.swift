@@ -2,7 +2,7 @@ import MixModel
 
 /// Refusals of tasks.
 extension OrchestratorError {
-    /// - Parameter app: App of the caller. About tasks of other apps the answer says only that they exist.
+    /// - Parameter app: App of the caller. For tasks of other apps, the error reveals only that they exist.
     package static func outputTaken(_ conflict: DestinationClaims.Conflict, app: AppID) -> OrchestratorError {
         let isOwn = conflict.holder.app == app
         let holder = isOwn ? "task \(conflict.holder.name)" : "a task of another app"
@@ -13,7 +13,7 @@ extension OrchestratorError {
                 + "its destinations until it has ended", field: "outputs")
     }
 
-    /// - Parameter isKeyed: Whether the id comes from the request's `Idempotency-Key`.
+    /// - Parameter isKeyed: Whether the identifier comes from the request's `Idempotency-Key`.
     static func taskTaken(_ id: TaskID, _ existing: TaskMachine, isKeyed: Bool) -> OrchestratorError {
         if isKeyed {
             return OrchestratorError(

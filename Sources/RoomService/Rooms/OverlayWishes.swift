@@ -2,16 +2,16 @@ import LayoutEngine
 import MixModel
 import Synchronization
 
-/// The web pages that lie over programs, by their tasks. Thread-safe.
+/// The web pages shown over programs, by task. Thread-safe.
 package final class OverlayWishes: Sendable {
     private let pages = Mutex<[TaskID: Set<OverlayPage>]>([:])
-    /// Yields when something has changed. For one reader.
+    /// Yields after a change. For a single reader.
     let changes: AsyncStream<Void>
     private let change: AsyncStream<Void>.Continuation
 
     package init() { (changes, change) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Notes the scene that a task is to show; `nil` = it shows none any more.
+    /// Records the scene that a task is to show; `nil` = it no longer shows one.
     func show(_ scene: Scene?, by task: TaskID) {
         let wanted = Set(scene?.overlays.compactMap(OverlayPage.init) ?? [])
         let isOther = pages.withLock { pages in
@@ -28,6 +28,6 @@ package final class OverlayWishes: Sendable {
 
     func pages(of task: TaskID) -> Set<OverlayPage> { pages.withLock { $0[task] ?? [] } }
 
-    /// Has the reader look again.
+    /// Makes the reader check again.
     func remind() { change.yield() }
 }

@@ -1,14 +1,14 @@
 import MixModel
 import TaskStore
 
-/// What is known of one of a room's tasks: its document, and the state that is not stored.
+/// One of a room's tasks: its document, and the state that is not stored.
 package struct OwnedTask: Sendable {
     package internal(set) var machine: Versioned<TaskMachine>
     /// Last status of the relay; `nil` while none is connected.
     package internal(set) var status: RelayStatus?
     var sourceFacts: SourceFacts
     var outputs = OutputJournal()
-    /// The outputs as subscribers know them, and the changes that subscribers are told next.
+    /// The outputs as last reported to subscribers, and the changes to report next.
     var outputWatch = OutputWatch()
     var outputChanges: [OutputChange] = []
     /// URLs of the outputs that the watch knows.
@@ -16,12 +16,12 @@ package struct OwnedTask: Sendable {
     /// Whether the relay was asked to end for a shutdown and has not ended yet.
     var awaitsDrain = false
 
-    /// Whether there is state that could not be stored. The next change that is stored carries it.
+    /// Whether there is state that could not be stored. The next change that is stored includes it.
     var isUnstored = false
     package internal(set) var unstoredEntries: [StampedEntry] = []
     package internal(set) var unstoredSwitches: [SwitchRecord] = []
 
-    /// Most entries kept until the store takes them. The oldest are dropped first.
+    /// Maximum number of entries kept until the store accepts them. The oldest are dropped first.
     static let mostUnstored = 200
 
     init(_ machine: Versioned<TaskMachine>) {
@@ -31,14 +31,14 @@ package struct OwnedTask: Sendable {
 
     package var id: TaskID { machine.document.id }
 
-    /// Whether the task is on air, or on its way there.
+    /// Whether the task is on air or about to be.
     package var wantsProgram: Bool { machine.document.plan != nil && !awaitsDrain }
 
-    /// Seconds for which finished explicit tasks can still be read, and their largest number.
+    /// Seconds for which finished explicit tasks can still be read, and the maximum number of such tasks.
     static let finishedLifetime: Double = 3600
     static let mostFinished = 16
 
-    /// Whether the task ended for good long enough ago to be forgotten. `now` is in seconds since 1970.
+    /// Whether the task ended permanently long enough ago to be removed. `now` is in seconds since 1970.
     func isForgotten(_ now: Double) -> Bool {
         guard machine.document.isFinished, let finishedAt = machine.document.finishedAt else { return false }
         return now - finishedAt >= Self.finishedLifetime

@@ -1,16 +1,16 @@
 import MixModel
 import Synchronization
 
-/// The needs of programs from outside their rooms: streams of other rooms, images and idle media. Thread-safe.
+/// The things outside their rooms that programs need: streams of other rooms, images and idle media. Thread-safe.
 ///
 /// Only names are kept, so that a room that waits for another one need not be in memory. A room that changes reports it
-/// here, and the registry wakes the rooms that are concerned.
+/// here, and the registry wakes the affected rooms.
 final class ProgramNeeds: Sendable {
     struct Needs: Hashable, Sendable {
         var rooms: Set<RoomID> = []
-        /// URLs, which may hold secrets.
+        /// URLs of images, which may contain secrets.
         var images: Set<String> = []
-        /// URLs of idle media, which may hold secrets.
+        /// URLs of idle media, which may contain secrets.
         var media: Set<String> = []
 
         var isEmpty: Bool { rooms.isEmpty && images.isEmpty && media.isEmpty }
@@ -18,7 +18,7 @@ final class ProgramNeeds: Sendable {
         /// Whether an image or idle media are needed.
         func contains(_ name: String) -> Bool { images.contains(name) || media.contains(name) }
 
-        /// - Parameter parameterImages: Images that values of the layout's parameters name.
+        /// - Parameter parameterImages: Images named by values of the layout's parameters.
         mutating func add(_ settings: RoomSettings?, parameterImages: Set<String> = []) {
             images.formUnion(parameterImages)
             media.formUnion((settings?.idle?.media ?? []).filter(IdleSettings.isURL))
@@ -30,11 +30,11 @@ final class ProgramNeeds: Sendable {
 
     private struct State {
         var needs: [RoomID: Needs] = [:]
-        /// Rooms that take streams, by the room from which they take them.
+        /// Rooms that use streams of other rooms, by the room that publishes the streams.
         var watchers: [RoomID: Set<RoomID>] = [:]
         /// Rooms to wake, each with the first cause.
         var waiting: [RoomID: Cause] = [:]
-        /// The last failures of images and media that are needed, for the timelines of tasks that begin later.
+        /// The last failures of needed images and media, for the timelines of tasks that start later.
         var failures: [String: TimelineEntry] = [:]
 
         func rooms(showing name: String) -> Set<RoomID> {
@@ -47,10 +47,10 @@ final class ProgramNeeds: Sendable {
     /// Yields when rooms wait to be woken.
     let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
-    /// Yields when other images are needed.
+    /// Yields when the needed images have changed.
     let imageNews: AsyncStream<Void>
     private let imageNewsman: AsyncStream<Void>.Continuation
-    /// Yields when other idle media are needed.
+    /// Yields when the needed idle media have changed.
     let mediaNews: AsyncStream<Void>
     private let mediaNewsman: AsyncStream<Void>.Continuation
 
@@ -82,12 +82,12 @@ final class ProgramNeeds: Sendable {
 
     func isWatched(_ room: RoomID) -> Bool { state.withLock { !$0.watchers.isEmpty && $0.watchers[room] != nil } }
 
-    /// Wakes the rooms that take streams from this one. Call when a change of its participants is stored.
+    /// Wakes the rooms that use streams of this one. Call when a change of its participants is stored.
     func changed(_ room: RoomID, cause: Cause) {
         wake(state.withLock { $0.watchers[room] ?? [] }, cause)
     }
 
-    /// Wakes the rooms whose programs show an image, or play media, that have changed.
+    /// Wakes the rooms whose programs show a changed image, or play changed media.
     func imageChanged(_ image: String, cause: Cause) {
         let rooms = state.withLock { state in
             state.failures[image] = nil
@@ -98,14 +98,14 @@ final class ProgramNeeds: Sendable {
 
     func rooms(showing image: String) -> Set<RoomID> { state.withLock { $0.rooms(showing: image) } }
 
-    /// Keeps the failure of an image, or of idle media, until it can be shown or is needed no more.
+    /// Keeps the failure of an image or of idle media, until it can be shown or is no longer needed.
     func failed(_ image: String, _ entry: TimelineEntry) {
         state.withLock { state in
             if state.isNeeded(image) { state.failures[image] = entry }
         }
     }
 
-    /// The failures of what a room's programs need, by image or medium.
+    /// Returns the failures of images and media that a room's programs need, by image or medium.
     func failures(of room: RoomID) -> [String: TimelineEntry] {
         state.withLock { state in
             guard !state.failures.isEmpty, let needs = state.needs[room] else { return [:] }
@@ -129,7 +129,7 @@ final class ProgramNeeds: Sendable {
         wakeUp.yield()
     }
 
-    /// Takes the rooms that wait to be woken, ordered by id. They count as woken.
+    /// Removes and returns the rooms that wait to be woken, ordered by identifier.
     func takeWaiting() -> [(room: RoomID, cause: Cause)] {
         state.withLock { state in
             defer { state.waiting = [:] }

@@ -2,23 +2,23 @@ import LayoutEngine
 import MixModel
 import Synchronization
 
-/// The facts of programs that layouts show, as the rooms' channels know them. Thread-safe.
+/// The values that layouts show, as reported by the rooms' channels. Thread-safe.
 ///
-/// Owners say which names the layouts on air show; values of other rooms, and of other names, are not kept. A room whose
-/// values change is due at once, and then again after `interval`, with the values as they are then: the last ones always
-/// arrive. Nothing is stored.
+/// Owners report which names the layouts on air show; values of other rooms, and of other names, are not kept. A room
+/// whose values change is due at once, and then again after `interval` with the values at that time, so that the last
+/// values always arrive. Nothing is stored.
 package final class ProgramValues: Sendable {
     private struct Entry {
         var names: LayoutValues.Names
         var values = LayoutValues()
-        /// Values that the room has been told of.
+        /// Values that the room last received.
         var told = LayoutValues()
-        /// Time from which the room may be told again, in ns of CLOCK_MONOTONIC.
+        /// Time from which the room may receive values again, in ns of CLOCK_MONOTONIC.
         var dueAt = Int64.min
     }
     private struct State {
         var entries: [RoomID: Entry] = [:]
-        /// Rooms that have begun to show values, or others than before.
+        /// Rooms that have begun to show values, or now show different ones.
         var new: Set<RoomID> = []
     }
     private let state = Mutex(State())
@@ -30,7 +30,7 @@ package final class ProgramValues: Sendable {
 
     package init() {}
 
-    /// Takes note of the names that the layouts on air in a room show.
+    /// Records the names that the layouts on air in a room show.
     func show(_ names: LayoutValues.Names, in room: RoomID) {
         state.withLock { state in
             if names.isEmpty {
@@ -53,7 +53,7 @@ package final class ProgramValues: Sendable {
     /// Whether any room shows values.
     var isAnyShown: Bool { count.load(ordering: .relaxed) > 0 }
 
-    /// Sets the present values of a room. They are of use only while its layouts show them.
+    /// Sets the current values of a room. They are kept only while its layouts show them.
     func set(_ values: LayoutValues, of room: RoomID) {
         state.withLock { state in
             guard let names = state.entries[room]?.names else { return }
@@ -61,13 +61,13 @@ package final class ProgramValues: Sendable {
         }
     }
 
-    /// Returns the present values of a room; none while its layouts show none.
+    /// Returns the current values of a room; empty while its layouts show none.
     func values(of room: RoomID) -> LayoutValues {
         guard isAnyShown else { return LayoutValues() }
         return state.withLock { $0.entries[room]?.values ?? LayoutValues() }
     }
 
-    /// Takes the rooms that have begun to show values.
+    /// Removes and returns the rooms that have begun to show values.
     func takeNew() -> Set<RoomID> {
         state.withLock { state in
             defer { state.new = [] }
@@ -78,7 +78,7 @@ package final class ProgramValues: Sendable {
     /// Rooms that show values.
     var rooms: [RoomID] { state.withLock { Array($0.entries.keys) } }
 
-    /// Takes the rooms that are to show other values now. They count as told.
+    /// Returns the rooms that must now show different values, and marks them as up to date.
     ///
     /// - Parameter now: Time in ns of CLOCK_MONOTONIC.
     func takeDue(at now: Int64) -> [RoomID] {

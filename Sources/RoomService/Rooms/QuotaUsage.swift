@@ -1,8 +1,8 @@
 import MixModel
 import Synchronization
 
-/// The use that each app makes of what `Quotas` limits, counted as it comes and goes. Thread-safe; checks take the same
-/// time, however many rooms and tasks there are.
+/// Each app's use of the things that `Quotas` limits, counted incrementally. Thread-safe. Checks take constant time,
+/// however many rooms and tasks there are.
 package final class QuotaUsage: Sendable {
     fileprivate struct Usage {
         var rooms = 0
@@ -37,7 +37,7 @@ package final class QuotaUsage: Sendable {
 
     /// Counts one more room of the app.
     ///
-    /// - Throws: `OrchestratorError` when the app has as many rooms as it may have.
+    /// - Throws: `OrchestratorError` when the app has reached its limit of rooms.
     func addRoom(of app: AppID) throws(OrchestratorError) {
         let limit = quotas.of(app)[.rooms]
         let isAdded = state.withLock { state in
@@ -56,7 +56,7 @@ package final class QuotaUsage: Sendable {
         return state.withLock { $0.usage[app]?.bytes ?? 0 < limit }
     }
 
-    /// Number of rooms to forget, of apps that have more than nine tenths of their quota. Eight tenths remain.
+    /// Number of rooms to remove, of apps that use more than nine tenths of their quota. Eight tenths remain.
     var surplusRooms: [AppID: Int] {
         let counts = state.withLock { $0.usage.mapValues(\.rooms) }
         return counts.reduce(into: [:]) { surplus, app in
@@ -72,7 +72,7 @@ package final class QuotaUsage: Sendable {
 
     /// Counts a task before its change is stored.
     ///
-    /// - Throws: `OrchestratorError` when it would exceed the quota. Nothing is changed then.
+    /// - Throws: `OrchestratorError` when it would exceed the quota. The counts are then unchanged.
     func take(_ machine: TaskMachine) throws(OrchestratorError) {
         let app = machine.id.app
         let limit = quotas.of(app)[.tasks]
@@ -86,10 +86,10 @@ package final class QuotaUsage: Sendable {
         if !isTaken { throw .overQuota(.tasks, limit, app) }
     }
 
-    /// Counts the present state of a task, whatever the limit, because programs on air go on.
+    /// Counts the current state of a task, regardless of the limit, because programs on air continue.
     func settle(_ machine: TaskMachine) { state.withLock { $0.hold(machine.id, machine.held) } }
 
-    /// Counts a stored explicit task of which only the id is known yet.
+    /// Counts a stored explicit task of which only the identifier is known so far.
     func hold(_ task: TaskID, of room: RoomID) {
         state.withLock { $0.hold(task, Held(room: room, state: .starting)) }
     }
@@ -116,7 +116,7 @@ extension QuotaUsage.State {
 }
 
 extension TaskMachine {
-    /// Whether the task is one of those that `Quotas.Name.tasks` limits.
+    /// Whether the task counts toward `Quotas.Name.tasks`.
     fileprivate var counts: Bool { isExplicit ? !isFinished : isActive || awaitsCapacity }
 
     fileprivate var held: QuotaUsage.Held? {

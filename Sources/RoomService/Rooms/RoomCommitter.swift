@@ -2,29 +2,29 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// A draft on its way to the store.
+/// A draft that is being stored.
 struct RoomCommit {
     var draft: RoomDraft
     var change: StoreChange
-    /// Occurrences that listeners of the room's feed are told when the draft is performed.
+    /// Occurrences for listeners of the room's feed, delivered when the draft is performed.
     var occurrences: [Occurrence] = []
 }
 
-/// Turns drafts into changes of the store, and takes them over into the state. Pure: the owner passes a change to the
-/// store and reports the outcome.
+/// Turns drafts into changes of the store, and applies stored drafts to the state. Pure: the owner passes a change to
+/// the store and reports the outcome.
 struct RoomCommitter {
-    /// Tasks of a change whose storing failed with an unknown outcome; `nil` = memory agrees with the store.
+    /// Tasks of a change whose outcome in the store is unknown; `nil` = memory agrees with the store.
     private(set) var doubt: Set<TaskID>?
-    /// Messages that could not be stored. The next change that is stored carries them.
+    /// Messages that could not be stored. The next change that is stored includes them.
     private(set) var unstoredMessages: [OutboxMessage] = []
 
-    /// Most messages kept until the store takes them. The oldest are dropped first.
+    /// Maximum number of messages kept until the store accepts them. The oldest are dropped first.
     static let mostUnstoredMessages = 200
 
-    /// Returns the change that stores the draft, with what could not be stored before.
+    /// Returns the change that stores the draft, including what could not be stored before.
     ///
     /// - Parameters:
-    ///   - wallTime: Present time in seconds since 1970.
+    ///   - wallTime: Current time in seconds since 1970.
     ///   - nextNumber: Returns the number of the next timeline entry.
     func change(
         of draft: RoomDraft, after state: RoomState, wallTime: Double, nextNumber: () -> Int64
@@ -67,7 +67,7 @@ struct RoomCommitter {
 
     // MARK: Outcomes
 
-    /// Takes over a draft that is stored, or that changes nothing in the store.
+    /// Applies a draft that is stored, or that changes nothing in the store.
     mutating func stored(_ commit: RoomCommit, in state: inout RoomState) {
         if !commit.change.outbox.isEmpty { unstoredMessages = [] }
         switch commit.change.room {
@@ -90,13 +90,13 @@ struct RoomCommitter {
         }
     }
 
-    /// Takes note that a change may be stored despite the error.
+    /// Records that a change may be stored despite the error.
     mutating func failed(_ commit: RoomCommit, _ error: StoreError) {
         if case .full = error { return }
         doubt = (doubt ?? []).union(commit.draft.tasks.map(\.machine.id))
     }
 
-    /// Takes over a draft that is performed although it is not stored. The next change that is stored carries it.
+    /// Applies a draft that is performed although it is not stored. The next change that is stored includes it.
     mutating func keep(_ commit: RoomCommit, in state: inout RoomState) {
         unstoredMessages = commit.change.outbox.suffix(Self.mostUnstoredMessages)
         for (index, new) in commit.draft.tasks.enumerated() where index < state.tasks.count {
@@ -108,7 +108,7 @@ struct RoomCommitter {
         }
     }
 
-    /// Takes note that memory agrees with the store.
+    /// Records that memory agrees with the store.
     mutating func settled() { doubt = nil }
 }
 

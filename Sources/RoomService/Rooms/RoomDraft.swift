@@ -1,13 +1,13 @@
 import MixModel
 import TaskStore
 
-/// A change of a room and its tasks that is decided, but neither stored nor performed.
+/// A change of a room and its tasks that has been decided, but neither stored nor performed.
 struct RoomDraft {
     struct Task {
         var machine: TaskMachine
         var actions: [TaskAction] = []
         var switches: [SwitchRecord] = []
-        /// Whether the document is removed, with everything that is kept about it.
+        /// Whether the document is removed, with everything kept about it.
         var isForgotten = false
     }
 
@@ -16,7 +16,7 @@ struct RoomDraft {
     var tasks: [Task]
     /// Event that caused the change and is stored with it.
     var event: RoomEvent?
-    /// Occurrences to be told in addition to those that the change shows.
+    /// Occurrences to be reported in addition to those that follow from the change itself.
     var occurrences: [Occurrence.Kind] = []
     /// Cause of the change.
     var cause: CauseID?
@@ -24,7 +24,7 @@ struct RoomDraft {
     /// Whether the room is stored even if it was not stored before.
     var makesRoom = false
 
-    /// Lets every task decide, and keeps its actions.
+    /// Applies `decide` to every task, and keeps the resulting actions.
     mutating func changeTasks(_ decide: (inout TaskMachine, Room) -> [TaskAction]) {
         for index in tasks.indices { tasks[index].actions += decide(&tasks[index].machine, room) }
     }
@@ -34,9 +34,9 @@ struct RoomDraft {
         tasks[index].actions += decide(&tasks[index].machine, room)
     }
 
-    /// Completes the draft: ended tasks get the time of their end, and what nobody needs any more is removed.
+    /// Completes the draft: ended tasks get their end time, and what is no longer needed is removed.
     ///
-    /// - Parameter wallTime: Present time in seconds since 1970.
+    /// - Parameter wallTime: Current time in seconds since 1970.
     mutating func complete(after old: Versioned<Room>, at wallTime: Double) {
         for index in tasks.indices {
             if tasks[index].machine.isFinished, tasks[index].machine.finishedAt == nil {
@@ -44,7 +44,7 @@ struct RoomDraft {
             }
             if tasks[index].machine.isDisposable { tasks[index].isForgotten = true }
         }
-        // A room that existed only for its tasks goes with the last of them.
+        // A room that existed only for its tasks is removed with the last of them.
         if tasks.contains(where: \.isForgotten), old.version > 0, room.isBlank,
             tasks.allSatisfy({ $0.isForgotten || !($0.machine.isExplicit || $0.machine.isActive) })
         {

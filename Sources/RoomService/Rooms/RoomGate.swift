@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Admits requests to a room's mailbox. It closes for good when its owner is dropped, and for a moment when the room moves to another
-/// node. Thread-safe.
+/// Admits requests to a room's mailbox. It closes permanently when its owner is dropped, and temporarily when the room
+/// moves to another node. Thread-safe.
 ///
-/// The last request and the closing cannot miss each other: this owner answers every admitted request, and any other
-/// request goes to the next owner.
+/// Admission and closing are atomic: this owner answers every admitted request, and every other request goes to the
+/// next owner.
 final class RoomGate: Sendable {
     enum Admission {
         case admitted
@@ -15,13 +15,13 @@ final class RoomGate: Sendable {
     }
 
     private struct State {
-        /// Requests that were admitted and are not answered yet.
+        /// Number of admitted requests that are not answered yet.
         var inside = 0
         /// Whether the owner waits for messages and could be dropped.
         var isDispensable = false
         /// Whether nothing of the room is stored.
         var isGone = false
-        /// Whether a participant publishes in the room.
+        /// Whether a participant is publishing in the room.
         var isLive = false
         /// Whether the owner was offered to the registry, which has not decided yet.
         var isOffered = false
@@ -30,10 +30,10 @@ final class RoomGate: Sendable {
     private let state = Mutex(State())
     private let limit: Int
 
-    /// - Parameter limit: Most requests that may be inside at once.
+    /// - Parameter limit: Maximum number of requests inside at once.
     init(limit: Int) { self.limit = limit }
 
-    /// Admits a request. One `leave` must follow every `.admitted`.
+    /// Admits a request. Every `.admitted` must be followed by one `leave`.
     func enter() -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
@@ -45,16 +45,16 @@ final class RoomGate: Sendable {
 
     func leave() { state.withLock { $0.inside -= 1 } }
 
-    /// Notes that the owner takes a message.
+    /// Records that the owner is processing a message.
     func beginWork() { state.withLock { $0.isDispensable = false } }
 
-    /// Notes that the owner waits for the next message.
+    /// Records that the owner waits for the next message.
     ///
     /// - Parameters:
     ///   - isDispensable: Whether the owner could be dropped.
     ///   - isGone: Whether nothing of the room is stored.
-    ///   - isLive: Whether a participant publishes in the room.
-    /// - Returns: Whether the owner should be offered to the registry now.
+    ///   - isLive: Whether a participant is publishing in the room.
+    /// - Returns: Whether the owner should now be offered to the registry.
     func endWork(isDispensable: Bool, isGone: Bool, isLive: Bool) -> Bool {
         state.withLock { state in
             state.isDispensable = isDispensable
@@ -66,10 +66,10 @@ final class RoomGate: Sendable {
         }
     }
 
-    /// Whether nothing of the room was stored when the owner last came to rest.
+    /// Whether nothing of the room was stored when the owner last became idle.
     var isGone: Bool { state.withLock { $0.isGone } }
 
-    /// Whether a participant published in the room when the owner last came to rest.
+    /// Whether a participant was publishing in the room when the owner last became idle.
     var isLive: Bool { state.withLock { $0.isLive } }
 
     /// Whether the owner waits for messages and could be dropped.
@@ -85,7 +85,7 @@ final class RoomGate: Sendable {
     var isEmpty: Bool { state.withLock { $0.inside == 0 } }
 
     /// Closes the gate if no request is inside and the owner can be dropped. Otherwise the owner offers itself again
-    /// when it next comes to rest.
+    /// when it next becomes idle.
     ///
     /// - Returns: Whether the gate is closed.
     func closeAtRest() -> Bool {

@@ -1,4 +1,4 @@
-/// The home of a room's owner, which creates the next owner when one was dropped.
+/// The creator of room owners, which also creates the next owner when one was dropped.
 protocol RoomHome: AnyObject, Sendable {
     /// Offers an owner that could be dropped. Called by the owner; must not call back.
     func offer(_ owner: RoomOwner)

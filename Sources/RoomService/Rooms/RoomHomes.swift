@@ -1,19 +1,20 @@
 import MixModel
 
-/// Knows which rooms are this node's. Without a cluster there is none, and all rooms are.
+/// Tracks which rooms belong to this node. Without a cluster there is no instance, and all rooms do.
 package protocol RoomHomes: AnyObject, Sendable {
-    /// Makes sure that the room is this node's before anything is decided on it, and takes it if no node has it.
+    /// Ensures that the room belongs to this node before a decision about it is made, and takes the room if no node has
+    /// it.
     ///
-    /// - Throws: `OrchestratorError` if another node has the room, or the store cannot say.
+    /// - Throws: `OrchestratorError` if another node has the room, or the store cannot tell.
     func enter(_ room: RoomID) async throws(OrchestratorError)
-    /// Makes sure that no other node has the room, so that what is stored of it is all there is to know.
+    /// Ensures that no other node has the room, so that its stored state is complete.
     ///
     /// - Throws: As `enter`.
     func check(_ room: RoomID) async throws(OrchestratorError)
-    /// Whether the room is this node's at this moment.
+    /// Whether the room belongs to this node at this moment.
     func has(_ room: RoomID) -> Bool
-    /// The rooms that are this node's at this moment.
+    /// The rooms that belong to this node at this moment.
     var rooms: Set<RoomID> { get }
-    /// Where the RTMP ingests of the other nodes are reached, from which streams of any room may be pulled.
+    /// Places of the other nodes' RTMP ingests, from which streams of any room may be pulled.
     var ingestPlaces: [IngestPlace] { get }
 }

@@ -1,14 +1,14 @@
 import MixModel
 
-/// The effect of an event, as the answer counts it.
+/// The effect of an event, as reported in the answer.
 package enum EventOutcome: String, Hashable, Codable, Sendable {
     case accepted, duplicate, stale
 }
 
-/// What followed from an event.
+/// The result of an event.
 package struct EventReceipt: Sendable {
     package var outcome: EventOutcome
-    /// What a person who sent the event should know, in words; nil if that is nothing. Contains no secret.
+    /// A note for the person who sent the event, in words; `nil` = none. Contains no secret.
     package var note: String?
 }
 
@@ -16,10 +16,10 @@ package struct EventReceipt: Sendable {
 package struct NewTask: Sendable {
     package var id: TaskID
     package var settings: RoomSettings
-    /// Whether the id comes from the request's `Idempotency-Key`. The same request then never creates a new task, not
-    /// even when the first one has ended.
+    /// Whether the identifier comes from the request's `Idempotency-Key`. The same request then never creates a new
+    /// task, not even after the first one has ended.
     var isKeyed = false
-    /// Text that the task's creator keeps with it. A request with an attachment never repeats an earlier one.
+    /// Text that the task's creator attaches to it. A request with an attachment never counts as a repetition.
     package var attachment: String?
 
     package init(id: TaskID, settings: RoomSettings, isKeyed: Bool = false, attachment: String? = nil) {
@@ -33,26 +33,26 @@ package struct NewTask: Sendable {
 /// The outcome of a request for a task.
 package enum TaskCreation: Hashable, Sendable {
     case made
-    /// The task exists, because the same request came before.
+    /// The task exists, because the same request was made before.
     case same
 }
 
-/// A change of the settings of a room or of an explicit task, computed when its turn comes.
+/// A change of the settings of a room or of an explicit task. The new settings are computed when its turn comes.
 package struct SettingsChange: Sendable {
-    /// Task to change; `nil` = the room.
+    /// The task to change; `nil` = the room.
     package var task: TaskID?
     var precondition = SettingsPrecondition.none
     /// Summary for timelines.
     package var summary: String
     /// Computes the new settings.
     ///
-    /// - Parameter outputs: Present outputs of the program: its own, or the configured ones.
+    /// - Parameter outputs: Current outputs of the program: its own, or the configured ones.
     /// - Returns: The new settings.
     var apply:
         @Sendable (_ settings: RoomSettings, _ outputs: [PushDestination]) throws(OrchestratorError) -> RoomSettings
-    /// Replaces `apply` for a task whose creator keeps an attachment with it.
+    /// Replaces `apply` for a task with an attachment.
     var revise: Revision?
-    /// Whether an explicit task may have no output afterwards. It is off the air until it has one.
+    /// Whether an explicit task may end up without outputs. It is then off the air until it gets one.
     package var mayLeaveNoOutput = false
 
     package init(
@@ -69,7 +69,7 @@ package struct SettingsChange: Sendable {
         self.revise = revise
     }
 
-    /// Computes the new settings and the new attachment of a task from the present ones.
+    /// Computes the new settings and the new attachment of a task from the current ones.
     package typealias Revision =
         @Sendable (RoomSettings, _ attachment: String?) throws(OrchestratorError) -> (RoomSettings, attachment: String)
 }
@@ -86,7 +86,7 @@ package struct SettingsOutcome: Hashable, Sendable {
     package var isNew: Bool
     /// Whether the settings were already as requested.
     package var isUnchanged: Bool
-    /// Tag of the present settings.
+    /// Tag of the current settings.
     package var tag: SettingsTag
 }
 
@@ -102,13 +102,13 @@ enum RoomMessage: Sendable {
     case forget(receivedAt: Int64, Reply<Bool>)
     case control(UserID, ParticipantControlChange, receivedAt: Int64, Reply<Void>)
     case stopTask(TaskID, receivedAt: Int64, Reply<Bool>)
-    /// The layout of the room, or of one of its tasks, has changed. The cause waits in the owner.
+    /// The layout of the room, or of one of its tasks, has changed. The owner keeps the cause.
     case layoutChanged
     /// An entry for the timelines of the tasks that use a layout.
     case layoutNote(String, TimelineEntry)
-    /// An image of a layout cannot be shown; which one is in `Layouts`.
+    /// An image of a layout cannot be shown. `Layouts` knows which one.
     case imagesOfLayoutsFailed
-    /// Another room from which streams are taken, or an image, has changed. The cause waits in the owner.
+    /// An image, or another room whose streams are used, has changed. The owner keeps the cause.
     case needsChanged
     /// The values that layouts show have changed.
     case valuesChanged
@@ -118,10 +118,10 @@ enum RoomMessage: Sendable {
     case imageNote(String, TimelineEntry)
     /// Indirect, because it is by far the largest case, and messages are moved often.
     indirect case relay(TaskID, RelaySupervisor.Report)
-    /// What has been kept for a while may have expired.
+    /// State that has been kept for a while may have expired.
     case tidy
     /// No message is expected soon; `run` may end. The loop itself handles it.
     case fold
-    /// The machine's load requires another plan, or lets a task start. The reason is in words.
+    /// The machine's load requires another plan, or allows a task to start. The text is the reason.
     case loadChanged(String)
 }

@@ -1,11 +1,12 @@
 import MixModel
 import TaskStore
 
-/// Recovery from a failure of the store that leaves open whether the change is stored: a write may be durable although
-/// its answer was an error. Going on with the state in memory could then lose the change, or be refused for ever.
+/// Recovery from a store failure that leaves open whether a change was stored: a write may be durable although the
+/// store answered with an error. To continue with the state in memory could then lose the change, or every further
+/// write could be refused.
 extension RoomOwner {
-    /// Reads the stored state before anything is decided on it. While the store cannot be read, the doubt stays.
-    /// Decisions that follow from the reading are stored, and that may cause the next doubt.
+    /// Reads the stored state before the next decision. While the store cannot be read, the doubt remains. Decisions
+    /// that follow from the reading are stored, which may cause another doubt.
     func settleDoubt() async {
         for _ in 0..<3 where committer.doubt != nil { await readAgain() }
     }

@@ -3,7 +3,7 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// Handling of each message: `RoomState` decides, and the owner stores and performs the decision.
+/// Processing of each message: `RoomState` decides, and the owner stores and performs the decision.
 extension RoomOwner {
     func handle(_ message: RoomMessage) async {
         await settleDoubt()
@@ -26,7 +26,7 @@ extension RoomOwner {
         case .stopTask(let task, let receivedAt, let reply):
             reply.answer(await stop(task, receivedAt))
         case .layoutChanged:
-            // Other values may name images now.
+            // The new values may name other images.
             await prepare()
             await replan(layoutCause.withLock { $0.take() })
         case .layoutNote(let name, let entry):
@@ -59,19 +59,19 @@ extension RoomOwner {
         Cause(receivedAt: time, summary: summary, id: services.numbers.nextCause())
     }
 
-    /// Decides again on everything stored.
+    /// Decides anew about everything stored.
     func restore() async {
         for task in state.tasks where task.machine.document.isExplicit { services.quotas.settle(task.machine.document) }
         guard state.isAnythingStored else { return performer.holdOutputs(of: state) }
         await prepare()
         await transact(state.restoring(cause("service started"), services))
-        // They were told before, or will be by the next check.
+        // The tasks already know of the failures, or the next check will tell them.
         if holdsNeeds { activeTasks = state.activeTasks }
         skipLayoutFailures()
         noteShownValues()
     }
 
-    /// Plans the tasks again for a cause outside the room, if there is one.
+    /// Replans the tasks for a cause outside the room, if there is one.
     func replan(_ cause: Cause?) async {
         guard var cause else { return }
         cause.id = cause.id ?? services.numbers.nextCause()

@@ -1,9 +1,9 @@
 import MixModel
 
-/// The end of an owner whose room goes on at another node of the cluster.
+/// The end of an owner whose room continues at another node of the cluster.
 extension RoomOwner {
-    /// Ends at once: another node has the room already. Requests that wait are answered with errors, because nothing of
-    /// them can be stored.
+    /// Ends at once, because another node already has the room. Waiting requests are answered with errors, because
+    /// their changes can no longer be stored.
     func abandon() async {
         gate.close()
         await end()
@@ -11,7 +11,7 @@ extension RoomOwner {
 
     // MARK: Moves
 
-    /// What of the room's programs another node has to have before it can take over: what is on air.
+    /// The feeds on air, by task, which another node must have ready before it can take over.
     var programsOnAir: [TaskID: OnAir] {
         Dictionary(
             uniqueKeysWithValues: state.tasks.compactMap { task in
@@ -23,10 +23,10 @@ extension RoomOwner {
     /// Whether a relay runs for the room, or is wanted.
     var hasPrograms: Bool { state.tasks.contains { $0.machine.document.isActive } }
 
-    /// Holds back requests, and has the relays stop sending at their next keyframe. Returns when nothing sends, and the store
-    /// knows where the programs are.
+    /// Holds back requests, and makes the relays stop sending at their next keyframe. Returns when nothing is being
+    /// sent and the store has the programs' positions. The caller calls `goOn` or `leave` afterwards.
     ///
-    /// - Returns: The reason why not everything has stopped within the limit; `nil` if it has. `goOn` or `leave` follows.
+    /// - Returns: The reason why not everything has stopped within the limit; `nil` if everything has.
     func standDown(within limit: Duration) async -> String? {
         gate.close()
         let sending = state.tasks.filter { $0.machine.document.plan != nil }.map(\.id)
@@ -48,17 +48,17 @@ extension RoomOwner {
             : "relays did not stop within \(limit): \(names.prefix(5).joined(separator: ", "))"
     }
 
-    /// Whether nothing of the task is sent. What was started since the move began waits.
+    /// Whether nothing of the task is being sent. Programs that were started since the move began wait.
     private func isDown(_ task: OwnedTask, wasSending: Bool) -> Bool {
         guard task.machine.document.isActive else { return true }
         guard wasSending else { return task.status == nil && task.machine.document.plan != nil }
         guard let status = task.status, status.isSilent else { return false }
-        // A task that has ended meanwhile goes on nowhere.
+        // A task that has ended in the meantime continues nowhere.
         guard let place = status.place, task.machine.document.plan != nil else { return true }
         return !task.isUnstored && !place.isNews(after: task.machine.document.place)
     }
 
-    /// Lets requests in and has the relays send again, after `standDown`.
+    /// Admits requests and lets the relays send again, after `standDown`.
     func goOn() {
         let now = ProgramPlace(wallZero: wallClock(), noted: .zero, ahead: .zero)
         var actions: [TaskID: [TaskAction]] = [:]
@@ -70,7 +70,7 @@ extension RoomOwner {
         gate.reopen()
     }
 
-    /// Returns the plans with which relays can be made ready before the room comes to this node. For an owner that is not run.
+    /// Returns the plans for preparing relays before the room arrives at this node. For an owner that is not run.
     func plansToPrepare() async -> [ProgramPlan] {
         await prepare()
         return state.restoring(cause("room moves to this node"), services).tasks.compactMap { task in
@@ -79,13 +79,13 @@ extension RoomOwner {
             else { return nil }
             var planned: ProgramPlan?
             for case .apply(let plan) in task.actions { planned = plan }
-            // The number of the stored plan, so that any plan of the room's next owner is newer or the same.
+            // The revision of the stored plan, so that any plan of the room's next owner is newer or the same.
             planned?.revision = stored.revision
             return planned
         }
     }
 
-    /// Forgets what `plansToPrepare` has made the node load.
+    /// Releases the streams, images and media that `plansToPrepare` made the node load.
     func forgetNeeds() {
         if holdsNeeds { services.needs.set(ProgramNeeds.Needs(), of: id) }
         holdsNeeds = false
@@ -93,7 +93,7 @@ extension RoomOwner {
 
     // MARK: The end
 
-    /// Ends when the relays have closed their outputs, or in time before they are killed.
+    /// Ends when the relays have closed their outputs, or after `RoomRegistry.drainLimit`.
     func leave() async {
         gate.close()
         performer.finishMove()
@@ -113,7 +113,7 @@ extension RoomOwner {
             if !task.machine.document.isExplicit { services.quotas.release(task.id) }
         }
         forgetNeeds()
-        // Who listens connects again, and is passed on.
+        // Listeners connect again, and are then passed on.
         services.listeners.end(id)
         services.news.changed(id)
         stop()

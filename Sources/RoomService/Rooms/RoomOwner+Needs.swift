@@ -3,21 +3,21 @@ import MixModel
 
 /// Streams of other rooms, images of programs and idle media.
 extension RoomOwner {
-    /// Loads what is needed, before a decision depends on it.
+    /// Loads the needed streams, images and media before a decision depends on them.
     ///
     /// - Parameter settings: Settings that are about to take effect.
     func prepare(for settings: RoomSettings? = nil) async {
         var needs = state.needs(services)
         needs.add(settings, parameterImages: images(of: settings))
         guard !needs.isEmpty || !state.others.isEmpty else { return }
-        // Set first, so that no change is missed between the reading and the first report of a change.
+        // Set first, so that no change between the reading and the first report of a change is missed.
         services.needs.set(needs, of: id)
         holdsNeeds = true
         state.others = state.others.filter { needs.rooms.contains($0.key) }
         for other in needs.rooms.sorted() where state.others[other] == nil { await read(other) }
     }
 
-    /// Images that values of parameters name in settings that are about to take effect.
+    /// Images named by parameter values in settings that are about to take effect.
     private func images(of settings: RoomSettings?) -> Set<String> {
         guard let settings else { return [] }
         return services.parameterImages(of: Room(id: id, settings: settings))
@@ -32,7 +32,7 @@ extension RoomOwner {
         state.others = state.others.filter { needs.rooms.contains($0.key) }
     }
 
-    /// Tells tasks that have begun which of their images and media cannot be shown.
+    /// Adds entries about images and media that cannot be shown to the timelines of tasks that have started.
     func noteFailures() async {
         guard holdsNeeds else { return activeTasks = [] }
         let active = state.activeTasks
@@ -45,10 +45,10 @@ extension RoomOwner {
         }
     }
 
-    /// Tells active tasks which images of their layouts cannot be shown: each failure once, and those from before when a task
-    /// begins or gets another layout.
+    /// Adds entries about layout images that cannot be shown to the timelines of active tasks: each failure once, and
+    /// earlier failures when a task starts or gets another layout.
     func noteLayoutFailures() async {
-        // Nothing costs anything as long as every image can be shown: what fails later has a higher number.
+        // Costs nothing as long as every image can be shown: later failures have higher numbers.
         guard let last = services.layouts.lastImageFailure else {
             if !toldOfLayouts.isEmpty { toldOfLayouts = [:] }
             return
@@ -66,7 +66,7 @@ extension RoomOwner {
         }
     }
 
-    /// Counts everything that has failed as known to the active tasks.
+    /// Marks all failures so far as known to the active tasks.
     func skipLayoutFailures() {
         guard let last = services.layouts.lastImageFailure else { return }
         toldOfLayouts = layoutsOfActiveTasks.mapValues { (layout: $0, number: last) }
@@ -80,15 +80,15 @@ extension RoomOwner {
         return layouts
     }
 
-    /// Takes up a change of another room, of an image or of idle media.
+    /// Processes changes of other rooms, of images and of idle media.
     func takeOthers() async {
         guard let cause = otherCause.withLock({ $0.take() }) else { return }
         for other in state.needs(services).rooms.sorted() { await read(other) }
         await replan(cause)
     }
 
-    /// Reads another room's streams from the store. A room that is not there has none. If the store cannot be read, the
-    /// streams stay as they were.
+    /// Reads another room's streams from the store. A room that does not exist has none. If the store cannot be read,
+    /// the streams stay unchanged.
     private func read(_ other: RoomID) async {
         do {
             let streams = try await services.store.room(other)?.document.shownStreams ?? []

@@ -5,7 +5,7 @@ import MixModel
 /// Effects of relays and deadlines on a room's tasks.
 extension RoomOwner {
     func handle(_ report: RelaySupervisor.Report, of task: TaskID) async {
-        // Nothing is left to do for a task that was forgotten meanwhile.
+        // Nothing is left to do for a task that was removed in the meantime.
         guard state.task(task) != nil else { return }
         let now = MonotonicClock.now()
         performer.handled(report, of: task)
@@ -19,7 +19,7 @@ extension RoomOwner {
                 state.changing(task, nil) { machine, _ in machine.relayConnected(status, now: now) + records })
             await takeSources(status, of: task, now)
         case .status(let status) where performer.isMoving:
-            // Outputs that are closed for the move are no news.
+            // Outputs that are closed for the move are not reported.
             state.note(status, of: task)
             await notePlace(status, of: task)
         case .status(let status):
@@ -55,7 +55,7 @@ extension RoomOwner {
         return state.take(status, of: task, now: now)
     }
 
-    /// Stores where the stream is, for a relay on another node.
+    /// Stores the program's position, for a relay on another node.
     private func notePlace(_ status: RelayStatus, of task: TaskID) async {
         guard services.relayDeadline != nil, let place = status.place, let known = state.task(task)?.machine.document,
             known.plan != nil, place.isNews(after: known.place)
@@ -80,7 +80,7 @@ extension RoomOwner {
 }
 
 extension RelayStatus {
-    /// Whether the same is on air as by another status.
+    /// Whether the same feed is on air as in another status.
     fileprivate func isOnAir(as other: RelayStatus?) -> Bool {
         onAir == other?.onAir && bypassSource == other?.bypassSource && scene == other?.scene
     }

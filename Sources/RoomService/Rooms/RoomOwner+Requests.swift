@@ -1,7 +1,8 @@
 import EncodedMedia
 import MixModel
 
-/// Requests to a room from the rest of the service. Each returns when it is stored and its actions are under way.
+/// Requests to a room from the rest of the service. Each returns when its change is stored and its actions are under
+/// way.
 extension RoomOwner {
     package nonisolated func receive(_ event: RoomEvent, at receivedAt: Int64) async throws(OrchestratorError)
         -> EventOutcome
@@ -9,7 +10,7 @@ extension RoomOwner {
         try await take(event, at: receivedAt).outcome
     }
 
-    /// Receives an event for a sender who reads notes.
+    /// Receives an event from a sender who reads notes.
     package nonisolated func take(_ event: RoomEvent, at receivedAt: Int64) async throws(OrchestratorError)
         -> EventReceipt
     {
@@ -27,21 +28,21 @@ extension RoomOwner {
         try await ask { .settings(change, receivedAt: receivedAt, $0) }
     }
 
-    /// Mutes, hides or otherwise controls a user of the room, who need not be there.
+    /// Mutes, hides or otherwise controls a user of the room, who need not be present.
     package nonisolated func control(
         _ user: UserID, _ change: ParticipantControlChange, at receivedAt: Int64
     ) async throws(OrchestratorError) {
         try await ask { .control(user, change, receivedAt: receivedAt, $0) }
     }
 
-    /// Forgets the room and ends its tasks.
+    /// Deletes the room and ends its tasks.
     package nonisolated func delete(at receivedAt: Int64) async throws(OrchestratorError) {
         try await ask { .delete(receivedAt: receivedAt, $0) }
     }
 
     /// Deletes the room if it is empty and has no settings.
     ///
-    /// - Returns: Whether the room was empty, and is gone.
+    /// - Returns: Whether the room was empty and has been deleted.
     nonisolated func forgetIfEmpty() async throws(OrchestratorError) -> Bool {
         try await ask { .forget(receivedAt: MonotonicClock.now(), $0) }
     }
@@ -53,7 +54,7 @@ extension RoomOwner {
 
     // MARK: Without an answer
 
-    /// Takes note of a changed layout, if the room or one of its tasks uses it.
+    /// Processes a changed layout, if the room or one of its tasks uses it.
     func layoutChanged(_ name: String, cause: Cause) {
         guard state.layoutNames(services).contains(name) else { return }
         if layoutCause.withLock({ $0.keep(cause) }) { inbox.yield(.layoutChanged) }
@@ -64,10 +65,11 @@ extension RoomOwner {
         inbox.yield(.layoutNote(name, entry))
     }
 
-    /// Tells the active tasks which images of their layouts cannot be shown, as far as they do not know it yet.
+    /// Adds entries about layout images that cannot be shown to the timelines of active tasks that do not have them
+    /// yet.
     nonisolated func imagesOfLayoutsFailed() { inbox.yield(.imagesOfLayoutsFailed) }
 
-    /// Takes note of a change of a needed room or image. Changes that come faster than they are taken up wait as one.
+    /// Processes a change of a needed room or image. Changes that arrive faster than they are processed are merged.
     nonisolated func needsChanged(_ cause: Cause) {
         if otherCause.withLock({ $0.keep(cause) }) { inbox.yield(.needsChanged) }
     }
@@ -78,25 +80,25 @@ extension RoomOwner {
     /// Adds an entry to the timelines of the active tasks.
     nonisolated func note(_ entry: TimelineEntry) { inbox.yield(.note(entry)) }
 
-    /// Reports that the machine's load requires another plan, or lets a task start.
+    /// Reports that the machine's load requires another plan, or allows a task to start.
     nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
 
-    /// Removes what has been kept long enough. An owner that could be dropped keeps nothing.
+    /// Removes state that has been kept long enough. An owner that could be dropped has none.
     nonisolated func tidy() {
         if !gate.isDispensable { inbox.yield(.tidy) }
     }
 
-    /// Makes a destination that waits for its next attempt, or was given up, try at once.
+    /// Makes a destination that waits for its next attempt, or was given up, retry at once.
     package func retry(_ output: OutputID, of task: TaskID) { performer.retry([output], of: task) }
 
-    /// Makes all destinations of the task that were given up try at once.
+    /// Makes all given-up destinations of the task retry at once.
     package func retryFailedOutputs(of task: TaskID) {
         performer.retry(state.failedOutputs(of: task), of: task)
     }
 
     // MARK: Reading
 
-    /// The room and its tasks as they are known now: as last stored, with what the relays have reported since.
+    /// The current state of the room and its tasks: as last stored, with the relays' reports since then.
     package var snapshot: RoomState { state }
 
     /// Layouts of the room, if it is stored, and of its explicit tasks.
@@ -117,7 +119,7 @@ extension RoomOwner {
 }
 
 extension Optional<Cause> {
-    /// Keeps the cause if none waits yet.
+    /// Keeps the cause if no cause is waiting yet.
     ///
     /// - Returns: Whether it was kept.
     fileprivate mutating func keep(_ cause: Cause) -> Bool {

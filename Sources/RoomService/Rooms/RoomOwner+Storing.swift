@@ -2,11 +2,11 @@ import EncodedMedia
 import MixModel
 import TaskStore
 
-/// Storing of drafts, and performing of what is stored.
+/// Storing drafts, and performing stored drafts.
 extension RoomOwner {
-    /// Stores a change that was requested from outside. What is not stored is not performed.
+    /// Stores a change that was requested from outside. A change that cannot be stored is not performed.
     func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
-        // One copy of the state for all that read it: each call with the property itself would make another.
+        // One copy of the state for all readers: every access to the property itself would make another copy.
         let before = state
         var draft = draft
         draft.complete(after: before.room, at: wallClock())
@@ -30,8 +30,8 @@ extension RoomOwner {
         return .success(.committed)
     }
 
-    /// Stores and performs a change that happens anyway (deadlines, relays). It is performed even when it cannot be
-    /// stored, so that a full disk does not take a program off air. The next change that is stored carries it.
+    /// Stores and performs a change that cannot be refused (deadlines, relays). It is performed even when it cannot be
+    /// stored, so that a full disk does not take a program off the air. The next change that is stored includes it.
     func transact(_ draft: RoomDraft) async {
         var draft = draft
         draft.complete(after: state.room, at: wallClock())
@@ -46,7 +46,7 @@ extension RoomOwner {
         }
     }
 
-    /// Performs a draft that is not worth a write. The next change that is stored carries it.
+    /// Performs a draft that is not worth a write. The next change that is stored includes it.
     func show(_ draft: RoomDraft) {
         let commit = RoomCommit(
             draft: draft,
@@ -57,7 +57,7 @@ extension RoomOwner {
         performer.perform(commit, in: state)
     }
 
-    /// Forgets explicit tasks that ended for good, when they have been kept long enough or there are too many.
+    /// Removes explicit tasks that ended permanently, when they have been kept long enough or there are too many.
     func forgetFinishedTasks() async {
         guard let (draft, tasks) = state.forgetting(at: wallClock()) else { return }
         await transact(draft)
@@ -67,7 +67,7 @@ extension RoomOwner {
 
     // MARK: Parts
 
-    /// Books the draft's load, and finds what is stored with it.
+    /// Books the draft's load, and determines what is stored with it.
     private func prepare(_ draft: RoomDraft, after before: RoomState) -> RoomCommit {
         services.bookLoad(of: draft, after: before)
         performer.log(draft)

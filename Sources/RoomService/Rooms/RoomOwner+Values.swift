@@ -1,20 +1,21 @@
 import MixModel
 
-/// Facts of the program that its layout shows.
+/// Values that the layout of the program shows.
 extension RoomOwner {
-    /// Takes note that the values have changed. Changes that come faster than they are taken up are one.
+    /// Signals that the values have changed. Changes that arrive faster than they are processed are merged.
     nonisolated func valuesChanged() {
         if !areValuesQueued.exchange(true, ordering: .acquiringAndReleasing) { inbox.yield(.valuesChanged) }
     }
 
-    /// Has the mixes on air show the present values. Nothing is stored: the next change that is stored carries the plan.
+    /// Makes the mixes on air show the current values. Nothing is stored: the next change that is stored includes the
+    /// plan.
     func takeValues() {
         areValuesQueued.store(false, ordering: .releasing)
         guard !state.isShuttingDown, let draft = state.showingValues(services) else { return }
         show(draft)
     }
 
-    /// Says which values the layouts on air show, so that no others are collected.
+    /// Reports the values that the layouts on air show, so that no others are collected.
     func noteShownValues() {
         let names = state.shownValues(services)
         guard names != shownValues else { return }

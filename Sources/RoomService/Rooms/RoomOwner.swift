@@ -5,26 +5,26 @@ import MixModel
 import Synchronization
 import TaskStore
 
-/// Owns one room and its tasks: takes one change after another, has it decided, stores it, then has it performed.
+/// Owns one room and its tasks: takes one change after another, decides it, stores the decision, then performs it.
 ///
 /// Changes wait in a bounded mailbox, and only `run` takes them, so that no other change of the same room comes between
 /// a decision and its storing. Reads see the last stored state.
 package actor RoomOwner {
     package nonisolated let id: RoomID
     package let app: AppID
-    /// What is known of the room and its tasks; it decides.
+    /// The state of the room and its tasks, which makes the decisions.
     var state: RoomState
     var committer = RoomCommitter()
     let performer: RoomPerformer
 
     /// Whether the owner has been run before.
     private var isRestored = false
-    /// Whether `ProgramNeeds` has been told of needs.
+    /// Whether needs are registered in `ProgramNeeds`.
     var holdsNeeds = false
-    /// The tasks that were active after the last message, while the room needs something.
+    /// The tasks that were active after the last message, while the room needs anything.
     var activeTasks: Set<TaskID> = []
-    /// The layout of each active task, and the number of the last failure of an image that the task knows of, while images of any
-    /// layout cannot be shown.
+    /// The layout of each active task, and the number of the last image failure that the task knows of; empty while all
+    /// images of all layouts can be shown.
     var toldOfLayouts: [TaskID: (layout: String, number: Int)] = [:]
 
     let services: RoomServices
@@ -32,25 +32,25 @@ package actor RoomOwner {
     nonisolated let meter: RoomMeter
     private nonisolated let mailbox: AsyncStream<RoomMessage>
     nonisolated let inbox: AsyncStream<RoomMessage>.Continuation
-    /// Admits requests from outside. Only they are bounded, because a relay's report must not get lost.
+    /// Admits requests from outside. Only these are bounded, because a relay's report must not be lost.
     nonisolated let gate = RoomGate(limit: mailboxSize)
     private let home: (any RoomHome)?
     private nonisolated let isFoldQueued = Atomic(false)
-    /// Values that the layouts on air were last found to show.
+    /// Values shown by the layouts on air, as last determined.
     var shownValues: LayoutValues.Names = []
     nonisolated let areValuesQueued = Atomic(false)
-    /// First cause since layouts were last taken up. Changes that come faster than they are taken up wait as one.
+    /// First cause since layouts were last processed. Changes that arrive faster than they are processed are merged.
     nonisolated let layoutCause = Mutex<Cause?>(nil)
-    /// First cause since other rooms and images were last taken up.
+    /// First cause since other rooms and images were last processed.
     nonisolated let otherCause = Mutex<Cause?>(nil)
 
-    /// Most requests that may wait at once.
+    /// Maximum number of requests that wait at once.
     static let mailboxSize = 1024
 
     /// - Parameters:
     ///   - tasks: Stored tasks, whose relays are adopted when `run` starts.
     ///   - home: Home of the owner; `nil` for an owner that is never dropped.
-    ///   - isReader: Whether the owner is only read and never run. Its requests go to the room's owner.
+    ///   - isReader: Whether the owner is only read and never run. Requests to it go to the room's owner.
     init(
         room: Versioned<Room>, tasks: [Versioned<TaskMachine>], services: RoomServices,
         home: (any RoomHome)? = nil, isReader: Bool = false
@@ -77,12 +77,12 @@ package actor RoomOwner {
     /// The reason why `run` returned.
     enum End {
         case stopped
-        /// The owner has to be run again. A Swift task keeps the memory of its deepest call, and most rooms wait most
+        /// The owner must be run again. A Swift task keeps the memory of its deepest call, and most rooms are idle most
         /// of the time.
         case folded
     }
 
-    /// Takes changes until `stop`, or until the owner is asked to fold. Relays go on when it ends.
+    /// Processes changes until `stop`, or until the owner is asked to fold. Relays continue when it ends.
     func run() async -> End {
         await withDiscardingTaskGroup { group in
             if !isRestored {
@@ -108,8 +108,8 @@ package actor RoomOwner {
         }
     }
 
-    /// Frees the memory that the last change took, unless relays have to be listened to. Further calls before that have
-    /// no effect.
+    /// Frees the memory that the last change took, unless the owner has relays to listen to. Further calls before that
+    /// have no effect.
     nonisolated func fold() {
         if !isFoldQueued.exchange(true, ordering: .acquiringAndReleasing) { inbox.yield(.fold) }
     }
@@ -120,16 +120,18 @@ package actor RoomOwner {
         if isOffered, let home { home.offer(self) }
     }
 
-    /// Refuses further requests if the owner is at rest and can be dropped. They go to the next owner. `stop` follows.
+    /// Refuses further requests if the owner is idle and can be dropped. Those requests go to the next owner. The
+    /// caller calls `stop` afterwards.
     nonisolated func retire() -> Bool { gate.closeAtRest() }
 
-    /// Whether nothing of the room was stored when it last came to rest, so that nothing has to be kept.
+    /// Whether nothing of the room was stored when the owner last became idle, so that nothing has to be kept.
     nonisolated var isGone: Bool { gate.isGone }
 
-    /// Whether a participant published in the room when it last came to rest, so that further events are likely.
+    /// Whether a participant was publishing in the room when the owner last became idle, so that further events are
+    /// likely.
     nonisolated var isLive: Bool { gate.isLive }
 
-    /// Ends the mailbox: waiting messages are still handled, then `run` returns.
+    /// Ends the mailbox: waiting messages are still processed, then `run` returns.
     nonisolated func stop() { inbox.finish() }
 
     private func startSupervisors(_ group: inout DiscardingTaskGroup) {

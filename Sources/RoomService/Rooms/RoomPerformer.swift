@@ -2,8 +2,8 @@ import EncodedMedia
 import Logging
 import MixModel
 
-/// Performs what is decided: runs relays, holds destinations, tells listeners and other rooms. Decides nothing. Belongs to
-/// its room's owner.
+/// Performs decisions: runs relays, holds destinations, notifies listeners and other rooms. Makes no decisions. Belongs
+/// to its room's owner.
 ///
 /// A class, because the owner would copy a value for every call.
 final class RoomPerformer {
@@ -13,15 +13,15 @@ final class RoomPerformer {
     private let inbox: AsyncStream<RoomMessage>.Continuation
     private let room: RoomID
 
-    /// Supervisors of relays; each is created with the first action for its task.
+    /// Supervisors of relays. Each is created with the first action for its task.
     private var supervisors: [TaskID: RelaySupervisor] = [:]
     /// Supervisors that have yet to be run.
     private var newSupervisors: [RelaySupervisor] = []
-    /// Last claims that the service's record of destinations was given.
+    /// The claims last passed to `DestinationClaims`.
     private var claims: [TaskID: Claim] = [:]
-    /// Whether the room goes on at another node, so that nothing is performed here any more.
+    /// Whether the room continues at another node, so that nothing is performed here any more.
     private var isAbandoned = false
-    /// What was decided during a move and waits for its end; `nil` outside of moves.
+    /// Actions decided during a move, which wait for its end; `nil` outside of moves.
     private var postponed: [(task: TaskID, actions: [TaskAction])]?
 
     /// The destinations to which a task may push; `nil` outputs = the configured ones.
@@ -30,7 +30,7 @@ final class RoomPerformer {
         var outputs: [PushDestination]?
     }
 
-    /// - Parameter inbox: Mailbox of the room, which receives what relays report.
+    /// - Parameter inbox: Mailbox of the room, which receives the relays' reports.
     init(
         of room: RoomID, services: RoomServices, logger: Logger, meter: RoomMeter,
         inbox: AsyncStream<RoomMessage>.Continuation
@@ -42,12 +42,12 @@ final class RoomPerformer {
         self.inbox = inbox
     }
 
-    /// Whether no relay has to be listened to.
+    /// Whether there are no relays to listen to.
     var isIdle: Bool { supervisors.isEmpty }
 
     /// Performs a draft.
     ///
-    /// - Parameter state: State with the draft.
+    /// - Parameter state: The state with the draft applied.
     func perform(_ commit: RoomCommit, in state: RoomState) {
         services.listeners.publish(commit.occurrences, of: state.id, numbers: services.numbers)
         if commit.draft.deletesRoom { services.listeners.end(state.id) }
@@ -57,7 +57,7 @@ final class RoomPerformer {
         for task in commit.draft.tasks { perform(task.actions, of: task.machine.id) }
     }
 
-    /// Gives free the ids of tasks whose documents were deleted because they ended for good.
+    /// Releases the identifiers of tasks whose documents were deleted because they ended permanently.
     func releaseDeleted(_ commit: RoomCommit) {
         for change in commit.change.tasks {
             guard case .delete = change.write,
@@ -102,16 +102,16 @@ final class RoomPerformer {
 
     // MARK: Moves
 
-    /// Whether the room is on its way to another node.
+    /// Whether the room is moving to another node.
     var isMoving: Bool { postponed != nil }
 
-    /// Postpones what is decided from now on, and has these relays stop: nothing may start or send any more.
+    /// Postpones further actions, and makes these relays stop: nothing may start or send any more.
     func beginMove(of tasks: [TaskID]) {
         postponed = []
         for task in tasks { supervisors[task]?.perform([.standBy]) }
     }
 
-    /// Has the relays go on, and performs what was postponed.
+    /// Lets the relays continue, and performs the postponed actions.
     func endMove(_ actions: [TaskID: [TaskAction]]) {
         let waiting = postponed ?? []
         postponed = nil
@@ -119,27 +119,27 @@ final class RoomPerformer {
         for (task, actions) in waiting { perform(actions, of: task) }
     }
 
-    /// Forgets what was postponed, because another node decides anew.
+    /// Discards the postponed actions, because another node decides anew.
     func finishMove() { postponed = nil }
 
-    /// Makes outputs that wait for their next attempt, or were given up, try at once. Nothing is stored: a relay that
-    /// starts meanwhile tries by itself.
+    /// Makes outputs that wait for their next attempt, or were given up, retry at once. Nothing is stored: a relay that
+    /// starts in the meantime tries by itself.
     func retry(_ outputs: [OutputID], of task: TaskID) {
         supervisors[task]?.perform(outputs.map { .retryOutput($0) })
     }
 
-    /// Takes note that a report of the task's relay is handled.
+    /// Records that a report of the task's relay has been handled.
     func handled(_ report: RelaySupervisor.Report, of task: TaskID) {
         if report.isTold { supervisors[task]?.backlog.remove() }
     }
 
-    /// Takes the supervisors that have yet to be run.
+    /// Removes and returns the supervisors that have yet to be run.
     func takeNewSupervisors() -> [RelaySupervisor] {
         defer { newSupervisors = [] }
         return newSupervisors
     }
 
-    /// Ends what serves a task that is forgotten.
+    /// Releases everything held for a task that is removed.
     func forget(_ task: TaskID) {
         services.taskIndex.release(task)
         services.overlays.show(nil, by: task)
@@ -147,7 +147,7 @@ final class RoomPerformer {
         claims[task] = nil
     }
 
-    /// Performs nothing any more.
+    /// Stops performing actions.
     ///
     /// - Returns: The supervisors, whose relays have to be ended.
     func abandon() -> [RelaySupervisor] {
@@ -174,12 +174,12 @@ final class RoomPerformer {
 
     // MARK: Destinations
 
-    /// Holds the destinations of the tasks.
+    /// Claims the destinations of the tasks.
     func holdOutputs(of state: RoomState) {
         for task in state.tasks { holdOutputs(of: task.machine.document, in: state) }
     }
 
-    /// Gives back the destinations that were claimed for a change that was not stored.
+    /// Releases the destinations that were claimed for a change that was not stored.
     func releaseUnused(_ task: TaskID, in state: RoomState) {
         claims[task] = nil
         if let known = state.task(task) {
@@ -205,7 +205,7 @@ final class RoomPerformer {
 
     // MARK: Other rooms
 
-    /// Notifies the rooms that take streams of this one. Call when the change is stored.
+    /// Notifies the rooms that use streams of this one. Call when the change is stored.
     func tellOthers(of room: Room, before: Room) {
         guard services.needs.isWatched(room.id), !room.offersTheSame(as: before) else { return }
         services.needs.changed(

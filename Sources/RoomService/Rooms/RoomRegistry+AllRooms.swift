@@ -3,8 +3,8 @@ import TaskStore
 
 /// Operations on all rooms, or on those in memory.
 extension RoomRegistry {
-    /// Has every room that uses this layout planned again. `cause` is for timelines. Rooms that are not in memory plan
-    /// with the newest layout when they are read.
+    /// Makes every room that uses this layout replan. `cause` is for timelines. Rooms that are not in memory plan with
+    /// the newest layout when they are read.
     func layoutChanged(_ name: String, cause: Cause) async {
         for owner in owners { await owner.layoutChanged(name, cause: cause) }
     }
@@ -14,14 +14,14 @@ extension RoomRegistry {
         for owner in owners { owner.note(entry, ofLayout: name) }
     }
 
-    /// Has every room look for images of its layouts that cannot be shown. Rooms that are not in memory look when a task of
-    /// theirs begins.
+    /// Makes every room check for images of its layouts that cannot be shown. Rooms that are not in memory check when
+    /// one of their tasks starts.
     func imagesOfLayoutsFailed() async {
         for owner in owners { owner.imagesOfLayoutsFailed() }
     }
 
-    /// Adds an entry to the timelines of the tasks on air that need this image, or these media, which cannot be shown; and of those that
-    /// begin while that is so.
+    /// Adds an entry to the timelines of the tasks on air that need an image or medium that cannot be shown, and of
+    /// tasks that start while that is the case.
     func noteFailure(_ entry: TimelineEntry, ofImage image: String) async {
         services.needs.failed(image, entry)
         let rooms = services.needs.rooms(showing: image)
@@ -31,10 +31,10 @@ extension RoomRegistry {
     /// Adds an entry to the timelines of a room's active tasks, if the room is in memory.
     func note(_ entry: TimelineEntry, in room: RoomID) { ownerInMemory(room)?.note(entry) }
 
-    /// Whether a room is in memory, as every one on air is.
+    /// Whether a room is in memory, as every room on air is.
     func hasInMemory(_ room: RoomID) -> Bool { ownerInMemory(room) != nil }
 
-    /// Returns the number of rooms, and of tasks in each state. Takes the same time, however many rooms are in memory.
+    /// Returns the number of rooms, and of tasks in each state. Takes constant time, however many rooms are in memory.
     package func census() async -> (rooms: Int, tasks: [String: Int]) {
         var tasks = Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, 0) })
         for (state, count) in services.quotas.taskStates { tasks[state.rawValue] = count }
@@ -45,8 +45,8 @@ extension RoomRegistry {
         return (services.quotas.roomCount, tasks)
     }
 
-    /// Returns at most `limit` rooms of one app, or of all, that use each of these layouts, ordered by id: rooms that
-    /// name the layout, and rooms with a task that has it by default.
+    /// Returns at most `limit` rooms of one app, or of all apps, that use each of these layouts, ordered by identifier:
+    /// rooms that name the layout, and rooms with a task that uses it by default.
     package func layoutUse(
         of layouts: [String], by app: AppID? = nil, limit: Int
     ) async throws(StoreError) -> [String: [RoomID]] {

@@ -1,10 +1,10 @@
 import Synchronization
 
 extension RoomRegistry: RoomHome {
-    /// Takes note of an owner that could be dropped.
+    /// Records an owner that could be dropped.
     func offer(_ owner: RoomOwner) { state.withLock { $0.offers.append(owner) } }
 
-    /// Returns the owner after one that was dropped.
+    /// Returns the successor of an owner that was dropped.
     func successor(of owner: RoomOwner) async throws(OrchestratorError) -> RoomOwner {
         try await self.owner(owner.id)
     }
@@ -12,10 +12,10 @@ extension RoomRegistry: RoomHome {
     /// Number of owners that are asked to fold or to end before others get their turn.
     private static let atOnce = 8
 
-    /// Drops the owners that have not been requested lately, and those of rooms that are gone. Folds owners that stay.
+    /// Drops the owners that have had no requests lately, and those of deleted rooms. Folds owners that stay.
     ///
     /// Works on a few owners at a time: each one's work waits in the executor's queue, and requests would wait behind
-    /// that of thousands. Goes on when it is cancelled, because dropped owners must end.
+    /// that of thousands. Continues when it is cancelled, because dropped owners must end.
     func sweep() async {
         let (resting, dropped) = state.withLock { $0.sweep() }
         for (index, owner) in resting.enumerated() {
@@ -33,9 +33,9 @@ extension RoomRegistry: RoomHome {
 }
 
 extension RoomRegistry.State {
-    /// Begins a round and takes out the owners whose time is over.
+    /// Begins a round and removes the owners whose time is over.
     ///
-    /// - Returns: Owners to fold, and owners that refuse requests from now on and have to be stopped.
+    /// - Returns: Owners to fold, and owners that now refuse requests and must be stopped.
     fileprivate mutating func sweep() -> (resting: [RoomOwner], dropped: [RoomOwner]) {
         round += 1
         let isCrowded = offers.count > RoomRegistry.mostAtLeisure

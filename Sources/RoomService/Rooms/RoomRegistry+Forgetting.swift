@@ -1,17 +1,17 @@
 import MixModel
 import TaskStore
 
-/// Forgetting of rooms that are no longer needed. They stay stored, so that late events are known to be stale, until
-/// their app comes near its quota. Then the oldest rooms make place for new ones.
+/// Removal of rooms that are no longer needed. They stay stored, so that late events are recognized as stale, until
+/// their app approaches its quota. Then the oldest rooms are removed in favour of new ones.
 extension RoomRegistry {
-    /// Most rooms that are read in one pass.
+    /// Maximum number of rooms read in one pass.
     static let mostLookedAt = 20_000
     private static let pageSize = 100
 
-    /// Forgets empty rooms without settings of apps that have nearly as many rooms as they may have. Goes on where the
+    /// Removes empty rooms without settings, of apps that have almost reached their limit of rooms. Continues where the
     /// last pass ended.
     func forgetEmptyRooms() async {
-        // In a cluster each node knows only a part of what apps have.
+        // In a cluster each node knows only a part of the apps' usage.
         var surplus = services.homes == nil ? services.quotas.surplusRooms : [:]
         var read = 0
         do {
@@ -19,7 +19,7 @@ extension RoomRegistry {
                 let place = state.withLock { $0.forgottenUpTo }
                 let page = try await services.store.rooms(of: .dormant, after: place, limit: Self.pageSize)
                 state.withLock { $0.forgottenUpTo = page.last?.number ?? 0 }
-                // The next pass begins with the first room again.
+                // The next pass starts with the first room again.
                 guard !page.isEmpty else { return }
                 read += page.count
                 for room in page.map(\.room) where room.isEmpty {

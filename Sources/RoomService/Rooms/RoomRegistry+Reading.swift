@@ -1,9 +1,9 @@
 import MixModel
 import TaskStore
 
-/// Reading of rooms, whether they are in memory or not. It keeps nothing in memory.
+/// Reading of rooms, whether they are in memory or not. Reading keeps nothing in memory.
 extension RoomRegistry {
-    /// Returns what is known of the room; `nil` when the room is unknown.
+    /// Returns the state of the room; `nil` when the room is unknown.
     package func snapshot(_ id: RoomID) async throws(OrchestratorError) -> RoomState? {
         if let owner = ownerInMemory(id) { return await owner.snapshot }
         try await services.homes?.check(id)
@@ -30,13 +30,13 @@ extension RoomRegistry {
         do { return try await services.store.room(id)?.document } catch { throw OrchestratorError(error) }
     }
 
-    /// Returns what is known of the room to which this task belongs.
+    /// Returns the state of the room to which this task belongs.
     package func snapshot(of task: TaskID) async throws(OrchestratorError) -> RoomState? {
         guard let room = try await findRoom(of: task) else { return nil }
         return try await snapshot(room)
     }
 
-    /// Returns what is known of at most `limit` stored rooms after this one, ordered by id.
+    /// Returns the states of at most `limit` stored rooms after this one, ordered by identifier.
     package func snapshots(after id: RoomID?, limit: Int) async throws(OrchestratorError) -> [RoomState] {
         do {
             var snapshots: [RoomState] = []
@@ -73,7 +73,7 @@ extension RoomRegistry {
     }
 
     /// Returns the owner when it is in memory, and otherwise one that shows the stored state; `nil` when the room is
-    /// unknown. Requests to a reader reach the room's owner.
+    /// unknown. Requests to such a reader go to the room's owner.
     package func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
         if let owner = ownerInMemory(id) { return owner }
         try await services.homes?.check(id)
@@ -90,12 +90,12 @@ extension RoomRegistry {
         return try await reader(room)
     }
 
-    /// Has the programs of a room show the values as they are now. Rooms that are not in memory show none.
+    /// Makes the programs of a room show the current values. Rooms that are not in memory show none.
     func showValues(of room: RoomID) { ownerInMemory(room)?.valuesChanged() }
 
     func ownerInMemory(_ id: RoomID) -> RoomOwner? { state.withLock { $0.owners[id]?.owner } }
 
-    /// Returns the room of a task, also of one that another node has made.
+    /// Returns the room of a task, including tasks that another node created.
     private func findRoom(of task: TaskID) async throws(OrchestratorError) -> RoomID? {
         if let room = room(of: task) { return room }
         guard services.homes != nil else { return nil }

@@ -1,14 +1,14 @@
 import MixModel
 import TaskStore
 
-/// Restoring after a start, while the service already serves.
+/// Restoring after a start, while the service is already serving requests.
 extension RoomRegistry {
-    /// Restores the rooms in which a participant publishes for a program, and those with explicit tasks, which are kept
-    /// until the tasks are forgotten.
+    /// Restores the rooms in which a participant is publishing for a program, and those with explicit tasks, which stay
+    /// in memory until the tasks are removed.
     func restoreLiveRooms() async {
         do {
             if let homes = services.homes {
-                // The others are taken when they need a node.
+                // Other rooms are taken when they need a node.
                 for id in homes.rooms.sorted() { _ = try await existingOwner(id) }
                 return
             }
@@ -23,12 +23,12 @@ extension RoomRegistry {
         }
     }
 
-    /// Holds the destinations of rooms that are not in memory. Rooms without outputs of their own push nowhere unless
+    /// Claims the destinations of rooms that are not in memory. Rooms without outputs of their own push nowhere unless
     /// outputs are configured.
     private func holdOutputsOfDormantRooms() async throws {
         for life in services.defaultOutputs.isEmpty ? [RoomLife.settled] : RoomLife.allCases {
             try await forEachRoom(of: life) { room in
-                // The room reads the others once, and is told of their changes from then on.
+                // The room reads the other rooms once, and is notified of their changes from then on.
                 if !(room.settings.program?.otherRooms.isEmpty ?? true) { _ = try await self.existingOwner(room.id) }
                 let outputs = self.services.outputs(of: room)
                 self.state.withLock { state in
@@ -39,7 +39,7 @@ extension RoomRegistry {
         }
     }
 
-    /// Runs `body` for all rooms of a life, a page at a time, however many there are.
+    /// Runs `body` for all rooms of a `RoomLife`, a page at a time, however many there are.
     private func forEachRoom(of life: RoomLife, _ body: (Room) async throws -> Void) async throws {
         var last: Int64 = 0
         while case let page = try await services.store.rooms(of: life, after: last, limit: 100), !page.isEmpty {

@@ -1,15 +1,15 @@
 import MixModel
 import TaskStore
 
-/// Rooms that come from other nodes of a cluster, and go there.
+/// Rooms that arrive from other nodes of a cluster, and leave for them.
 extension RoomRegistry {
-    /// Lives of rooms that need a node although nobody asks for them.
+    /// Kinds of rooms that need a node even without requests.
     var livesToServe: [RoomLife] { services.defaultOutputs.isEmpty ? [.live] : [.live, .liveByDefault] }
 
     /// Rooms in memory, and those that are being read.
     var roomsInMemory: Set<RoomID> { state.withLock { Set($0.owners.keys).union($0.loads.keys) } }
 
-    /// Goes on with a room that had no node: its relays are started.
+    /// Continues a room that had no node by starting its relays.
     func adopt(_ room: RoomID) async {
         do {
             _ = try await existingOwner(room)
@@ -18,7 +18,7 @@ extension RoomRegistry {
         }
     }
 
-    /// Gives rooms up that other nodes have: kills their relays and forgets them.
+    /// Gives up rooms that other nodes have: kills their relays and drops them from memory.
     func abandon(_ rooms: Set<RoomID>) async {
         let owners = state.withLock { state in rooms.compactMap { state.owners.removeValue(forKey: $0)?.owner } }
         await withDiscardingTaskGroup { group in
@@ -28,7 +28,7 @@ extension RoomRegistry {
 
     // MARK: Moves
 
-    /// Returns what the room's relays have on air, by task.
+    /// Returns the feeds on air in the room's relays, by task.
     func programsOnAir(of room: RoomID) async -> [TaskID: OnAir] {
         await ownerInMemory(room)?.programsOnAir ?? [:]
     }
@@ -36,14 +36,14 @@ extension RoomRegistry {
     /// Whether relays run for the room, or are wanted.
     func hasPrograms(_ room: RoomID) async -> Bool { await ownerInMemory(room)?.hasPrograms ?? false }
 
-    /// Takes a room's owner out for a move; `endMove` or the owner's `leave` follows.
+    /// Removes a room's owner for a move. The caller then calls `endMove`, or the owner's `leave`.
     func beginMove(_ room: RoomID) -> RoomOwner? {
         state.withLock { $0.owners.removeValue(forKey: room)?.owner }
     }
 
-    /// Puts back the owner of a room that stays.
+    /// Restores the owner of a room that stays.
     ///
-    /// - Returns: False if the service stops.
+    /// - Returns: False if the service is stopping.
     func endMove(_ owner: RoomOwner) -> Bool {
         state.withLock { state in
             guard !state.isStopping else { return false }
@@ -52,7 +52,7 @@ extension RoomRegistry {
         }
     }
 
-    /// Returns the plans with which relays can be made ready for a room of another node, and the owner that made them, who is
+    /// Returns the plans for preparing relays for a room of another node, and the owner that made the plans, which is
     /// not run.
     func plansToPrepare(_ room: RoomID) async throws(OrchestratorError) -> (reader: RoomOwner, plans: [ProgramPlan])? {
         let stored: Stored?
@@ -61,7 +61,7 @@ extension RoomRegistry {
         return (reader, await reader.plansToPrepare())
     }
 
-    /// Ends a room's relays in good order for another node, and forgets the room.
+    /// Ends a room's relays gracefully for another node, and drops the room from memory.
     func handOver(_ room: RoomID) async {
         let owner = state.withLock { $0.owners.removeValue(forKey: room)?.owner }
         await owner?.leave()

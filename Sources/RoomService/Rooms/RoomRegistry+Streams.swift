@@ -3,11 +3,12 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// What ingests tell of streams.
+/// Reports of ingests about streams.
 extension RoomRegistry {
     /// Stores an event of a stream, unless it is the end of one that the room has by now from somewhere else, or a beginning
     /// that yields to a publisher at another ingest.
     ///
+    /// - Parameter path: The part of the stream's URL after host and port, which is unique to the ingest.
     /// - Parameter path: The part of the stream's URL behind host and port, which no other ingest has.
     func store(
         _ event: RoomEvent, ofStreamAt path: String, turn: StreamTurn

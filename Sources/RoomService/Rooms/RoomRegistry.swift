@@ -7,8 +7,8 @@ import TaskStore
 
 /// Finds the owner of every room and runs the owners. Thread-safe.
 ///
-/// Only rooms in which something happens are in memory. An owner that could be dropped is dropped when it has not been
-/// requested for a while, and created again from the store at the next request.
+/// Only active rooms are in memory. An owner that could be dropped is dropped when it has had no requests for a while,
+/// and created again from the store at the next request.
 package final class RoomRegistry: Service {
     package let services: RoomServices
     private let keepsRelays: Bool
@@ -26,38 +26,38 @@ package final class RoomRegistry: Service {
         var round = 0
         /// Number of the last room that was examined for being empty.
         var forgottenUpTo: Int64 = 0
-        /// Sockets that no task wants and that have a relay behind them.
+        /// Sockets of relays that no task wants.
         var leftovers: [String] = []
         var isStopping = false
     }
     struct Entry {
         let owner: RoomOwner
-        /// Sweep before which the owner was last requested.
+        /// Sweep before which the owner last had a request.
         var round: Int
     }
 
-    /// Longest time that a shutdown waits for relays to end. It is longer than the time after which the last of them is
-    /// killed.
+    /// Maximum time for which a shutdown waits for relays to end. It is longer than the time after which the last of
+    /// them is killed.
     static let drainLimit: Duration = .seconds(7)
     /// Time between two sweeps.
     static let sweepInterval: Duration = .milliseconds(250)
-    /// Sweeps for which an owner stays after its last request, unless its room is gone.
+    /// Number of sweeps for which an owner stays after its last request, unless its room is gone.
     static let roundsOfRest = 8
-    /// The same for rooms in which a participant publishes, while at most `mostAtLeisure` owners could be dropped:
-    /// their next event is likely.
+    /// Number of sweeps for which the owner of a live room stays, while at most `mostAtLeisure` owners could be
+    /// dropped: the room's next event is likely.
     static let roundsOfRestWhileLive = 240
     static let mostAtLeisure = 8192
-    /// Sweeps after which an owner that stays frees the memory of its last change.
+    /// Number of sweeps after which an owner that stays frees the memory of its last change.
     static let roundsUntilFolded = 2
 
-    /// Number of task groups that run the owners. A group takes out a child in time that grows with the number of its
-    /// children, so that one group for thousands of owners would cost more than their work.
+    /// Number of task groups that run the owners. Removing a child from a group takes time that grows with the number
+    /// of its children, so that one group for thousands of owners would cost more than their work.
     private static let groups = 64
 
-    /// Time between two passes that forget ended tasks.
+    /// Time between two passes that remove ended tasks.
     static let tidyInterval: Duration = .seconds(60)
 
-    /// - Parameter keepsRelays: Whether relays stay on air when the service is shut down.
+    /// - Parameter keepsRelays: Whether relays stay on air when the service shuts down.
     package init(services: RoomServices, keepsRelays: Bool) {
         self.services = services
         self.keepsRelays = keepsRelays
@@ -66,9 +66,9 @@ package final class RoomRegistry: Service {
 
     // MARK: Finding
 
-    /// Returns the room's owner, and creates one when there is none.
+    /// Returns the room's owner, creating one when there is none.
     ///
-    /// - Throws: `OrchestratorError` when the store cannot be read, or the service stops.
+    /// - Throws: `OrchestratorError` when the store cannot be read, or the service is stopping.
     package func owner(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner {
         while true {
             if let owner = try await find(id, makingNew: true) { return owner }
@@ -112,10 +112,10 @@ package final class RoomRegistry: Service {
                 }
                 let owner = stored.map { makeOwner($0) }
                 guard finishLoading(id, owner) else { throw .stopping }
-                // A move that was called off has put the owner back: this one is of no use.
+                // A move that was called off has restored the owner, so this one is not used.
                 if let owner, let present = ownerInMemory(id), present !== owner { return present }
                 if owner != nil, services.homes?.has(id) == false {
-                    // Lost while it was read.
+                    // The room was lost while it was read.
                     await abandon([id])
                     continue
                 }
@@ -148,7 +148,7 @@ package final class RoomRegistry: Service {
         }
     }
 
-    /// - Returns: False when `run` takes no more owners, so that requests to this one would not be answered.
+    /// - Returns: False when `run` accepts no more owners, so that requests to this one would not be answered.
     @discardableResult
     private func finishLoading(_ id: RoomID, _ owner: RoomOwner?) -> Bool {
         let (waiting, isTaken) = state.withLock { state in
@@ -176,11 +176,11 @@ package final class RoomRegistry: Service {
         var tasks: [Versioned<TaskMachine>] = []
     }
 
-    /// Reads a room for an owner, as this node's own.
+    /// Reads a room for an owner, and ensures that it belongs to this node.
     private func open(_ id: RoomID, makingNew: Bool) async throws(OrchestratorError) -> Stored? {
         do {
             if let homes = services.homes {
-                // What is not there is not taken.
+                // A room that does not exist is not taken.
                 if !makingNew {
                     try await homes.check(id)
                     guard try await load(id) != nil else { return nil }
@@ -213,9 +213,9 @@ package final class RoomRegistry: Service {
         RoomOwner(room: stored.room, tasks: stored.tasks, services: services, home: self, isReader: isReader)
     }
 
-    /// Creates owners for every room with a task that has a relay or wants one; `run` has the relays adopted. Rooms in
-    /// which a participant publishes for a program follow while the service already serves, all others when they are
-    /// requested. Call once, before `run`.
+    /// Creates owners for every room with a task that has or wants a relay; `run` then adopts the relays. Rooms in
+    /// which a participant is publishing for a program follow while the service is already serving requests, all others
+    /// when they are requested. Call once, before `run`.
     package func restore() async throws(StoreError) {
         for (app, usage) in try await services.store.usage() {
             services.quotas.count(rooms: usage.rooms, bytes: usage.bytes, of: app)
@@ -269,7 +269,8 @@ package final class RoomRegistry: Service {
                         if case .enqueued = lanes[turn].continuation.yield(owner) {
                             turn = (turn + 1) % lanes.count
                         } else {
-                            // The lanes are cancelled. Requests that wait in its mailbox must be answered all the same.
+                            // The lanes are cancelled. Requests that wait in the owner's mailbox must still be
+                            // answered.
                             group.addTask { await self.run(owner) }
                         }
                     }
@@ -287,21 +288,21 @@ package final class RoomRegistry: Service {
         }
     }
 
-    /// Runs owners as they come, until no more can come and the last one has ended.
+    /// Runs owners as they arrive, until no more can arrive and the last one has ended.
     private func run(_ owners: AsyncStream<RoomOwner>) async {
         await withDiscardingTaskGroup { group in
             for await owner in owners { group.addTask { await self.run(owner) } }
         }
     }
 
-    /// Runs an owner, in a new task after each folding. When no more owners are taken, it goes on in this task.
+    /// Runs an owner, in a new task after each folding. When no more owners are accepted, it continues in this task.
     private func run(_ owner: RoomOwner) async {
         while await owner.run() == .folded {
             if case .enqueued = arrival.yield(owner) { return }
         }
     }
 
-    /// Has rooms take up changes outside of them.
+    /// Makes rooms process changes outside of them.
     private func wakeRooms() async {
         for await _ in services.needs.wakeUps {
             for (room, cause) in services.needs.takeWaiting() {

@@ -1,12 +1,12 @@
 import MixModel
 import TaskStore
 
-/// The shares of the app's quotas and of the machine that a room's drafts take.
+/// The shares of the app's quotas and of the machine that a room's drafts require.
 extension RoomServices {
-    /// Takes the share that a requested change needs. A change that reduces the use is always allowed, and so is a
+    /// Takes the share that a requested change requires. A change that reduces the use is always allowed, and so is a
     /// change without growth in a room that is above a quota.
     ///
-    /// - Throws: `OrchestratorError` when the app may not have more. Nothing is taken then.
+    /// - Throws: `OrchestratorError` when the app has reached a limit. Nothing is taken then.
     func takeShare(for draft: RoomDraft, after state: RoomState) throws(OrchestratorError) {
         let (app, room) = (state.id.app, state.room)
         let people = draft.room.participants.count
@@ -28,7 +28,7 @@ extension RoomServices {
         }
     }
 
-    /// Gives back the share of a change that was not stored.
+    /// Releases the share taken for a change that was not stored.
     func giveBackShare(of draft: RoomDraft, after state: RoomState) {
         if draft.isFirst(after: state.room) { quotas.removeRoom(of: state.id.app) }
         for (index, new) in draft.tasks.enumerated() {
@@ -47,7 +47,7 @@ extension RoomServices {
         }
     }
 
-    /// Books what the tasks had before a decision that was not stored.
+    /// Restores the tasks' bookings from before a decision that was not stored.
     func bookLoad(of state: RoomState) {
         for (index, task) in state.tasks.enumerated() where !state.isAtRest(task.machine.document, at: index) {
             bookLoad(of: task.machine.document, in: state.room.document)
@@ -61,7 +61,7 @@ extension RoomServices {
 
     /// Counts the bytes of a room's document when another version is stored.
     ///
-    /// - Parameter new: Room as it is stored now; `nil` = it is deleted.
+    /// - Parameter new: The room as now stored; `nil` = it is deleted.
     func countBytes(of new: Room?, after old: Versioned<Room>) {
         let bytes = new.map { growth(to: $0, after: old) } ?? -(old.version > 0 ? old.document.weight : 0)
         if bytes != 0 { quotas.count(rooms: 0, bytes: bytes, of: old.document.id.app) }
@@ -80,7 +80,7 @@ extension RoomDraft {
 }
 
 extension RoomState {
-    /// Whether the task is at rest before and after the change, so that neither its load nor its share changes.
+    /// Whether the task is idle before and after the change, so that neither its load nor its share changes.
     fileprivate func isAtRest(_ machine: TaskMachine, at index: Int) -> Bool {
         machine.isAtRest && index < tasks.count && tasks[index].machine.document.isAtRest
     }

@@ -9,7 +9,7 @@ import TextFormats
 /// Returns the time until which the relays of a room may send, in ns of CLOCK_BOOTTIME.
 package typealias RelayDeadline = @Sendable (RoomID) -> Int64
 
-/// The services of every room owner.
+/// The services shared by all room owners.
 package final class RoomServices: Sendable {
     package let store: any TaskStore
     let sockets: RelaySockets
@@ -20,9 +20,9 @@ package final class RoomServices: Sendable {
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
     let defaultOutputs: [PushDestination]
     private let playsWithoutOutputs: Bool
-    /// Apps that start their tasks themselves, so that their rooms have no program that nobody has asked for.
+    /// Apps that start their tasks themselves. Their rooms have no program unless one is requested.
     private let appsThatStartTasks: Set<AppID>
-    /// Beginning of the URLs at which programs are played over RTMP, as in `rtmp://127.0.0.1`; `nil` if they are not.
+    /// Beginning of the URLs at which programs are played over RTMP, as in `rtmp://127.0.0.1`; `nil` if they cannot be.
     package let rtmpPlace: String?
     package let defaultLayout: String
     package let defaultCanvas: RoomCanvas
@@ -33,32 +33,32 @@ package final class RoomServices: Sendable {
     let places: OutputPlaces
     package let load: MachineLoad
     package let quotas: QuotaUsage
-    /// Subscriptions to what happens.
+    /// Subscriptions to occurrences.
     package let subscriptions: SubscriptionIndex
     package let viewers: ViewerCounts
     /// Listeners of single rooms.
     package let listeners = RoomListeners()
-    /// Rooms whose changes their channels want to know of.
+    /// Rooms of whose changes channels are notified.
     package let news = RoomNews()
-    /// Rooms with web pages as sources, which end with their streams.
+    /// Rooms with web pages as sources, whose pages end with their streams.
     let pageNews = RoomNews()
     package let numbers = NumberSource()
     package let taskIndex = TaskIndex()
     package let destinations = DestinationClaims()
     let needs = ProgramNeeds()
-    /// Web pages that lie over programs.
+    /// Web pages shown over programs.
     package let overlays = OverlayWishes()
-    /// Facts of programs that layouts show.
+    /// Values that layouts show.
     package let values = ProgramValues()
     /// Local files of idle media.
     package let media: MediaLibrary
-    /// Which rooms are this node's; `nil` = all.
+    /// The rooms that belong to this node; `nil` = all.
     let homes: (any RoomHomes)?
-    /// Until when the relays of a room may send; `nil` = without end.
+    /// Returns the time until which the relays of a room may send; `nil` = without limit.
     let relayDeadline: RelayDeadline?
-    /// Relays of rooms that are on their way to this node.
+    /// Relays of rooms that are moving to this node.
     let preparedRelays = PreparedRelays()
-    /// Limits the relays that are connected or started at once: after a restart all of them are.
+    /// Limits the number of relays connected or started at once, because a restart affects all of them.
     let relayStarts = Turnstile(limit: 32)
 
     package init(
@@ -98,7 +98,7 @@ package final class RoomServices: Sendable {
 }
 
 extension RoomServices: PlanningFacts {
-    /// What relays may pull from: what the operator allows, and the ingests of all nodes.
+    /// The addresses from which relays may pull: those that the operator allows, and the ingests of all nodes.
     private var reachOfSources: Reach? {
         guard let homes else { return sourceReach }
         return sourceReach?.adding(homes.ingestPlaces.map(\.reach))

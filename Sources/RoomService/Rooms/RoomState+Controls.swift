@@ -1,11 +1,11 @@
 import MixModel
 
-/// Decisions about what operators set for single users. Pure.
+/// Decisions about operators' controls of single users. Pure.
 extension RoomState {
-    /// Sets something for a user.
+    /// Applies a control to a user.
     ///
-    /// - Returns: The draft, or `nil` if everything is as requested already.
-    /// - Throws: `OrchestratorError` if there is no such room, or too many users have something set.
+    /// - Returns: The draft, or `nil` if everything is already as requested.
+    /// - Throws: `OrchestratorError` if there is no such room, or too many users have controls.
     func controlling(
         _ user: UserID, _ change: ParticipantControlChange, at time: Int64, number: CauseID, _ facts: some PlanningFacts
     ) throws(OrchestratorError) -> RoomDraft? {

@@ -1,10 +1,10 @@
 import EventSubscription
 import MixModel
 
-/// Decisions about a room and its tasks. Pure: each returns a draft, which is neither stored nor performed yet. The
-/// present is the time of the cause.
+/// Decisions about a room and its tasks. Pure: each returns a draft, which is not yet stored or performed. The current
+/// time is that of the cause.
 extension RoomState {
-    /// Returns a draft with the room and its tasks as they are.
+    /// Returns a draft with the room and its tasks unchanged.
     func draft(cause: CauseID?) -> RoomDraft {
         RoomDraft(
             room: room.document, tasks: tasks.map { RoomDraft.Task(machine: $0.machine.document) }, cause: cause)
@@ -22,7 +22,7 @@ extension RoomState {
         return (draft, outcome)
     }
 
-    /// Returns what the sender of an event that is stored should know; `nil` if that is nothing.
+    /// Returns a note for the sender of a stored event; `nil` if there is nothing to note.
     func note(on event: RoomEvent, _ outcome: RoomMachine.Outcome, _ facts: some PlanningFacts) -> String? {
         switch (event.kind, outcome) {
         case (.streamUnpublished(let user, let stream, _), .unchanged):
@@ -40,7 +40,7 @@ extension RoomState {
         }
     }
 
-    /// Forgets the room and ends its tasks.
+    /// Deletes the room and ends its tasks.
     func deleting(_ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
         var draft = draft(cause: cause.id)
         draft.deletesRoom = true
@@ -52,7 +52,7 @@ extension RoomState {
         return draft
     }
 
-    /// Whether the room is stored without participants or settings, and nothing runs or waits in it.
+    /// Whether the room is stored without participants or settings, and no task runs or waits in it.
     var isForgettable: Bool {
         isStored && room.document.isEmpty
             && tasks.allSatisfy { task in
@@ -61,20 +61,20 @@ extension RoomState {
             }
     }
 
-    /// Plans the tasks again for a cause outside the room.
+    /// Replans the tasks for a cause outside the room.
     func replanning(_ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
         var draft = draft(cause: cause.id)
         replan(&draft, cause, .immediate, facts)
         return draft
     }
 
-    /// Plans one task again.
+    /// Replans one task.
     func replanning(_ task: TaskID, _ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
         changing(task, cause.id) { machine, room in replan(&machine, in: room, cause, .immediate, facts) }
     }
 
-    /// Decides again on everything stored, when the owner begins: relays are adopted, and changes made meanwhile take
-    /// effect.
+    /// Decides anew about everything stored, when the owner starts: relays are adopted, and changes made in the
+    /// meantime take effect.
     func restoring(_ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
         var draft = draft(cause: cause.id)
         draft.changeTasks { task, room in restore(&task, in: room, cause, facts) }
@@ -83,7 +83,7 @@ extension RoomState {
 
     /// Adds an entry to the timelines of the active tasks that use a layout.
     ///
-    /// - Parameter chosen: Only to that of this task; `nil` = to all.
+    /// - Parameter chosen: The only task whose timeline gets the entry; `nil` = all.
     func noting(
         _ entry: TimelineEntry, ofLayout name: String, in chosen: TaskID? = nil, cause: CauseID,
         _ facts: some PlanningFacts
@@ -108,7 +108,7 @@ extension RoomState {
 
     /// Adds an entry to the timelines of the active tasks that show an image, or play idle media of this URL.
     ///
-    /// - Parameter chosen: Only to those of these tasks; `nil` = of all.
+    /// - Parameter chosen: The only tasks whose timelines get the entry; `nil` = all.
     func noting(
         _ entry: TimelineEntry, ofImage image: String, in chosen: Set<TaskID>? = nil, cause: CauseID,
         _ facts: some PlanningFacts
@@ -125,10 +125,10 @@ extension RoomState {
         return draft
     }
 
-    /// Forgets explicit tasks that ended for good, when they have been kept long enough or there are too many.
+    /// Removes explicit tasks that ended permanently, when they have been kept long enough or there are too many.
     ///
     /// - Parameter now: Time in seconds since 1970.
-    /// - Returns: `nil` when there is nothing to forget.
+    /// - Returns: `nil` when there is nothing to remove.
     func forgetting(at now: Double) -> (draft: RoomDraft, tasks: Set<TaskID>)? {
         guard tasks.contains(where: \.machine.document.isFinished) else { return nil }
         let finished = tasks.filter { $0.machine.document.isFinished }.map(\.id)
@@ -146,7 +146,7 @@ extension RoomState {
 
     // MARK: Parts
 
-    /// The event that stands for the deletion of the room.
+    /// The event that represents the deletion of the room.
     var closing: RoomEvent { RoomEvent(room: id, source: "api", id: "delete", kind: .roomClosed) }
 
     /// Lets every task decide on the draft's room.
@@ -154,7 +154,7 @@ extension RoomState {
         _ draft: inout RoomDraft, _ cause: Cause, _ urgency: TaskMachine.Urgency, _ facts: some PlanningFacts
     ) {
         draft.changeTasks { task, room in
-            // Nothing can follow from the change: most events of rooms without a program end here.
+            // The change has no effect: most events of rooms without a program end here.
             if task.isAtRest, !facts.hasDestination(task.seen(room)) { return [] }
             return replan(&task, in: room, cause, urgency, facts)
         }
@@ -184,7 +184,7 @@ extension RoomState {
         return draft
     }
 
-    /// Returns the context of a task: the room as the task sees it, and the facts that its relay reported.
+    /// Returns the context of a task: the room as the task sees it, and the facts reported by its relay.
     func context(for task: TaskMachine, in room: Room, _ facts: some PlanningFacts) -> PlanningContext {
         let seen = task.seen(room)
         var context = facts.context(for: seen)
@@ -200,6 +200,6 @@ extension RoomState {
 }
 
 extension Room {
-    /// Whether the room has neither participants nor settings, and nothing is set for any user.
+    /// Whether the room has no participants, no settings, and no controls of users.
     var isEmpty: Bool { participants.isEmpty && settingsVersion == nil && controls == nil }
 }

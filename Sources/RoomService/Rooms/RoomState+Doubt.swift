@@ -2,22 +2,22 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// Recovery from a failure of the store that leaves open whether the change is stored. Pure.
+/// Recovery from a store failure that leaves open whether a change was stored. Pure.
 extension RoomState {
     /// The differences between memory and the store.
     struct Rereading {
-        /// Whether the store has another version of the room, or none.
+        /// Whether the store has a different version of the room, or none.
         var isRoomOther = false
         /// Whether the room has been deleted.
         var wasDeleted = false
-        /// Tasks that memory did not know: those of a request that was answered with an error.
+        /// Tasks that were not in memory: those of a request that was answered with an error.
         var found: [TaskID] = []
         /// Whether the tasks have to decide again.
         var needsDecision = false
     }
 
-    /// Takes over the stored state. The store is right about the room, which changes by requests alone. Memory is right
-    /// about the tasks, because their actions have been performed; it is stored with the next change.
+    /// Adopts the stored state. The store is authoritative for the room, which changes by requests alone. Memory is
+    /// authoritative for the tasks, because their actions have been performed; it is stored with the next change.
     mutating func reread(_ storedRoom: Versioned<Room>?, _ stored: [Versioned<TaskMachine>]) -> Rereading {
         var reading = Rereading()
         reading.isRoomOther = storedRoom?.version ?? 0 != room.version
@@ -27,7 +27,7 @@ extension RoomState {
         for index in tasks.indices {
             let found = known[tasks[index].id]
             if tasks[index].machine.version != found?.version ?? 0 {
-                // A write was stored, together with what it carried if it was this document.
+                // A write was stored, including everything that it carried if it wrote this document.
                 let isWritten = found?.document == tasks[index].machine.document
                 tasks[index].isUnstored = !isWritten
                 if isWritten { (tasks[index].unstoredEntries, tasks[index].unstoredSwitches) = ([], []) }
@@ -41,7 +41,7 @@ extension RoomState {
         return reading
     }
 
-    /// Lets the tasks decide on what was read.
+    /// Lets the tasks decide on the state that was read.
     func deciding(after reading: Rereading, _ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
         var draft = draft(cause: cause.id)
         if reading.wasDeleted { _ = RoomMachine.apply(closing, to: &draft.room) }

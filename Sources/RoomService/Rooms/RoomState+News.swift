@@ -1,13 +1,13 @@
 import EventSubscription
 import MixModel
 
-/// What subscribers and listeners are told about a room and its tasks. Pure.
+/// Occurrences that subscribers and listeners receive about a room and its tasks. Pure.
 extension RoomState {
-    /// Takes everything that there is to tell when the draft takes effect.
+    /// Removes and returns all occurrences to report when the draft takes effect.
     ///
     /// - Parameters:
-    ///   - wallTime: Present time in seconds since 1970.
-    ///   - now: Present time in ns of CLOCK_MONOTONIC.
+    ///   - wallTime: Current time in seconds since 1970.
+    ///   - now: Current time in ns of CLOCK_MONOTONIC.
     mutating func takeOccurrences(of draft: RoomDraft, wallTime: Double, now: Int64) -> [Occurrence] {
         let happenedAt = draft.event?.time ?? wallTime
         let ofRoom = draft.room.occurrences(since: room.document).map {
@@ -23,12 +23,12 @@ extension RoomState {
         return ofRoom + kinds.map { Occurrence(room: id, at: wallTime, kind: $0) }
     }
 
-    /// Drops what there is to tell about outputs, because nobody hears it.
+    /// Drops pending changes of outputs, because there are no subscribers or listeners.
     mutating func dropOutputChanges() {
         for index in tasks.indices where !tasks[index].outputChanges.isEmpty { tasks[index].outputChanges = [] }
     }
 
-    /// Whether there is something to tell about the task's outputs or the room's services.
+    /// Whether there are changes of the task's outputs or the room's services to report.
     func hasNews(of task: TaskID, now: Int64) -> Bool {
         guard let task = self.task(task) else { return false }
         return !task.outputChanges.isEmpty || serviceWatch.tells(of: ServiceStates(tasks), now: now)

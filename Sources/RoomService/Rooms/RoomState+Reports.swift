@@ -3,7 +3,7 @@ import MixModel
 
 /// Effects of relays and deadlines on a room's tasks. Pure: points in time are ns of CLOCK_MONOTONIC.
 extension RoomState {
-    /// Takes a relay's status.
+    /// Processes a relay's status.
     ///
     /// - Returns: Records about the outputs.
     mutating func take(_ status: RelayStatus, of task: TaskID, now: Int64) -> [TaskAction] {
@@ -20,20 +20,20 @@ extension RoomState {
         }
     }
 
-    /// Takes note of a status whose outputs are no news.
+    /// Records a status without reporting changes of its outputs.
     mutating func note(_ status: RelayStatus, of task: TaskID) {
         changeTask(task) { $0.status = status.completed(by: $0.machine.document.plan, after: $0.status) }
     }
 
-    /// Takes what a status says about sources.
+    /// Processes a status's reports about sources.
     ///
-    /// - Returns: The changes that call for a new plan, in words; `nil` if there are none.
+    /// - Returns: The changes that require a new plan, in words; `nil` if there are none.
     mutating func takeSources(_ status: RelayStatus, of task: TaskID) -> String? {
         guard let index = tasks.firstIndex(where: { $0.id == task }) else { return nil }
         return tasks[index].sourceFacts.take(status)
     }
 
-    /// Takes note that a relay has switched the program.
+    /// Records that a relay has switched the program.
     func switching(_ record: SwitchRecord, of task: TaskID) -> RoomDraft? {
         let from = record.from?.rawValue ?? "nothing"
         let message =
@@ -48,7 +48,7 @@ extension RoomState {
         return draft
     }
 
-    /// Takes note that a relay is gone although it is wanted.
+    /// Records that a relay is gone although it is wanted.
     ///
     /// - Parameter reason: The reason without secrets.
     mutating func losing(relayOf task: TaskID, reason: String, now: Int64, origin: CauseID) -> RoomDraft {
@@ -60,7 +60,7 @@ extension RoomState {
         return changing(task, origin) { machine, _ in machine.relayLost(reason, now: now, origin: origin) }
     }
 
-    /// Takes note that a relay has ended as requested.
+    /// Records that a relay has ended as requested.
     mutating func ending(relayOf task: TaskID) {
         changeTask(task) { known in
             known.status = nil
@@ -70,7 +70,7 @@ extension RoomState {
         }
     }
 
-    /// Lets a task decide whose relay has ended: participants may be on air again.
+    /// Lets a task decide after its relay has ended: participants may be on air again.
     func afterEnd(of task: TaskID, _ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
         changing(task, cause.id) { machine, room in
             let ended = machine.relayDrained()
@@ -89,7 +89,7 @@ extension RoomState {
 
     // MARK: Shutdown
 
-    /// Has the relays end without changing what the room wants: its tasks start again with the service.
+    /// Ends the relays without changing what the room wants: its tasks start again with the service.
     ///
     /// - Returns: Tasks with relays to drain.
     mutating func shutDown() -> [TaskID] {
@@ -102,7 +102,7 @@ extension RoomState {
         return active
     }
 
-    /// Whether no relay is left that was asked to end for a shutdown.
+    /// Whether all relays that were asked to end for a shutdown have ended.
     var isQuiet: Bool { tasks.allSatisfy { !$0.awaitsDrain } }
 
     private mutating func changeTask(_ task: TaskID, _ change: (inout OwnedTask) -> Void) {

@@ -13,18 +13,18 @@ extension RoomState {
         var attachment: String?
         /// Whether the room did not exist before.
         var isNew: Bool
-        /// Idle media that the settings name and did not name before; `nil` = none.
+        /// Idle media named by the settings that were not named before; `nil` = none.
         var newIdle: IdleSettings?
     }
 
     /// The effect of a requested change.
     enum Revision {
         case changed(NewSettings)
-        /// The settings are as requested already.
+        /// The settings are already as requested.
         case unchanged(SettingsTag)
     }
 
-    /// Computes the settings that a change asks for.
+    /// Computes the settings that a change requests.
     ///
     /// - Throws: `OrchestratorError` when the change is refused.
     func revising(_ change: SettingsChange, _ facts: some PlanningFacts) throws(OrchestratorError) -> Revision {
@@ -53,7 +53,7 @@ extension RoomState {
         return .changed(new)
     }
 
-    /// Lets the settings take effect.
+    /// Puts the settings into effect.
     ///
     /// - Parameter version: Version of the settings.
     func applying(_ new: NewSettings, version: Int64, _ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {

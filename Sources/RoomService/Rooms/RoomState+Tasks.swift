@@ -3,11 +3,11 @@ import MixModel
 
 /// Decisions about explicit tasks. Pure.
 extension RoomState {
-    /// Most explicit tasks of one room that have not ended for good.
+    /// Maximum number of explicit tasks of one room that have not ended permanently.
     package static let mostTasks = 16
 
-    /// Returns what a request for a task finds: `.same` when the task exists because the same request came before, and
-    /// `nil` when it may be made.
+    /// Looks for an earlier task of the same request. Returns `.same` when one exists, and `nil` when the task may be
+    /// made.
     func repeated(_ new: NewTask) throws(OrchestratorError) -> TaskCreation? {
         if let existing = task(new.id)?.machine.document {
             let isSame = new.attachment == nil && existing.wasMade(with: new.settings)
@@ -19,7 +19,7 @@ extension RoomState {
         return nil
     }
 
-    /// Makes a task that `repeated` has not found.
+    /// Makes a task for which `repeated` returned `nil`.
     ///
     /// - Parameters:
     ///   - version: Version of the task's settings.

@@ -1,9 +1,9 @@
 import LayoutEngine
 import MixModel
 
-/// Facts of the program that layouts show. Pure.
+/// Values that layouts show. Pure.
 extension RoomState {
-    /// Returns a draft in which the mixes on air show the present values; `nil` if no picture changes.
+    /// Returns a draft in which the mixes on air show the current values; `nil` if no picture changes.
     func showingValues(_ facts: some PlanningFacts) -> RoomDraft? {
         var draft = draft(cause: nil)
         draft.changeTasks { task, room in

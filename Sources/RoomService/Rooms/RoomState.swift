@@ -2,16 +2,16 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// What is known of a room and its tasks. A value: its readers see one moment and keep nobody waiting.
+/// The state of a room and its tasks. A value: its readers see a single moment and make no other code wait.
 package struct RoomState: Sendable {
     package internal(set) var room: Versioned<Room>
     /// Tasks: the automatic one first, then the others in the order of their creation.
     package internal(set) var tasks: [OwnedTask]
-    /// Streams published in the other rooms from which tasks take streams.
+    /// Streams of other rooms that tasks of this room use.
     var others: [RoomID: [RoomStream]] = [:]
-    /// The room's services as apps were told of them.
+    /// The room's services as last reported to apps.
     var serviceWatch = ServiceWatch()
-    /// Whether the service is shutting down, so that nothing is started any more.
+    /// Whether the service is shutting down, so that nothing more is started.
     var isShuttingDown = false
 
     /// - Parameter tasks: Stored tasks, in any order.
@@ -29,7 +29,7 @@ package struct RoomState: Sendable {
 
     package var id: RoomID { room.document.id }
 
-    /// Whether the room is stored. One that has neither settings nor events is not.
+    /// Whether the room is stored. A room with neither settings nor events is not.
     package var isStored: Bool { room.version > 0 }
 
     package func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
@@ -37,8 +37,8 @@ package struct RoomState: Sendable {
     /// Whether the room or one of its tasks is stored.
     var isAnythingStored: Bool { isStored || tasks.contains { $0.machine.version > 0 } }
 
-    /// Whether the room waits for nothing, not even for ended tasks to be forgotten. Streams without a destination wait
-    /// for nothing.
+    /// Whether the room waits for nothing, not even for ended tasks to be removed. Streams without a destination do not
+    /// count as waiting.
     func isDispensable(_ facts: some PlanningFacts) -> Bool {
         !(room.document.hasStreams && facts.hasDestination(room.document))
             && tasks.allSatisfy { task in
@@ -80,8 +80,8 @@ package struct RoomState: Sendable {
     /// Tasks that clients can read. `now` is in seconds since 1970.
     package func shownTasks(at now: Double) -> [OwnedTask] { tasks.filter { !$0.isForgotten(now) } }
 
-    /// Tasks that viewers of the room can get: those on air or, when there are none, those on their way. The automatic
-    /// task comes first, then the others in the order of their creation.
+    /// Tasks whose programs viewers of the room can watch: those on air or, when there are none, those about to be. The
+    /// automatic task comes first, then the others in the order of their creation.
     package var tasksToWatch: [TaskID] {
         let onAir = tasks.filter { $0.status != nil && $0.machine.document.plan != nil }
         return (onAir.isEmpty ? tasks.filter(\.wantsProgram) : onAir).map(\.id)

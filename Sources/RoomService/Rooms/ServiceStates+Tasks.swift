@@ -2,8 +2,8 @@ import EventSubscription
 import MixModel
 
 extension ServiceStates {
-    /// Creates the states of a room with these tasks: of each kind, running if it runs in one of the tasks, with the
-    /// first error.
+    /// Creates the service states of a room with these tasks: a kind is running if it runs in one of the tasks; its
+    /// error is the first one found.
     package init(_ tasks: [OwnedTask]) {
         self.init()
         func take<Kind: OutputDocument>(_ kind: Kind.Type) {
@@ -17,7 +17,7 @@ extension ServiceStates {
         }
         for kind in OutputDocuments.all { take(kind) }
         for task in tasks { takeStreams(of: task.requestedRecordings) }
-        // The failure of a task itself has no output that could show it.
+        // The failure of a task itself has no output to which it belongs.
         let streaming = self[PushDestination.kind]
         self[PushDestination.kind].error = streaming.error ?? tasks.lazy.compactMap(Self.failure).first
     }
@@ -32,7 +32,7 @@ extension ServiceStates {
 }
 
 extension OwnedTask {
-    /// What the relay tells of recordings that the plan asks for, without secrets.
+    /// The relay's reports on recordings that the plan requests, without secrets.
     fileprivate var requestedRecordings: [RecordingStatus] {
         let planned = (machine.document.plan?.outputs ?? []).recordings.map(\.id)
         return (status?.outputs ?? []).recordings.filter { planned.contains($0.id) }.map { status in

@@ -1,16 +1,16 @@
 import MixModel
 import Synchronization
 
-/// The room of each explicit task. Ids of automatic tasks contain the room's name.
+/// The room of each explicit task. Identifiers of automatic tasks contain the room's name.
 package final class TaskIndex: Sendable {
     private let rooms = Mutex<[TaskID: RoomID]>([:])
 
-    /// Returns the room of an explicit task; `nil` for an id that no explicit task has.
+    /// Returns the room of an explicit task; `nil` for an identifier that no explicit task has.
     package func room(of task: TaskID) -> RoomID? { rooms.withLock { $0[task] } }
 
-    /// Claims the id for a task of this room.
+    /// Claims the identifier for a task of this room.
     ///
-    /// - Returns: The room whose task already has the id, possibly this one; `nil` when the id was free.
+    /// - Returns: The room whose task already has the identifier, possibly this one; `nil` when it was free.
     func claim(_ task: TaskID, for room: RoomID) -> RoomID? {
         rooms.withLock { rooms in
             defer { rooms[task] = rooms[task] ?? room }
@@ -18,10 +18,10 @@ package final class TaskIndex: Sendable {
         }
     }
 
-    /// Rooms with explicit tasks, ordered by id.
+    /// Rooms with explicit tasks, ordered by identifier.
     var allRooms: [RoomID] { rooms.withLock { Set($0.values) }.sorted() }
 
-    /// Returns the app's explicit tasks, ordered by id.
+    /// Returns the app's explicit tasks, ordered by identifier.
     package func tasks(of app: AppID) -> [TaskID] {
         rooms.withLock { rooms in rooms.keys.filter { $0.app == app } }.sorted()
     }
@@ -30,10 +30,10 @@ package final class TaskIndex: Sendable {
 }
 
 extension TaskID {
-    /// Prefix of the ids of automatic tasks, which no other id has.
+    /// Prefix of the identifiers of automatic tasks, which no other identifier has.
     package static let automaticPrefix = "auto-"
 
-    /// Room whose automatic task has this id; `nil` for other ids.
+    /// The room whose automatic task has this identifier; `nil` for other identifiers.
     var roomOfAutomatic: RoomID? {
         let name = name
         guard name.startsInUTF8(with: Self.automaticPrefix) else { return nil }

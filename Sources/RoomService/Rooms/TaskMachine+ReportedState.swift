@@ -1,10 +1,10 @@
 import MixModel
 
 extension TaskMachine {
-    /// State of the task as clients and subscribers are told, with the reason if it has stopped.
+    /// The state of the task as reported to clients and subscribers, with the reason if it has stopped.
     package var reportedState: (state: TaskState, endReason: EndReason?) {
         switch phase {
-        // An explicit task has been requested to start, and does so with the first stream.
+        // An explicit task that was requested to start does so with the first stream.
         case .waiting(nil) where isExplicit: (.starting, nil)
         case .waiting(let reason): (.stopped, reason)
         case .held(let user): (.stopped, user == nil ? .requested : .hostLeft)

@@ -11,7 +11,7 @@ package struct DeliveryServices: Sendable {
     package var index: SubscriptionIndex
     package var store: any TaskStore
     package var allowed: AllowList
-    /// Keys that sign messages in the compatible format.
+    /// Keys that sign messages in the compatible format, by app.
     package var callbackKeys: [AppID: String] = [:]
     package var metrics: Metrics
     package var logger: Logger
@@ -35,12 +35,12 @@ package struct DeliveryServices: Sendable {
         self.resolve = resolve
     }
 
-    /// Returns the time for which a taken message is reserved: an attempt, and the time that the store may take to
+    /// Returns the time for which a taken message is reserved: an attempt, plus the time that the store may take to
     /// settle it.
     func lease(_ policy: DeliveryPolicy) -> Duration { policy.timeLimit + .seconds(10) }
 }
 
-/// Delivers the messages of the outbox. Each endpoint has a runner of its own, so that a dead endpoint delays no other.
+/// Delivers the messages of the outbox. Each endpoint has its own runner, so that a dead endpoint delays no other.
 /// Messages that are not delivered when the service stops are delivered after the next start.
 package final class DeliveryEngine: Service {
     private let services: DeliveryServices
@@ -53,7 +53,7 @@ package final class DeliveryEngine: Service {
     }
     private let state = Mutex(State())
 
-    /// Time for which a shutdown waits for answers to requests under way.
+    /// Time for which a shutdown waits for answers to pending requests.
     static let grace: Duration = .milliseconds(300)
 
     package init(services: DeliveryServices) {
@@ -80,12 +80,12 @@ package final class DeliveryEngine: Service {
         }
     }
 
-    /// Returns the circuit of an endpoint that has messages to deliver, or had them lately; closed for others.
+    /// Returns the circuit of an endpoint that has, or recently had, messages to deliver; `closed` for other endpoints.
     package func circuit(of id: SubscriptionID) -> EndpointMachine.Circuit {
         state.withLock { $0.runners[id] }?.circuit ?? .closed
     }
 
-    /// Number of endpoints to which nothing is sent for a while.
+    /// Number of endpoints to which nothing is currently sent, because they failed.
     package var openCircuits: Int { state.withLock { Array($0.runners.values) }.count { $0.circuit != .closed } }
 
     package func run() async throws {
@@ -97,7 +97,7 @@ package final class DeliveryEngine: Service {
                 }
             }
             await withGracefulShutdownHandler {
-                // Ends after `stop`, when everything has been delivered or left to the next start.
+                // Ends after `stop`, when every message has been delivered or left for the next start.
                 for await _ in group {}
             } onGracefulShutdown: {
                 self.stop()
@@ -136,7 +136,7 @@ package final class DeliveryEngine: Service {
         }
     }
 
-    /// Lets a runner end. Returns false when a message has just come for it.
+    /// Lets a runner end. Returns false when a message has just arrived for it.
     private func retire(_ runner: EndpointRunner) -> Bool {
         state.withLock { state in
             guard !runner.bell.isRung else { return false }

@@ -30,10 +30,10 @@ final class EndpointRunner: Sendable {
 
     var circuit: EndpointMachine.Circuit { machine.withLock { $0.circuit } }
 
-    /// Delivers until the subscription is gone, nothing has been due for a while, or the engine stops.
+    /// Delivers until the subscription is removed, nothing has been due for a while, or the engine stops.
     ///
     /// - Parameters:
-    ///   - isStopping: Returns whether the engine stops.
+    ///   - isStopping: Returns whether the engine is stopping.
     ///   - retire: Returns whether the runner may end now.
     func run(isStopping: @Sendable () -> Bool, retire: @Sendable () -> Bool) async {
         await withDiscardingTaskGroup { group in
@@ -52,11 +52,11 @@ final class EndpointRunner: Sendable {
 
     private struct Step {
         var items: [OutboxItem] = []
-        /// Time of the next look if the bell does not ring, in ns of CLOCK_MONOTONIC.
+        /// Time of the next check if the bell does not ring, in ns of CLOCK_MONOTONIC.
         var wakeAt: Int64?
-        /// Whether no message is under way and none waits.
+        /// Whether no message is being sent and none waits.
         var isIdle = false
-        /// Whether the subscription is gone or switched off.
+        /// Whether the subscription was removed or disabled.
         var isOver = false
     }
 
@@ -103,7 +103,7 @@ final class EndpointRunner: Sendable {
         do {
             try await services.store.settle(item, outcome, attempt: answer.result == .abandoned ? nil : attempt)
         } catch {
-            // The message comes again when its lease has expired.
+            // The message is delivered again when its lease has expired.
             services.logger.error(
                 "the result of a delivery cannot be stored: \(error)", metadata: ["subscription": "\(id)"])
         }

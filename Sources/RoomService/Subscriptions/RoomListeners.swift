@@ -14,7 +14,7 @@ package final class RoomListeners: Sendable {
 
     private struct Followed {
         var listeners: [Int: RoomListener.Mailbox] = [:]
-        /// The number from which on no event has been missed.
+        /// The number since which no event has been missed.
         var since: Int64
         /// Number of the newest event.
         var last: Int64
@@ -27,7 +27,7 @@ package final class RoomListeners: Sendable {
         var listenerNumber = 0
     }
 
-    /// Maximum number of listeners to one room. A quota bounds those to all rooms of an app.
+    /// Maximum number of listeners to one room. A quota limits the listeners to all rooms of an app.
     static let mostOfRoom = 64
 
     private let state = Mutex(State())
@@ -168,7 +168,7 @@ package final class RoomListener: Sendable {
         mailbox.end()
     }
 
-    /// A signal whenever there may be events to take. The stream ends when the room is deleted. For one reader.
+    /// Yields whenever there may be events to take. Ends when the room is deleted. For a single reader.
     package var signals: AsyncStream<Void> { mailbox.signals }
 
     /// Returns the events since the last call, or `nil` if some were lost because there were too many.

@@ -1,10 +1,10 @@
 import MixModel
 import Synchronization
 
-/// The rooms whose changes somebody wants to know of, and those that have changed. Thread-safe.
+/// The rooms whose changes are watched, and those that have changed. Thread-safe.
 ///
-/// Only names are kept: whoever is woken reads the room as it is then, so that changes that come faster than they are
-/// taken up are one. Rooms that are not watched cost a look into a set.
+/// Only names are kept. The reader reads a changed room in its state at that time, so that changes that arrive faster
+/// than they are processed are merged. A change of a room that is not watched costs one set look-up.
 package final class RoomNews: Sendable {
     private struct State {
         var watched: Set<RoomID> = []
@@ -13,7 +13,7 @@ package final class RoomNews: Sendable {
     private let state = Mutex(State())
     /// The number of watched rooms, which is read at every change of every room.
     private let count = Atomic(0)
-    /// Yields when watched rooms have changed. For one reader.
+    /// Yields when watched rooms have changed. For a single reader.
     let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
@@ -34,7 +34,7 @@ package final class RoomNews: Sendable {
         }
     }
 
-    /// Takes note that a room, what is on air in it, or its existence has changed.
+    /// Records that a room, its feed on air, or its existence has changed.
     func changed(_ room: RoomID) {
         guard count.load(ordering: .relaxed) > 0 else { return }
         let isNews = state.withLock { state in

@@ -1,7 +1,8 @@
 import EventSubscription
 import MixModel
 
-/// A `ServiceState` as answers, webhooks and feeds show it. `error` is always present, and null if there is none.
+/// A `ServiceState` in the form used by answers, webhooks and feeds. `error` is always present, and null if there is
+/// none.
 package struct ServiceDocument: Encodable {
     package var state: ServiceState
 

@@ -2,15 +2,15 @@ import EventSubscription
 import Foundation
 import MixModel
 
-/// Posts JSON to a server of the operator's, signed like every webhook, and keeps the answers.
+/// Posts JSON to an operator's server, signed like every webhook, and keeps the answers.
 package struct SignedPost: Sendable {
     private let post: WebhookPost
     private let secrets: [Subscription.Secret]
 
     /// - Parameters:
     ///   - allowed: `callbacks.allow`.
-    ///   - secret: A secret that `WebhookSignature.key(of:)` can read; `nil` leaves requests unsigned.
-    ///   - connections: Most connections at once; further requests wait.
+    ///   - secret: A secret that `WebhookSignature.key(of:)` can parse; `nil` = requests are not signed.
+    ///   - connections: Maximum number of connections; further requests wait.
     package init(allowed: AllowList, secret: String?, connections: Int) {
         post = WebhookPost(allowed: allowed, connections: connections)
         secrets = [secret].compactMap { $0 }.map { .init(text: $0) }
@@ -18,9 +18,9 @@ package struct SignedPost: Sendable {
 
     /// - Parameters:
     ///   - id: Identifier of the message, the same in every repetition.
-    ///   - limit: Time for the whole attempt.
+    ///   - limit: Timeout for the whole attempt.
     ///   - headers: Further header fields.
-    ///   - needs200: Whether only 200 is success; otherwise every 2xx is.
+    ///   - needs200: Whether only status 200 is success; otherwise every 2xx is.
     package func send(
         _ body: [UInt8], id: String, to url: StreamURL, within limit: Duration,
         headers: [(name: String, value: String)] = [], needs200: Bool = false
@@ -34,6 +34,6 @@ package struct SignedPost: Sendable {
             within: limit)
     }
 
-    /// Ends the connections. Nothing may be sent afterwards.
+    /// Closes the connections. Nothing may be sent afterwards.
     package func close() async { await post.close() }
 }

@@ -1,6 +1,6 @@
 import MixModel
 
 extension Subscription {
-    /// The URL without its query, where callbacks have their secrets.
+    /// The URL without its query, because callbacks often have secrets there.
     package var shownURL: String { url.firstIndex(of: "?").map { url[..<$0] + "?***" } ?? url }
 }

@@ -3,9 +3,9 @@ import MixModel
 import Synchronization
 import TaskStore
 
-/// The stored subscriptions, in memory for every room's changes. Thread-safe.
+/// The stored subscriptions, in memory because every room's changes need them. Thread-safe.
 ///
-/// Rooms get from it the messages that are stored with a change. Afterwards it tells the engine that there are some.
+/// It makes the messages that rooms store with a change, and announces stored messages to the delivery engine.
 package final class SubscriptionIndex: Sendable {
     fileprivate struct State {
         var subscriptions: [SubscriptionID: Versioned<Subscription>] = [:]
@@ -19,7 +19,7 @@ package final class SubscriptionIndex: Sendable {
 
     package init(numbers: NumberSource = NumberSource()) { self.numbers = numbers }
 
-    /// Whether there is no subscription.
+    /// Whether there are no subscriptions.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
     /// Whether the app has an enabled subscription.
@@ -54,14 +54,14 @@ package final class SubscriptionIndex: Sendable {
         return messages
     }
 
-    /// Returns a test message for this subscription alone, whatever its topics.
+    /// Returns a test message for this subscription only, regardless of its topics.
     package func testMessage(for subscription: Subscription) -> OutboxMessage? {
         let occurrence = Occurrence(
             room: RoomID(app: subscription.app, name: subscription.rooms?.first ?? "test"), at: wallClock(), kind: .test
         )
         let id = Self.messageID()
         return WebhookBody.bytes(of: occurrence, id: id, number: numbers.next(), for: subscription).map { body in
-            // A lane of its own, so that it does not wait for a room's messages.
+            // It has its own lane, so that it does not wait for a room's messages.
             OutboxMessage(id: id, subscription: subscription.id, lane: "", topic: .test, body: body)
         }
     }
@@ -74,7 +74,7 @@ package final class SubscriptionIndex: Sendable {
         announce(Set(messages.map(\.subscription)))
     }
 
-    /// Tells the engine that messages may be due for these subscriptions.
+    /// Notifies the engine that messages may be due for these subscriptions.
     package func announce(_ ids: Set<SubscriptionID>) {
         state.withLock { $0.onStored }?(ids)
     }
@@ -102,7 +102,7 @@ package final class SubscriptionIndex: Sendable {
         }
     }
 
-    /// Whether these are all subscriptions, in these versions.
+    /// Whether these are all of the subscriptions, in these versions.
     func hasJust(_ subscriptions: [Versioned<Subscription>]) -> Bool {
         state.withLock { state in
             state.subscriptions.count == subscriptions.count

@@ -13,10 +13,10 @@ package final class SubscriptionRegistry: Sendable {
     package let store: any TaskStore
     private let allowed: AllowList
     private let quotas: AppQuotas
-    /// Makes changes one after another, because limits count all subscriptions of an app.
+    /// Serializes changes, because limits count all subscriptions of an app.
     private let turnstile = Turnstile(limit: 1)
 
-    /// Most subscriptions of one app, by kind.
+    /// Maximum number of subscriptions of one app, by kind.
     package static let most: [Subscription.Kind: Int] = [.own: 20, .roomEvents: 20, .taskEvents: 1]
     package static let mostRooms = 100
     package static let mostUsers = 100
@@ -30,12 +30,12 @@ package final class SubscriptionRegistry: Sendable {
         self.quotas = quotas
     }
 
-    /// Reads the stored subscriptions. Call once, before anything happens in rooms.
+    /// Reads the stored subscriptions. Call once, before any change in a room.
     package func restore() async throws(StoreError) { index.load(try await store.subscriptions()) }
 
-    /// Takes over what other nodes of the cluster have changed.
+    /// Adopts changes made by other nodes of the cluster.
     func refresh() async throws(StoreError) {
-        // Cancelled while it waits: there will be another refresh.
+        // Cancelled while waiting: another refresh will follow.
         do { try await turnstile.enter() } catch { return }
         defer { turnstile.leave() }
         let stored = try await store.subscriptions()
@@ -49,7 +49,7 @@ package final class SubscriptionRegistry: Sendable {
         index.subscriptions(of: app, kinds).map(\.document)
     }
 
-    /// - Throws: `OrchestratorError` when the app has no subscription with that id and of these kinds.
+    /// - Throws: `OrchestratorError` when the app has no subscription with that identifier and of these kinds.
     package func subscription(
         _ id: SubscriptionID, of app: AppID, _ kinds: Set<Subscription.Kind> = Set(Subscription.Kind.allCases)
     ) throws(OrchestratorError) -> Versioned<Subscription> {
@@ -62,12 +62,12 @@ package final class SubscriptionRegistry: Sendable {
 
     /// Checks a URL to which messages are to be posted.
     ///
-    /// - Throws: `InputError` when the URL cannot be used, or `callbacks.allow` does not name it.
+    /// - Throws: `InputError` when the URL cannot be used, or `callbacks.allow` does not list it.
     @discardableResult package func check(_ url: String, field: String) throws(InputError) -> StreamURL {
         try allowed.check(url, schemes: [.http, .https], field: field, setting: "callbacks.allow")
     }
 
-    /// Returns attempts to deliver, newest first, of all subscriptions of these kinds or of one.
+    /// Returns delivery attempts, newest first, of one subscription or of all subscriptions of these kinds.
     ///
     /// - Parameters:
     ///   - time: Range in seconds since 1970.
@@ -92,7 +92,7 @@ package final class SubscriptionRegistry: Sendable {
 
     package enum Creation: Hashable, Sendable {
         case made(Versioned<Subscription>)
-        /// The subscription exists, because the same request came before.
+        /// The subscription exists, because the same request was made before.
         case same(Versioned<Subscription>)
 
         package var subscription: Versioned<Subscription> {
@@ -102,15 +102,15 @@ package final class SubscriptionRegistry: Sendable {
         }
     }
 
-    /// Returns a new id of the form `sub-…`.
+    /// Returns a new identifier of the form `sub-…`.
     package static func newID() -> SubscriptionID {
         SubscriptionID("sub-" + UUID().uuidString.lowercased().replacing("-", with: "").prefix(24))
     }
 
     /// Creates a subscription. Its URL must have been checked.
     ///
-    /// - Throws: `OrchestratorError` when the app has another subscription with that id, too many, another of all rooms
-    ///   (`roomEvents`), or one already (`taskEvents`).
+    /// - Throws: `OrchestratorError` when the app has another subscription with that identifier, too many
+    ///   subscriptions, another one of all rooms (`roomEvents`), or already has one (`taskEvents`).
     @discardableResult package func make(_ subscription: Subscription) async throws(OrchestratorError) -> Creation {
         try await enter()
         defer { turnstile.leave() }
@@ -134,8 +134,8 @@ package final class SubscriptionRegistry: Sendable {
     /// Changes a subscription.
     ///
     /// - Parameters:
-    ///   - version: Version that the change is based on; `nil` = any.
-    ///   - change: Makes the change and checks its URL. `modifiedAt` is set here.
+    ///   - version: The version on which the change is based; `nil` = any.
+    ///   - change: Makes the change and checks its URL. `modifiedAt` is set by this function.
     package func change(
         _ id: SubscriptionID, of app: AppID, _ kinds: Set<Subscription.Kind>, version: Int? = nil,
         _ change: (inout Subscription) throws(OrchestratorError) -> Void
@@ -152,7 +152,7 @@ package final class SubscriptionRegistry: Sendable {
         try await commit(.put(new, expected: old.version))
         let changed = Versioned(new, version: old.version + 1)
         index.put(changed)
-        // The subscription may have been switched on, or have another URL now.
+        // The subscription may have been enabled, or may now have another URL.
         index.announce([id])
         return changed
     }
@@ -183,13 +183,13 @@ package final class SubscriptionRegistry: Sendable {
         do {
             _ = try await store.commit(StoreChange(subscription: write))
         } catch {
-            // The write may be stored despite the error: what is stored counts.
+            // The write may be stored despite the error: the stored state is authoritative.
             if let stored = try? await store.subscriptions() { index.load(stored) }
             throw OrchestratorError(error)
         }
     }
 
-    /// Checks that an app has at most one subscription of all channels in the compatible format.
+    /// Checks that an app has at most one subscription to all channels in the compatible format.
     private func checkRooms(
         of subscription: Subscription, _ others: [Subscription]
     ) throws(OrchestratorError) {

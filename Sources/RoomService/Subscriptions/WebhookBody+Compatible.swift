@@ -13,10 +13,10 @@ struct RoomCallback: Encodable {
     struct UserContent: Encodable {
         var UserId: UserID
         var EventTag: String
-        /// Session, the same from joining to leaving.
+        /// The session, unchanged from joining to leaving.
         var SessionId: String
         var Timestamp: Int
-        /// Reason for joining or leaving: 1 = the participant's own.
+        /// Reason for joining or leaving: 1 = by the participant.
         var Reason = 1
         /// 1 = streamer, 2 = viewer.
         var Role: Int
@@ -71,7 +71,7 @@ struct RoomCallback: Encodable {
         let session = SHA256.hash(
             data: Data("\(occurrence.room)\u{0}\(person.user)\u{0}\(person.joinOrder)".utf8)
         ).prefix(12).map { String(format: "%02x", $0) }.joined()
-        // A participant who publishes is a streamer, whatever their role is called.
+        // A participant who publishes is a streamer, regardless of the name of their role.
         let isStreamer = person.publishes || person.role != nil || tag == "Publish" || tag == "Unpublish"
         return Content(
             Event: "UserEvent",
@@ -84,7 +84,7 @@ struct RoomCallback: Encodable {
 /// milliseconds.
 struct TaskCallback: Encodable {
     struct Content: Encodable {
-        /// URL as the caller gave it.
+        /// URL as given by the caller.
         var DstUrl: String
         var EventTs: Int64
         var EventCode: Int
@@ -100,8 +100,8 @@ struct TaskCallback: Encodable {
     var CallbackTs: Int64
     var Payload: Content
 
-    /// Codes of the states. States that are missing are not told. The only published sample pairs event 1 with error 0;
-    /// the other codes are ours.
+    /// Codes of the states. States that are not listed are not reported. The only published sample pairs event 1 with
+    /// error 0; the other codes are ours.
     static let codes: [OutputChange.State: (event: Int, error: Int, message: String)] = [
         .live: (1, 0, ""),
         .recovering: (2, 1, "the connection was lost and is being re-established"),

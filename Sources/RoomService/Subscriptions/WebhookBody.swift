@@ -9,8 +9,8 @@ enum WebhookBody {
     /// Returns the body of a message; `nil` when the subscription's format has none for the occurrence.
     ///
     /// - Parameters:
-    ///   - id: Id of the message, the same in every repetition.
-    ///   - number: Number that grows with every occurrence that is told.
+    ///   - id: Identifier of the message, the same in every repetition.
+    ///   - number: A number that grows with every reported occurrence.
     static func bytes(
         of occurrence: Occurrence, id: String, number: Int64, for subscription: Subscription
     ) -> [UInt8]? {
@@ -28,7 +28,7 @@ enum WebhookBody {
     private static func encoded(_ value: some Encodable) -> [UInt8] { Array(jsonBytes(value).readableBytesView) }
 }
 
-/// Our own message: a CloudEvent in structured mode (CloudEvents 1.0.2, JSON format).
+/// The service's own message: a CloudEvent in structured mode (CloudEvents 1.0.2, JSON format).
 struct WebhookEvent: Encodable {
     let specversion = "1.0"
     var id: String
@@ -39,14 +39,15 @@ struct WebhookEvent: Encodable {
     var time: Date
     /// Tenant, as in incoming events.
     var app: AppID
-    /// Number that grows with everything that the service tells (CloudEvents extension "sequence").
+    /// Number that grows with every message of the service (CloudEvents extension "sequence").
     var sequence: String
     let datacontenttype = "application/json"
-    /// Schema of `data`. The number changes when a field changes its meaning or goes; new fields do not change it.
+    /// Schema of `data`. The number changes when a field changes its meaning or is removed; new fields do not change
+    /// it.
     let dataschema = "urn:mixorchestrator:webhook:1"
     var data: Content
 
-    /// The content beside room and time. Fields that a topic does not have are left out.
+    /// The content apart from room and time. Fields that a topic does not have are left out.
     struct Content: Encodable {
         var user: UserID?
         var name: String?

@@ -8,27 +8,27 @@ import TextFormats
 
 /// The outcome of one attempt to post a message.
 package struct WebhookAnswer: Hashable, Sendable {
-    /// The result, as metrics count it.
+    /// The result, as counted in the metrics.
     package enum Result: String, CaseIterable, Sendable {
         case delivered
-        /// The receiver answered without success.
+        /// The receiver answered with a status other than success.
         case refused
-        /// The receiver redirects, which is not followed.
+        /// The receiver answered with a redirect, which is not followed.
         case redirected
         case timeout
         case unreachable
         /// The address is not in `callbacks.allow`.
         case forbidden
-        /// The service stopped before an answer came.
+        /// The service stopped before an answer arrived.
         case abandoned
     }
     package var result: Result
     package var code: Int?
-    /// Error in words. It contains nothing of the URL but its host.
+    /// Description of the error. Of the URL it contains only the host.
     package var error: String?
-    /// Time for which the receiver asks to be left alone.
+    /// Delay that the receiver requests before the next attempt.
     var retryAfter: Duration?
-    /// Body of an answer, if the request keeps it and it is not too long.
+    /// Body of the answer, if the request keeps it and it is not too long.
     package var body: [UInt8]?
 
     package init(
@@ -47,18 +47,18 @@ struct WebhookRequest: Sendable {
     var url: StreamURL
     var headers: [(name: String, value: String)]
     var body: [UInt8]
-    /// Whether only 200 is success; otherwise every 2xx is.
+    /// Whether only status 200 is success; otherwise every 2xx is.
     var needs200: Bool
-    /// Whether the answer's body is of interest.
+    /// Whether to keep the answer's body.
     var keepsAnswer = false
 }
 
-/// Posts to one endpoint, over connections that stay open. It looks up the host, checks its addresses against
-/// `callbacks.allow`, and connects to a checked address, while TLS still proves the host's name.
+/// Posts to one endpoint over persistent connections. It resolves the host, checks the addresses against
+/// `callbacks.allow`, and connects to a checked address; TLS still verifies the host's name.
 actor WebhookPost {
     private let allowed: AllowList
     private let resolve: @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress]
-    /// Most connections at once; further requests wait.
+    /// Maximum number of connections; further requests wait.
     private let connections: Int
 
     private struct Peer {
@@ -71,12 +71,12 @@ actor WebhookPost {
     private var peer: Peer?
     /// Clients of earlier addresses, with requests that may still be under way.
     private var earlier: [HTTPClient] = []
-    /// Address at which the last attempt failed. Another one is tried first, if there is one.
+    /// Address at which the last attempt failed. If there is another address, it is tried first.
     private var failed: InternetAddress?
 
-    /// Time after which a name is looked up again, in ns.
+    /// Time after which a name is resolved again, in ns.
     static let lookUpInterval: Int64 = 10_000_000_000
-    /// Most bytes that are read of an answer. The rest is not awaited.
+    /// Maximum number of bytes read of an answer. The rest is ignored.
     static let mostBytes = 16 << 10
 
     init(
@@ -89,7 +89,7 @@ actor WebhookPost {
         self.resolve = resolve
     }
 
-    /// - Parameter limit: Time for the whole attempt.
+    /// - Parameter limit: Timeout for the whole attempt.
     func send(_ request: WebhookRequest, within limit: Duration) async -> WebhookAnswer {
         do {
             return try await withThrowingTaskGroup(of: WebhookAnswer?.self) { group in
@@ -112,7 +112,7 @@ actor WebhookPost {
         }
     }
 
-    /// Ends the connections. Nothing may be sent afterwards.
+    /// Closes the connections. Nothing may be sent afterwards.
     func close() async {
         for client in earlier + [peer?.client].compactMap({ $0 }) { try? await client.shutdown() }
         (peer, earlier) = (nil, [])
@@ -130,7 +130,7 @@ actor WebhookPost {
         let response = try await client.execute(outgoing, deadline: .distantFuture)
         var size = 0
         var body: [UInt8]? = request.keepsAnswer ? [] : nil
-        // Read, so that the connection can be used again.
+        // The body is read, so that the connection can be reused.
         for try await buffer in response.body {
             size += buffer.readableBytes
             guard size <= Self.mostBytes else {
@@ -181,7 +181,7 @@ actor WebhookPost {
             guard let bad = found.first else { throw Unresolved(host: url.host) }
             throw Self.notAllowed("\(url.host), which is at \(bad),")
         }
-        // Another request may have looked the name up meanwhile.
+        // Another request may have resolved the name in the meantime.
         let address =
             good.first { peer?.host == url.host && $0 == peer?.address && $0 != failed } ?? good.first { $0 != failed }
             ?? first
@@ -217,7 +217,7 @@ actor WebhookPost {
         Forbidden(reason: "may not be called: \(place) is not in callbacks.allow; add scheme://host[:port] there")
     }
 
-    /// Returns an error in words, without the URL that some errors contain.
+    /// Returns a description of an error, without the URL that some errors contain.
     static func words(for error: any Error) -> String {
         switch error {
         case let error as Unresolved: "cannot be looked up: \(error.host)"

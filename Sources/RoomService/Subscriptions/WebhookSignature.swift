@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import MixModel
 
-/// Signatures that prove to a receiver where a message comes from.
+/// Signatures that prove a message's origin to its receiver.
 package enum WebhookSignature {
     /// Returns the headers of Standard Webhooks 1.0: HMAC-SHA256 over `id.timestamp.body`, with one signature for each
     /// valid secret.
@@ -24,8 +24,8 @@ package enum WebhookSignature {
         return headers
     }
 
-    /// Returns the headers that receivers of Alibaba's other callbacks know: MD5 over host, time and key. The signature
-    /// does not cover the body: it proves to a receiver that the sender knows the key, and no more.
+    /// Returns the headers that receivers of Alibaba's other callbacks expect: MD5 over host, time and key. The
+    /// signature does not cover the body: it proves only that the sender knows the key.
     static func compatible(host: String, time: Int, key: String) -> [(name: String, value: String)] {
         let digest = Insecure.MD5.hash(data: Data("\(host)|\(time)|\(key)".utf8))
         let text = digest.map { String(format: "%02x", $0) }.joined()

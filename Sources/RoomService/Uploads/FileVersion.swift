@@ -1,12 +1,12 @@
 import Foundation
 
-/// What tells one state of a regular file from another.
+/// The identity of a regular file's content, derived from its metadata.
 package struct FileVersion: Hashable, Sendable {
     /// Size in bytes.
     package var bytes: Int64
     /// Time of modification in seconds since 1970.
     package var modified: Double
-    /// Differs between any two states.
+    /// A text that differs between any two states of the file.
     package var text: String
 
     /// - Returns: `nil` if there is no regular file. Links are not followed.
@@ -19,12 +19,12 @@ package struct FileVersion: Hashable, Sendable {
     }
 }
 
-/// A file that is open for reading.
+/// A file opened for reading.
 package final class OpenFile: UploadReader {
     package let bytes: Int64
     private let descriptor: Int32
 
-    /// - Returns: `nil` if there is no such file. A link is none.
+    /// - Returns: `nil` if there is no such file. Links are not followed.
     package init?(_ path: String) {
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         var status = stat()

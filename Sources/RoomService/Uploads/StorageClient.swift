@@ -5,27 +5,27 @@ import NIOHTTP1
 import ObjectStorage
 import Synchronization
 
-/// Calls one storage, over connections that stay open. Every storage that the operator configures may be called: no
-/// allow-list is asked.
+/// Calls one storage over persistent connections. Every storage that the operator configures may be called: no
+/// allow-list applies.
 final class StorageClient: Sendable {
     private let target: UploadTarget
     private let pace: UploadPace?
     private let connections: Int
-    /// Made with the first call, because one that is made has to be shut down.
+    /// Created with the first call, because a client that exists must be shut down.
     private let client = Mutex<HTTPClient?>(nil)
     private let onSent: @Sendable (Int) -> Void
-    /// Bytes per second below which an answer counts as missing.
+    /// Rate in bytes per second below which a call counts as having no answer.
     private let slowest: Double
 
-    /// Time for a call apart from that for its body.
+    /// Timeout of a call in seconds, without the time for its body.
     private static let patience = 60.0
-    /// Bytes per second that a connection should bring in any case.
+    /// Rate in bytes per second that any connection is expected to reach.
     private static let slowestLine = 32_768.0
 
     /// - Parameters:
     ///   - pace: The bandwidth; `nil` = no limit.
-    ///   - share: Bytes per second that one of several uploads has at least; `nil` = no limit.
-    ///   - onSent: Called with numbers of bytes that are sent.
+    ///   - share: Bytes per second that each of several uploads is guaranteed; `nil` = no limit.
+    ///   - onSent: Called with the number of bytes of each piece sent.
     init(
         _ target: UploadTarget, pace: UploadPace?, share: Double?, connections: Int,
         onSent: @escaping @Sendable (Int) -> Void
@@ -51,8 +51,8 @@ final class StorageClient: Sendable {
     /// Makes a call.
     ///
     /// - Parameter body: The body of `put` and `part`.
-    /// - Returns: The answer, whatever its status.
-    /// - Throws: A fault without an answer.
+    /// - Returns: The answer, regardless of its status.
+    /// - Throws: A fault if there is no answer.
     func call(
         _ call: StorageCall, _ key: String, type: String, body: [UInt8] = []
     ) async throws(StorageFault) -> StorageAnswer {
@@ -104,6 +104,6 @@ final class StorageClient: Sendable {
         return bytes
     }
 
-    /// Ends the connections. Nothing may be called afterwards.
+    /// Closes the connections. No further calls may be made afterwards.
     func close() async { try? await client.withLock { $0.take() }?.shutdown() }
 }

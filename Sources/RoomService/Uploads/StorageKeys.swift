@@ -2,12 +2,12 @@ import Foundation
 import ObjectStorage
 import Synchronization
 
-/// The keys of a storage: those of the configuration, or those of a file that is read again when it changes, as temporary
-/// keys have to be. Thread-safe.
+/// The keys of a storage: those of the configuration, or those of a file that is read again when it changes, as
+/// temporary keys require. Thread-safe.
 package final class StorageKeys: Sendable {
     private struct State {
         var credentials: StorageCredentials
-        /// State of the file that they were read from.
+        /// State of the file from which the keys were read.
         var version: String?
     }
 
@@ -21,7 +21,7 @@ package final class StorageKeys: Sendable {
         state = Mutex(State(credentials: credentials))
     }
 
-    /// - Returns: `nil` if the file cannot be read, or holds no keys.
+    /// - Returns: `nil` if the file cannot be read or contains no keys.
     package init?(file path: String) {
         let version = Self.version(path)
         guard let credentials = Self.read(path) else { return nil }
@@ -29,14 +29,14 @@ package final class StorageKeys: Sendable {
         state = Mutex(State(credentials: credentials, version: version))
     }
 
-    /// The keys as they are now. Looks at the file, if there is one: call it on a thread that may block. Keys stay as they were
-    /// while the file is missing or holds none.
+    /// The current keys. Checks the file, if there is one: call it on a thread that may block. Keys are kept while the
+    /// file is missing or contains none.
     package var current: StorageCredentials {
         guard let path else { return state.withLock { $0.credentials } }
         let version = Self.version(path)
         return state.withLock { state in
             guard version != state.version else { return state.credentials }
-            // Half written, it is read again with its next change.
+            // A half-written file is read again when it changes next.
             state.version = version
             if let new = Self.read(path) { state.credentials = new }
             return state.credentials
@@ -49,7 +49,7 @@ package final class StorageKeys: Sendable {
         }
     }
 
-    /// What tells one state of the file from another. Links are followed, as those of mounted secrets.
+    /// Returns the identity of the file's content. Links are followed, because mounted secrets are links.
     private static func version(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

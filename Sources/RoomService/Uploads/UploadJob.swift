@@ -108,14 +108,14 @@ struct UploadJob: Sendable {
         let (item, name) = (item, target.name.rawValue)
         let isSaved = await offPool { () -> Bool in
             let isSaved = item.notes.write(document, of: name)
-            // Who deletes a file deletes its notes; this one may have come after that.
+            // The code that deletes a file deletes its notes; this note may have been written after that.
             if access(item.path, F_OK) != 0 { item.notes.remove() }
             return isSaved
         }
         if !isSaved { logger.warning("the note of \(item.file) cannot be written: its upload may begin anew") }
     }
 
-    /// Leaves a file that was deleted or is another one, and has the storage remove its parts.
+    /// Abandons a file that was deleted or replaced, and makes the storage remove its parts.
     private func leave(_ machine: UploadMachine) async -> UploadOutcome {
         if case .sending(let upload, _, _) = machine.document.stage { _ = try? await call(.abort(upload: upload)) }
         logger.info("\(item.file) was deleted or changed during its upload")

@@ -3,7 +3,7 @@ import EventSubscription
 import ObjectStorage
 import Synchronization
 
-/// One target of uploads: its queue, and when something may be sent to it. Thread-safe.
+/// One target of uploads: its queue, and the times at which it may be used. Thread-safe.
 final class UploadLane: Sendable {
     let target: UploadTarget
     let client: StorageClient
@@ -16,7 +16,7 @@ final class UploadLane: Sendable {
         /// Last fault since the last success, and the number of uploads that have failed since.
         var fault: StorageFault.Code?
         var failures = 0
-        /// Finished files that were given up or had no place in the queue at the last look.
+        /// Finished files that were given up or did not fit into the queue at the last search.
         var failed = 0
         var unqueued = 0
     }
@@ -46,12 +46,12 @@ final class UploadLane: Sendable {
 
     /// Takes the files that may be uploaded now.
     ///
-    /// - Returns: The files, and the time of the next look in ns of CLOCK_MONOTONIC, unless the bell rings before.
+    /// - Returns: The files, and the time of the next check in ns of CLOCK_MONOTONIC, unless the bell rings before.
     func take(now: Int64) -> (items: [UploadItem], wakeAt: Int64?) {
         state.withLock { state in
             let items = state.queue.take(state.endpoint.allowance(now: now), now: now)
             state.endpoint.began(items.count)
-            // With all places taken, the end of an upload rings the bell.
+            // When all places are taken, the end of an upload rings the bell.
             return (items, state.endpoint.allowance(now: now) > 0 ? state.queue.nextDue : state.endpoint.reopensAt)
         }
     }
@@ -89,14 +89,14 @@ final class UploadLane: Sendable {
         bell.ring()
     }
 
-    /// Records what the last look for files found beside those in the queue.
+    /// Records the result of the last search for files, apart from those in the queue.
     func looked(failed: Int, unqueued: Int) {
         state.withLock { ($0.failed, $0.unqueued) = (failed, unqueued) }
     }
 
     func isRunning(_ path: String) -> Bool { state.withLock { $0.queue.isRunning(path) } }
 
-    /// Numbers of files by state, as metrics name it.
+    /// Number of files by state, with the states' names in metrics.
     var counts: [String: Int] {
         state.withLock { state in
             var counts = state.queue.counts
@@ -106,7 +106,7 @@ final class UploadLane: Sendable {
         }
     }
 
-    /// What operators should know; `nil` while nothing fails.
+    /// A description of failures for operators; `nil` while nothing fails.
     var problem: String? {
         state.withLock { state in
             state.fault.map { "\(name): \(state.failures) attempts have failed since the last success: \($0.rawValue)" }
@@ -115,11 +115,11 @@ final class UploadLane: Sendable {
     }
 }
 
-/// How an attempt to upload a file ended.
+/// The result of an attempt to upload a file.
 enum UploadOutcome: Sendable {
     case stored
-    /// The file is gone or has changed, or the service stops.
+    /// The file is gone or has changed, or the service is stopping.
     case left
-    /// Failed. `nil` = not tried again before the next start.
+    /// The attempt failed. `nil` = not retried before the next start.
     case failed(StorageFault, retryAfter: Duration?)
 }

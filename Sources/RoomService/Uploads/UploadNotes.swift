@@ -1,22 +1,22 @@
 import Foundation
 import ObjectStorage
 
-/// The notes of a file's uploads: a file for each target beside it, which another process continues from. Calls block.
+/// The notes of a file's uploads: one file per target beside it, from which another process can continue. Calls block.
 package struct UploadNotes: Hashable, Sendable {
-    /// Path of the files without target and extension.
+    /// Path of the notes, without target and extension.
     package var path: String
 
-    /// Largest note, in bytes. With as many parts as there can be it is smaller.
+    /// Maximum size of a note, in bytes. A note with the maximum number of parts is smaller.
     private static let mostBytes = 8 << 20
 
     package init(path: String) { self.path = path }
 
     private func file(_ target: String) -> String { "\(path)-\(target).json" }
 
-    /// Whether there is a note of any target.
+    /// Whether there is a note for any target.
     package var exist: Bool { UploadTarget.Name.allCases.contains { access(file($0.rawValue), F_OK) == 0 } }
 
-    /// Returns a note; `nil` if there is none that can be read.
+    /// Returns a note; `nil` if there is no readable one.
     package func read(_ target: String) -> UploadDocument? {
         guard let bytes = try? BoundedFile.read(file(target), limit: Self.mostBytes, followsLinks: false) else {
             return nil
@@ -24,9 +24,9 @@ package struct UploadNotes: Hashable, Sendable {
         return try? JSONDecoder().decode(UploadDocument.self, from: Data(bytes))
     }
 
-    /// Replaces a note as a whole.
+    /// Replaces a note atomically.
     ///
-    /// - Returns: Whether it is on the disk.
+    /// - Returns: Whether the new note is on disk.
     func write(_ document: UploadDocument, of target: String) -> Bool {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

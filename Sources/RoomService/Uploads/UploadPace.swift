@@ -1,13 +1,13 @@
 import EncodedMedia
 import NIOCore
 
-/// The bandwidth that all uploads share.
+/// The bandwidth shared by all uploads.
 actor UploadPace {
     private var bucket: TokenBucket
 
     /// - Parameter bytesPerSecond: More than 0.
     init(bytesPerSecond: Int) {
-        // A burst of a second would be no limit for a small file.
+        // A burst of a full second would not limit small files.
         bucket = TokenBucket(
             rate: Double(bytesPerSecond), burst: max(Double(bytesPerSecond) / 4, Double(PacedBytes.chunk)),
             now: MonotonicClock.now())
@@ -23,7 +23,7 @@ actor UploadPace {
     }
 }
 
-/// A body in chunks, each of which waits for its turn.
+/// A body in chunks, each of which waits for bandwidth.
 struct PacedBytes: AsyncSequence, Sendable {
     var bytes: ByteBuffer
     var pace: UploadPace?

@@ -1,5 +1,5 @@
-/// The files that are uploaded to one target, or wait for it: a bounded queue in the order of arrival. Pure: times in, files
-/// out.
+/// The files that are being uploaded to one target, or wait for it: a bounded queue in the order of arrival. Pure:
+/// times go in, files come out.
 struct UploadQueue: Sendable {
     enum Offer: Hashable { case taken, known, full }
 
@@ -7,7 +7,7 @@ struct UploadQueue: Sendable {
         /// Waits for its turn. Lower numbers come first.
         case waiting(Int)
         case running
-        /// Failed, and waits until this time, in ns.
+        /// The last attempt failed; the file waits until this time, in ns.
         case delayed(until: Int64)
     }
     private struct Entry {
@@ -15,14 +15,14 @@ struct UploadQueue: Sendable {
         var state: State
     }
 
-    /// Most files.
+    /// Maximum number of files.
     private let most: Int
     private var entries: [String: Entry] = [:]
     private var arrivals = 0
 
     init(most: Int) { self.most = most }
 
-    /// Adds a file, unless it is there.
+    /// Adds a file, unless it is already in the queue.
     mutating func offer(_ item: UploadItem) -> Offer {
         guard entries[item.path] == nil else { return .known }
         guard entries.count < most else { return .full }
@@ -31,12 +31,12 @@ struct UploadQueue: Sendable {
         return .taken
     }
 
-    /// Takes files whose turn it is.
+    /// Takes files that are due.
     ///
     /// - Parameter now: Time in ns.
     mutating func take(_ count: Int, now: Int64) -> [UploadItem] {
         guard count > 0 else { return [] }
-        // Those that failed come after those that are new.
+        // Files that failed come after new ones.
         let due = entries.compactMap { path, entry -> (order: Int64, path: String)? in
             switch entry.state {
             case .waiting(let number): (Int64.min + Int64(number), path)
@@ -50,7 +50,7 @@ struct UploadQueue: Sendable {
         }
     }
 
-    /// Puts a file that is running off until a time, in ns.
+    /// Postpones a running file until a time, in ns.
     mutating func delay(_ item: UploadItem, until time: Int64) { entries[item.path]?.state = .delayed(until: time) }
 
     mutating func finish(_ item: UploadItem) { entries[item.path] = nil }
@@ -70,7 +70,7 @@ struct UploadQueue: Sendable {
 
     var count: Int { entries.count }
 
-    /// Numbers of files by state, as metrics name it.
+    /// Number of files by state, with the states' names in metrics.
     var counts: [String: Int] {
         entries.values.reduce(into: ["waiting": 0, "uploading": 0, "retrying": 0]) { counts, entry in
             switch entry.state {

@@ -7,11 +7,11 @@ package struct UploadReport: Hashable, Sendable {
         /// The file waits for its turn.
         case waiting
         case uploading
-        /// Failed, and will be tried again.
+        /// The last attempt failed; there will be another one.
         case retrying
-        /// The object is there, and verified.
+        /// The object exists and is verified.
         case stored
-        /// Given up until the next start.
+        /// The file was given up until the next start.
         case failed
     }
 
@@ -22,14 +22,14 @@ package struct UploadReport: Hashable, Sendable {
     /// Key of the object; `nil` before the first attempt.
     package var key: String?
     package var sentBytes: Int64
-    /// Attempts that failed since the last progress.
+    /// Number of attempts that failed since the last progress.
     package var failures: Int
     package var fault: StorageFault?
     /// Time in seconds since 1970.
     package var storedAt: Double?
-    /// SHA-256 in Base64; for an object of parts that of their digests, and `-` with their number.
+    /// SHA-256 in Base64; for an object made of parts, the SHA-256 of their digests, followed by `-` and their number.
     package var sha256: String?
-    /// Link with which everyone can fetch the object until `linkEnd`, in seconds since 1970.
+    /// Link with which anyone can fetch the object until `linkEnd`, in seconds since 1970.
     package var link: String?
     package var linkEnd: Double?
 
@@ -44,7 +44,7 @@ package struct UploadReport: Hashable, Sendable {
         switch document?.stage {
         case .stored(let checksum, let time):
             (state, storedAt, sha256) = (.stored, time, checksum.sha256)
-            // The settings may have changed since.
+            // The settings may have changed since then.
             if let document, document.endpoint == target.place.endpoint, document.bucket == target.place.bucket {
                 link = target.place.link(
                     to: document.key, as: target.keys.current, seconds: linkSeconds, at: now)
@@ -58,11 +58,11 @@ package struct UploadReport: Hashable, Sendable {
 }
 
 extension UploadDocument {
-    /// What is left to do for a file.
+    /// Judges whether a file still has to be uploaded.
     ///
     /// - Parameters:
     ///   - version: Version of the file.
-    ///   - start: Start of the service in seconds since 1970. What was given up before is tried again.
+    ///   - start: Start of the service in seconds since 1970. Files that were given up before it are tried again.
     func judgement(of version: String, since start: Double) -> UploadWatch.Judgement {
         guard content.version == version else { return .due }
         switch stage {

@@ -1,20 +1,21 @@
 import ObjectStorage
 
-/// Finished files of one kind, which are uploaded. All functions access the disk: call them on a thread that may block.
+/// A source of finished files of one kind, to be uploaded. All functions access the disk: call them on a thread that
+/// may block.
 package protocol UploadSource: Sendable {
-    /// Kind of the files, which no other source has.
+    /// Kind of the files, unique to this source.
     var kind: UploadItem.Kind { get }
     /// Media type of the objects.
     var type: String { get }
 
-    /// Returns the directories in which files may be.
+    /// Returns the directories that may contain files.
     func directories() -> [String]
 
-    /// Looks for finished files in a directory.
+    /// Searches a directory for finished files.
     ///
     /// - Parameters:
     ///   - now: Time in seconds since 1970.
-    ///   - isSettled: Returns whether nothing is left to do for a file that has these notes and this version.
+    ///   - isSettled: Returns whether a file with these notes and this version needs no further work.
     func look(in directory: String, now: Double, isSettled: (UploadNotes, String) -> Bool) -> UploadFinding
 
     /// Returns the version of a file; `nil` if it is gone.
@@ -23,9 +24,9 @@ package protocol UploadSource: Sendable {
     /// Opens a file for reading; `nil` if it is gone.
     func open(_ item: UploadItem) -> (any UploadReader)?
 
-    /// Removes a file, but not what says where its object is.
+    /// Removes a file, but not the notes that say where its object is.
     ///
-    /// - Returns: Whether it is removed. Not if it is of another version.
+    /// - Returns: Whether it was removed. A file of another version is not.
     func remove(_ item: UploadItem) -> Bool
 }
 
@@ -34,35 +35,35 @@ package struct UploadItem: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable { case recording, archive, thumbnail }
 
     package var kind: Kind
-    /// Name of the room's directory, which no two rooms share.
+    /// Name of the room's directory, unique to the room.
     package var room: String
     /// Name of the object.
     package var file: String
-    /// The file, or the directory that is packed.
+    /// Path of the file, or of the directory that is packed.
     package var path: String
-    /// Changes with the content.
+    /// Version of the content. Changes with the content.
     package var version: String
     package var notes: UploadNotes
 }
 
-/// What a look at a directory found.
+/// The result of searching a directory.
 package struct UploadFinding: Sendable {
     /// Finished files that are not settled.
     package var items: [UploadItem] = []
-    /// Whether something is there that may become finished without a change of the directory itself.
+    /// Whether a file in the directory may become finished without a change of the directory itself.
     package var isOpen = false
 }
 
-/// A file that is open for reading. Calls may block.
+/// A file opened for reading. Calls may block.
 package protocol UploadReader: Sendable {
     /// Size in bytes.
     var bytes: Int64 { get }
 
-    /// - Throws: If the bytes are not there, in words for people.
+    /// - Throws: `UploadReadFailure` with a description if the bytes are not available.
     func read(_ range: Range<Int64>) throws(UploadReadFailure) -> [UInt8]
 }
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 package struct UploadReadFailure: Error, Sendable {
     package var reason: String
 

@@ -1,29 +1,29 @@
 import Foundation
 
-/// Looks for finished files. Directories in which nothing has happened since everything in them was settled are left out.
+/// Searches for finished files. Skips directories that have not changed since everything in them was settled.
 struct UploadWatch: Sendable {
-    /// What is left to do for a file.
+    /// The verdict on a file: whether it still has to be uploaded.
     enum Judgement: Hashable { case settled, givenUp, due }
 
-    /// Times of modification of the directories that can be left out, in ns since 1970, by the kind of files and the path.
+    /// Modification times of the directories that can be skipped, in ns since 1970, by kind of files and path.
     private var quiet: [String: Int64] = [:]
-    /// Most directories that are remembered. Others are looked at each time.
+    /// Maximum number of directories that are remembered. Others are searched every time.
     private let most: Int
 
-    /// Age in seconds from which the time of modification of a directory tells one state from the next.
+    /// Age in seconds from which a directory's modification time distinguishes one state from the next.
     private static let settling = 2.0
 
     init(most: Int = 100_000) { self.most = most }
 
-    /// Number of directories that are left out.
+    /// Number of directories that are skipped.
     var quietCount: Int { quiet.count }
 
-    /// Looks at all directories once. Blocks.
+    /// Searches all directories once. Blocks.
     ///
     /// - Parameters:
     ///   - now: Time in seconds since 1970.
-    ///   - judge: Returns what is left to do for a file with these notes and this version.
-    ///   - take: Takes a file for which something is left to do.
+    ///   - judge: Judges a file with these notes and this version.
+    ///   - take: Takes a file that still has to be uploaded.
     mutating func look(
         in sources: [any UploadSource], now: Double, judge: (UploadNotes, String) -> Judgement,
         take: (UploadItem) -> Void

@@ -4,8 +4,9 @@ import Logging
 import ObjectStorage
 import ServiceLifecycle
 
-/// Uploads finished files to storages. It looks for them on the disk, so that nothing that happened while it was away is
-/// missed, and never touches a program: files are read once recorders and packagers have left them.
+/// Uploads finished files to storages. It searches the disk for them, so that files that were finished while it was not
+/// running are not missed, and never affects a program: files are read only after recorders and packagers have closed
+/// them.
 package final class Uploader: Service {
     private let settings: UploadSettings
     private let sources: [any UploadSource]
@@ -40,7 +41,7 @@ package final class Uploader: Service {
 
     // MARK: Files
 
-    /// Looks for finished files, and offers those to the lanes for which something is left to do.
+    /// Searches for finished files, and offers those that still have to be uploaded to the lanes.
     private func look(_ earlier: UploadWatch) async -> UploadWatch {
         let (sources, lanes, keepsFiles, start) = (sources, lanes, settings.keepsFiles, startedAt)
         let (watch, stored) = await offPool { () -> (UploadWatch, [UploadItem]) in
@@ -110,13 +111,13 @@ package final class Uploader: Service {
 
     // MARK: For operators
 
-    /// Problems of the targets in words; `nil` while nothing fails.
+    /// A description of the targets' problems; `nil` while nothing fails.
     package var problem: String? {
         let problems = lanes.compactMap(\.problem)
         return problems.isEmpty ? nil : problems.joined(separator: "; ")
     }
 
-    /// Numbers of files for each target and state.
+    /// Number of files for each target and state.
     package var counts: [(labels: [String], value: Double)] {
         lanes.flatMap { lane in lane.counts.sorted { $0.key < $1.key }.map { ([lane.name, $0.key], Double($0.value)) } }
     }

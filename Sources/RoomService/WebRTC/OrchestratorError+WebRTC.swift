@@ -92,7 +92,7 @@ extension OrchestratorError {
             field: "user", expected: "a participant who publishes over WHIP, WCS or to the ingest")
     }
 
-    /// - Parameter task: The task that was asked for, if any.
+    /// - Parameter task: The requested task, if any.
     package static func notOnAir(_ room: RoomID, _ task: TaskID? = nil) -> OrchestratorError {
         OrchestratorError(
             .notFound, "not-on-air", "The room has no program",

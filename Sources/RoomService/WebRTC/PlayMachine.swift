@@ -2,8 +2,8 @@ import EncodedMedia
 import MixModel
 import TextFormats
 
-/// One worker that plays a stream to viewers over WebRTC, from its start to its end. Pure: times are arguments, in ns of a
-/// monotonic clock.
+/// One worker that plays a stream to viewers over WebRTC, from its start to its end. Pure: times are arguments, in ns
+/// of a monotonic clock.
 struct PlayMachine: Sendable {
     enum Input: Hashable, Sendable {
         /// There is a connection to the worker.
@@ -11,7 +11,7 @@ struct PlayMachine: Sendable {
         case report(PlayReport)
         /// The connection has ended; another one may follow.
         case detached
-        /// The worker is gone, or was never there.
+        /// The worker is gone, or never started.
         case lost(reason: String)
         case view(PlayViewer, offer: String)
         case candidates(viewer: String, fragment: String)
@@ -22,7 +22,7 @@ struct PlayMachine: Sendable {
 
     enum Action: Hashable, Sendable {
         case send(PlayCommand)
-        /// A worker of an earlier run has said what it plays, and for whom.
+        /// A worker of an earlier run has reported which stream it plays, and for which viewers.
         case adopted(stream: String, viewers: [PlayViewer])
         case answer(viewer: String, String)
         /// The viewer gets no answer.
@@ -31,14 +31,14 @@ struct PlayMachine: Sendable {
         /// A viewer that had an answer is gone.
         case ended(viewer: String, reason: String)
         case figures(PlayFigures)
-        /// Nothing follows but the end of the worker.
+        /// Ends the worker. Only its end follows.
         case end(reason: String)
         /// `tick` is due after this time.
         case wake(after: Duration)
     }
 
     private enum State {
-        /// - Parameter source: Given to the worker once it says hello.
+        /// - Parameter source: Sent to the worker after its hello.
         case starting(PlaySource)
         case adopting
         case playing
@@ -47,30 +47,30 @@ struct PlayMachine: Sendable {
 
     private struct Viewer {
         var viewer: PlayViewer
-        /// The offer that waits for its answer, and until when; `nil` once it is answered.
+        /// The offer that waits for its answer, and its deadline; `nil` once it is answered.
         var offer: (text: String, until: Int64)?
     }
 
     private var state: State
     private var viewers: [String: Viewer] = [:]
-    /// Time since which there is no viewer.
+    /// Time since which there have been no viewers.
     private var idleSince: Int64?
     private var isGone = false
 
-    /// Time from an offer to its answer.
+    /// Time within which an offer must be answered.
     static let answerLimit: Duration = .seconds(5)
-    /// Time without viewers after which the worker ends: one who loads a page anew finds it running.
+    /// Time without viewers after which the worker ends. A viewer who reloads a page finds it still running.
     static let idleLimit: Duration = .seconds(10)
-    /// Time for which the worker may take to end.
+    /// Time within which the worker must end.
     static let endLimit: Duration = .seconds(2)
 
-    /// A worker that is being started.
+    /// Creates the state of a worker that is being started.
     init(source: PlaySource) { state = .starting(source) }
 
-    /// A worker of an earlier run of the service.
+    /// Creates the state of a worker from an earlier run of the service.
     init() { state = .adopting }
 
-    /// Whether nothing more can happen.
+    /// Whether nothing further can happen.
     func isOver(now: Int64) -> Bool {
         guard case .ended(let until) = state else { return false }
         return isGone || now >= until
@@ -80,7 +80,7 @@ struct PlayMachine: Sendable {
         switch input {
         case .attached:
             let hello = Action.send(.hello(version: PlayCommand.version))
-            // Its end may have come before there was a way to tell it.
+            // It may have been told to end before there was a connection.
             if case .ended = state { return [hello, .send(.terminate)] }
             return [hello]
         case .detached: return []
@@ -110,7 +110,7 @@ struct PlayMachine: Sendable {
         viewers[viewer.id] = Viewer(viewer: viewer, offer: (offer, until))
         idleSince = nil
         let wake = Action.wake(after: Self.answerLimit)
-        // Otherwise the hello asks for it.
+        // Otherwise the hello triggers the request.
         if case .playing = state { return [.send(.view(viewer, offer: offer)), wake] }
         return [wake]
     }
@@ -123,7 +123,7 @@ struct PlayMachine: Sendable {
             return terminate("the worker speaks version \(version) of the protocol", now)
         case .hello(_, _, let stream, let present): return greeted(stream, present, now)
         case .failed(let reason): return terminate(reason, now)
-        // What comes before the hello is about nobody.
+        // Reports before the hello are ignored.
         case _ where !isGreeted: return []
         case .answered(let viewer, let answer):
             guard viewers[viewer]?.offer != nil else { return [] }
@@ -159,7 +159,7 @@ struct PlayMachine: Sendable {
             for viewer in found { viewers[viewer.id] = Viewer(viewer: viewer) }
             return [.adopted(stream: stream, viewers: found)] + offers + idle(now)
         case .playing:
-            // What was said while there was no connection is made good.
+            // Reconciles what changed while there was no connection.
             let there = Set(present.map(\.id))
             var actions: [Action] = there.subtracting(viewers.keys).sorted().map { .send(.close(viewer: $0)) }
             for (id, viewer) in viewers.sorted(by: { $0.key < $1.key })
@@ -173,7 +173,7 @@ struct PlayMachine: Sendable {
         }
     }
 
-    /// The offers that the worker has not got.
+    /// The offers that the worker has not received.
     private var offers: [Action] {
         viewers.values.sorted { $0.viewer.id < $1.viewer.id }.compactMap { viewer in
             viewer.offer.map { .send(.view(viewer.viewer, offer: $0.text)) }
@@ -224,6 +224,6 @@ struct PlayMachine: Sendable {
         return ends + [.end(reason: reason), .wake(after: Self.endLimit)]
     }
 
-    /// A worker's words are not believed to be short.
+    /// The worker's text is not trusted to be short.
     private static func words(_ reason: String) -> String { OneLine.of(reason).shortened(toBytes: 400) }
 }

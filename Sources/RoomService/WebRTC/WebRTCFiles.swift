@@ -1,5 +1,5 @@
-/// The files of publishers and viewers over WebRTC: `webrtc/` in the data directory. A worker that plays has a socket only,
-/// `play-{id}.sock`.
+/// The files of publishers and viewers over WebRTC: `webrtc/` in the data directory. A worker that plays has only a
+/// socket, `play-{id}.sock`.
 package typealias WebRTCFiles = WorkerFiles<WebRTCRecord>
 
 extension WebRTCFiles {
@@ -9,7 +9,7 @@ extension WebRTCFiles {
     /// Whether an earlier run has left files.
     static func exist(in data: String) -> Bool { exist(in: data, name: folder) }
 
-    /// - Throws: `StartupError` if the directory cannot be made, or its path is too long for sockets.
+    /// - Throws: `StartupError` if the directory cannot be created, or its path is too long for sockets.
     package init(data: String) throws(StartupError) {
         try self.init(data: data, name: Self.folder, longestRecord: 16 << 10)
     }
@@ -17,10 +17,10 @@ extension WebRTCFiles {
     /// Returns the socket of a worker that plays a stream.
     func playSocket(_ id: String) -> String { "\(directory)/\(Self.playing)\(id).sock" }
 
-    /// Returns an identifier for such a worker.
+    /// Returns a new identifier for such a worker.
     static func newPlayID() -> String { String(WorkerID.make().prefix(16)) }
 
-    /// Returns the workers that play and were left by an earlier run.
+    /// Returns the playing workers that were left by an earlier run.
     func foundPlayers() -> [String] {
         names().compactMap { name in
             guard name.hasPrefix(Self.playing), name.hasSuffix(".sock") else { return nil }
@@ -30,9 +30,9 @@ extension WebRTCFiles {
     }
 }
 
-/// What a later run of the service has to know of a session.
+/// The record of a session for a later run of the service.
 package struct WebRTCRecord: Hashable, Codable, Sendable {
-    /// Text of the `IngestStreamKey`.
+    /// The text of its `IngestStreamKey`.
     var stream: String
     var address: String
     var needsToken: Bool

@@ -5,14 +5,14 @@ import MixModel
 import Synchronization
 import TextFormats
 
-/// One stream that is played over WebRTC: performs what `PlayMachine` decides, for one worker and its viewers.
+/// One stream played over WebRTC: performs the actions of `PlayMachine` for one worker and its viewers.
 actor WebRTCPlayer {
     enum Event: Sendable {
         /// A worker of an earlier run plays this stream for these viewers.
         case adopted(stream: String, viewers: [PlayViewer])
         case connected(viewer: String)
         case ended(viewer: String, reason: String)
-        /// The worker takes no more viewers.
+        /// The worker accepts no more viewers.
         case ending
     }
 
@@ -29,20 +29,20 @@ actor WebRTCPlayer {
     private let onEvent: @Sendable (Event) -> Void
     private nonisolated let link: WorkerLink<PlayCommand, PlayReport>
     private var machine: PlayMachine
-    /// Those who wait for the answer to an offer, by the viewer.
+    /// Callers that wait for the answer to an offer, by viewer.
     private var openings: [String: CheckedContinuation<Result<String, OrchestratorError>, Never>] = [:]
     private var counted = PlayFigures()
     private nonisolated let isLeft = Atomic(false)
     private nonisolated let inputs: AsyncStream<PlayMachine.Input>
     private nonisolated let input: AsyncStream<PlayMachine.Input>.Continuation
 
-    /// Inputs that may wait.
+    /// Maximum number of inputs that wait.
     private static let mostInputs = 1024
 
     /// - Parameters:
     ///   - id: Identifier of the worker, which names its socket.
-    ///   - source: What it plays; `nil` for a worker of an earlier run.
-    ///   - onEvent: Called with what happens to viewers that have had an answer.
+    ///   - source: The stream that it plays; `nil` for a worker of an earlier run.
+    ///   - onEvent: Called with events of viewers that have had an answer.
     init(
         id: String, source: PlaySource?, in surroundings: Surroundings, onEvent: @escaping @Sendable (Event) -> Void
     ) {
@@ -56,7 +56,7 @@ actor WebRTCPlayer {
             isAdopted: source == nil, longestLine: PlayCommand.longestLine, logger: surroundings.logger)
     }
 
-    /// Runs to the worker's end, or until it is left.
+    /// Runs until the worker ends or is left to the next run.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.link.run { self.take($0) } }
@@ -68,7 +68,7 @@ actor WebRTCPlayer {
             }
             group.cancelAll()
         }
-        // From here on nobody is taken.
+        // From here on, no further viewer is accepted.
         input.finish()
         link.finish()
         for viewer in openings.keys { settle(viewer, .failure(.stopping)) }
@@ -77,7 +77,7 @@ actor WebRTCPlayer {
 
     private nonisolated func wake(after pause: Duration, in group: inout DiscardingTaskGroup) {
         group.addTask {
-            // Late by a moment rather than early, so that the time has come.
+            // Slightly late rather than early, so that the deadline has passed.
             if (try? await Task.sleep(for: pause + .milliseconds(1))) != nil { self.input.yield(.tick) }
         }
     }
@@ -96,7 +96,7 @@ actor WebRTCPlayer {
 
     // MARK: - What others ask for
 
-    /// Returns the answer to a viewer's offer, within 5 s and a moment.
+    /// Returns the answer to a viewer's offer, within little more than 5 s.
     func view(_ viewer: PlayViewer, offer: String) async -> Result<String, OrchestratorError> {
         await withCheckedContinuation { continuation in
             openings[viewer.id] = continuation
@@ -114,7 +114,7 @@ actor WebRTCPlayer {
 
     nonisolated func terminate(reason: String) { input.yield(.terminate(reason: reason)) }
 
-    /// Lets the worker go on without the service, for the next run.
+    /// Lets the worker continue without the service, for the next run.
     nonisolated func leave() {
         isLeft.store(true, ordering: .relaxed)
         link.leave()
@@ -143,7 +143,7 @@ actor WebRTCPlayer {
         openings.removeValue(forKey: viewer)?.resume(returning: result)
     }
 
-    /// Numbers of a worker only grow; others are not believed.
+    /// Counts a worker's figures. They may only grow; others are ignored.
     private func count(_ figures: PlayFigures) {
         let metrics = surroundings.metrics
         metrics.count(.webrtcSent, by: Int64(max(0, figures.packets.saturatingDifference(counted.packets))))

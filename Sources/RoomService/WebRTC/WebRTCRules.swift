@@ -1,13 +1,13 @@
 import MixModel
 
-/// What the configuration says about publishers over WebRTC.
+/// The configuration of publishers over WebRTC.
 package struct WebRTCRules: Sendable {
-    /// A server that clients may use to be reached.
+    /// A STUN or TURN server for clients.
     package struct ICEServer: Hashable, Sendable {
         /// `stun:host:port`, `turn:host:port` or `turns:host:port`.
         package var url: String
         package var user: String?
-        /// Secret.
+        /// Password. Secret.
         package var password: String?
 
         package init(url: String, user: String? = nil, password: String? = nil) {
@@ -58,11 +58,11 @@ package struct WebRTCRules: Sendable {
     }
 }
 
-/// How many publishers may be there over WebRTC. Each is a process.
+/// Limits on the number of publishers over WebRTC. Each publisher has its own process.
 package struct WebRTCLimits: Hashable, Sendable {
     package var all: Int
     package var perApp: Int
-    /// Of one address, which may be a proxy's.
+    /// Maximum number from one address, which may be a proxy's.
     package var perAddress: Int
 
     package init(all: Int = 64, perApp: Int = 64, perAddress: Int = 64) {

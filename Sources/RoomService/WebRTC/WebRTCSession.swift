@@ -6,7 +6,7 @@ import MixModel
 import Synchronization
 import TextFormats
 
-/// One publisher over WebRTC: performs what `WebRTCSessionMachine` decides.
+/// One publisher over WebRTC: performs the actions of `WebRTCSessionMachine`.
 actor WebRTCSession {
     struct Surroundings: Sendable {
         let files: WebRTCFiles
@@ -26,23 +26,23 @@ actor WebRTCSession {
     private var machine: WebRTCSessionMachine
     private var record: WebRTCRecord
     private nonisolated let link: WorkerLink<WebRTCCommand, WebRTCReport>
-    /// What the client's offer came to, and who waits for it.
+    /// The result of the client's offer, and the caller that waits for it.
     private var opened: Result<String, OrchestratorError>?
     private var opening: CheckedContinuation<Result<String, OrchestratorError>, Never>?
     private var restarting: CheckedContinuation<Result<String, OrchestratorError>, Never>?
     private var restartName: String?
     private var counted = WebRTCFigures()
-    /// Whether the service is being shut down and leaves the worker running.
+    /// Whether the service is shutting down and leaves the worker running.
     private nonisolated let isLeft = Atomic(false)
     private let inputs: AsyncStream<WebRTCSessionMachine.Input>
     private let input: AsyncStream<WebRTCSessionMachine.Input>.Continuation
 
-    /// Inputs that may wait.
+    /// Maximum number of inputs that wait.
     private static let mostInputs = 256
 
     /// - Parameters:
-    ///   - publisher: What the worker gets; `nil` for a session of an earlier run.
-    ///   - onNews: Called with what happens, at last once with the end.
+    ///   - publisher: The publisher, as sent to the worker; `nil` for a session of an earlier run.
+    ///   - onNews: Called with the session's news. The last call, made once, reports its end.
     init(
         id: String, names: StreamNames, record: WebRTCRecord, publisher: WebRTCPublisher?,
         in surroundings: Surroundings, onNews: @escaping @Sendable (WebRTCNews) -> Void
@@ -66,7 +66,7 @@ actor WebRTCSession {
     var tag: WebRTCTag { WebRTCTag(generation: record.generation) }
     var isConnected: Bool { machine.isConnected }
 
-    /// Runs the session to its end, or until it is left.
+    /// Runs the session until it ends or is left to the next run.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.link.run { self.input.take($0) } }
@@ -88,7 +88,7 @@ actor WebRTCSession {
 
     private nonisolated func wake(after pause: Duration, in group: inout DiscardingTaskGroup) {
         group.addTask {
-            // Late by a moment rather than early, so that the time has come.
+            // Slightly late rather than early, so that the deadline has passed.
             if (try? await Task.sleep(for: pause + .milliseconds(1))) != nil { self.input.yield(.tick) }
         }
     }
@@ -132,7 +132,7 @@ actor WebRTCSession {
     /// Ends the session.
     nonisolated func close(reason: String) { input.yield(.close(reason: reason)) }
 
-    /// Lets the worker go on without the service, for the next run.
+    /// Lets the worker continue without the service, for the next run.
     nonisolated func leave() {
         isLeft.store(true, ordering: .relaxed)
         link.leave()
@@ -192,7 +192,7 @@ actor WebRTCSession {
         restarting = nil
     }
 
-    /// Numbers of a worker only grow; others are not believed.
+    /// Counts a worker's figures. They may only grow; others are ignored.
     private func count(_ figures: WebRTCFigures) {
         let metrics = surroundings.metrics
         metrics.count(.webrtcPackets, by: Int64(max(0, figures.packets.saturatingDifference(counted.packets))))
@@ -202,7 +202,7 @@ actor WebRTCSession {
 }
 
 extension AsyncStream<WebRTCSessionMachine.Input>.Continuation {
-    /// Returns whether there was room.
+    /// Adds an event to the queue. Returns whether there was room.
     fileprivate func take(_ event: WorkerLink<WebRTCCommand, WebRTCReport>.Event) -> Bool {
         let result =
             switch event {
@@ -216,7 +216,7 @@ extension AsyncStream<WebRTCSessionMachine.Input>.Continuation {
     }
 }
 
-/// What a fragment says of the client's ICE.
+/// The client's ICE credentials in a fragment.
 package struct ICENames: Hashable, Sendable {
     /// Its `ice-ufrag`; `nil` if it has none.
     package var name: String?

@@ -10,7 +10,7 @@ struct WebRTCSessionMachine: Sendable {
         case report(WebRTCReport)
         /// The connection has ended; another one may follow.
         case detached
-        /// The worker is gone, or was never there.
+        /// The worker is gone, or never started.
         case lost(reason: String)
         case candidates(fragment: String)
         case restart(fragment: String)
@@ -26,21 +26,21 @@ struct WebRTCSessionMachine: Sendable {
         case refuse(reason: String)
         case restarted(fragment: String)
         case notRestarted(reason: String)
-        /// The worker cannot restart ICE, now or ever.
+        /// The worker cannot restart ICE, either now or at all.
         case restartRefused(reason: String)
         case connected
         case figures(WebRTCFigures)
-        /// Nothing follows but the end of the worker.
+        /// Ends the worker. Only its end follows.
         case end(reason: String)
         /// `tick` is due after this time.
         case wake(after: Duration)
     }
 
     private enum State {
-        /// - Parameter publisher: Given to the worker once it says hello.
+        /// - Parameter publisher: Sent to the worker after its hello.
         case starting(WebRTCPublisher, until: Int64)
         case offered(until: Int64)
-        /// - Parameter restart: Time until which the restart of ICE that is under way may take.
+        /// - Parameter restart: Deadline of the ICE restart in progress; `nil` = none.
         case open(isConnected: Bool, restart: Int64?)
         case ended(until: Int64)
     }
@@ -49,20 +49,20 @@ struct WebRTCSessionMachine: Sendable {
     private(set) var isAttached = false
     private var isGone = false
 
-    /// Time from the offer to the answer.
+    /// Time within which the offer must be answered.
     static let answerLimit: Duration = .seconds(5)
-    /// Time for which the worker may take to end.
+    /// Time within which the worker must end.
     static let endLimit: Duration = .seconds(2)
 
-    /// A session whose worker is being started.
+    /// Creates a session whose worker is being started.
     init(publisher: WebRTCPublisher, now: Int64) {
         state = .starting(publisher, until: now.saturatingSum(Self.answerLimit.nanoseconds))
     }
 
-    /// A session of an earlier run of the service.
+    /// Creates a session of an earlier run of the service.
     init() { state = .open(isConnected: false, restart: nil) }
 
-    /// Whether nothing more can happen.
+    /// Whether nothing further can happen.
     func isOver(now: Int64) -> Bool {
         guard case .ended(let until) = state else { return false }
         return isGone || now >= until
@@ -75,7 +75,7 @@ struct WebRTCSessionMachine: Sendable {
         case .attached:
             isAttached = true
             let hello = Action.send(.hello(version: WebRTCCommand.version))
-            // Its end may have come before there was a way to tell it.
+            // It may have been told to end before there was a connection.
             if case .ended = state { return [hello, .send(.terminate)] }
             return [hello]
         case .detached:
@@ -159,6 +159,6 @@ struct WebRTCSessionMachine: Sendable {
         return actions + [.end(reason: reason), .wake(after: Self.endLimit)]
     }
 
-    /// A worker's words are not believed to be short.
+    /// The worker's text is not trusted to be short.
     private static func words(_ reason: String) -> String { OneLine.of(reason).shortened(toBytes: 400) }
 }

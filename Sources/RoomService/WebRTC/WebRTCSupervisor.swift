@@ -7,7 +7,7 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// Takes publishers over WebRTC: a worker for each, which publishes to the ingest.
+/// Admits publishers over WebRTC: one worker for each, which publishes to the ingest.
 ///
 /// Workers survive the service as the ingest does, and are found again by their sockets. Thread-safe.
 package final class WebRTCSupervisor: Service {
@@ -19,7 +19,7 @@ package final class WebRTCSupervisor: Service {
         var secret: String
         var files: WebRTCFiles
         var starter: SocketWorkerStarter
-        /// Whether workers stay when the service is shut down.
+        /// Whether workers keep running when the service shuts down.
         var isKept: Bool
 
         /// - Throws: `StartupError` if the ingest's secret cannot be stored.
@@ -34,7 +34,7 @@ package final class WebRTCSupervisor: Service {
             self.isKept = isKept
         }
 
-        /// The configuration without WebRTC; `nil` if no earlier run has left anything.
+        /// Returns a configuration without WebRTC; `nil` if no earlier run has left files.
         package static func off(data: String, starter: SocketWorkerStarter) throws(StartupError) -> Configuration? {
             guard WebRTCFiles.exist(in: data) else { return nil }
             var off = try Configuration(
@@ -62,7 +62,7 @@ package final class WebRTCSupervisor: Service {
         self.configuration = configuration
         self.metrics = metrics
         self.logger = logger
-        // Sessions are limited; leftovers of an earlier run come beside them.
+        // Unbounded, because the number of sessions is limited; leftovers of an earlier run are added to it.
         (starts, start) = AsyncStream.makeStream()
     }
 
@@ -103,7 +103,7 @@ package final class WebRTCSupervisor: Service {
     private func adopt() {
         for (id, record) in configuration.files.found() {
             guard let record, let key = IngestStreamKey(record.stream) else {
-                // Whose worker it is cannot be told any more. It ends as an orphan.
+                // The worker's session cannot be determined any more. It ends as an orphan.
                 configuration.files.remove(id)
                 continue
             }
@@ -144,13 +144,13 @@ package final class WebRTCSupervisor: Service {
 
     // MARK: - Sessions
 
-    /// Lets a client publish.
+    /// Starts a session for a client that wants to publish.
     ///
-    /// Nothing is started for an offer that cannot be taken. The ingest decides on publishers of the same stream: a new
-    /// one takes the place of the one before, or is turned away (`ingest.takeover`).
+    /// Nothing is started for an offer that cannot be accepted. The ingest decides between publishers of the same
+    /// stream: a new one replaces the previous one, or is refused (`ingest.takeover`).
     ///
-    /// - Parameter onNews: Called with what happens to the session, at last once with its end, if it has begun.
-    /// - Throws: Within 5 s and a moment.
+    /// - Parameter onNews: Called with the session's news if it has started. The last call, made once, reports its end.
+    /// - Throws: `OrchestratorError`, within little more than 5 s.
     package func open(
         _ wish: WebRTCWish, onNews: @escaping @Sendable (WebRTCNews) -> Void = { _ in }
     ) async throws(OrchestratorError) -> WebRTCOpening {
@@ -180,7 +180,7 @@ package final class WebRTCSupervisor: Service {
             throw error
         }
         do {
-            // Before the worker, so that one of which nobody knows cannot be left.
+            // Written before the worker starts, so that no unknown worker can be left behind.
             try configuration.files.write(record, of: id)
         } catch {
             state.withLock { $0.sessions[id] = nil }
@@ -203,7 +203,7 @@ package final class WebRTCSupervisor: Service {
         }
     }
 
-    /// Gives the session a place.
+    /// Reserves a place for the session.
     private func take(_ session: WebRTCSession, _ limits: WebRTCLimits) throws(OrchestratorError) {
         let fault = state.withLock { state -> OrchestratorError? in
             let sessions = state.sessions.values
@@ -244,7 +244,7 @@ package final class WebRTCSupervisor: Service {
         return session
     }
 
-    /// Takes a fragment with candidates, or with a new name and password, which restarts ICE.
+    /// Processes a fragment with candidates, or with a new name and password, which restarts ICE.
     package func change(
         _ id: String, of app: AppID?, fragment text: String, _ condition: WebRTCCondition
     ) async throws(OrchestratorError) -> WebRTCChange {
@@ -264,7 +264,7 @@ package final class WebRTCSupervisor: Service {
     /// Ends a session. Its stream ends at once.
     package func close(_ id: String, of app: AppID?, reason: String) throws(OrchestratorError) {
         try session(id, of: app).close(reason: reason)
-        // From here on the client has left, although its worker takes a moment.
+        // From here on the client has left, although its worker still takes a moment to end.
         state.withLock { _ = $0.sessions.removeValue(forKey: id) }
         measure()
     }

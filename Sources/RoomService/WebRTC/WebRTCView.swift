@@ -2,12 +2,12 @@ import EventSubscription
 import Foundation
 import MixModel
 
-/// A client's wish to watch over WebRTC, by whatever way it came.
+/// A client's request to watch over WebRTC, through any interface.
 package struct WebRTCViewWish: Sendable {
     package enum Target: Hashable, Sendable {
-        /// - Parameter task: The task whose program is asked for; `nil` = the room's first that is on air.
+        /// - Parameter task: The task whose program is requested; `nil` = the room's first that is on air.
         case program(RoomID, task: TaskID?)
-        /// What a participant publishes.
+        /// A participant's published stream.
         case participant(StreamNames)
 
         package var room: RoomID {
@@ -23,7 +23,7 @@ package struct WebRTCViewWish: Sendable {
     package var offer: String
     /// The client's address, which may be a proxy's.
     package var address: String
-    /// Whether only a token of the app may change the session; otherwise whoever knows its identifier.
+    /// Whether only a token of the app may change the session; otherwise any client that knows its identifier may.
     package var needsToken: Bool
     /// Whether the stream of a room of another node is played from here: the client cannot be passed on to that node.
     package var staysHere: Bool
@@ -37,10 +37,10 @@ package struct WebRTCViewWish: Sendable {
     }
 }
 
-/// How many viewers there may be over WebRTC.
+/// Limits on the number of viewers over WebRTC.
 package struct WebRTCViewerLimits: Hashable, Sendable {
     package var all: Int
-    /// Of one address, which may be a proxy's.
+    /// Maximum number from one address, which may be a proxy's.
     package var perAddress: Int
 
     package init(all: Int = 64, perAddress: Int = 64) {
@@ -49,7 +49,7 @@ package struct WebRTCViewerLimits: Hashable, Sendable {
     }
 }
 
-/// A stream that is played over WebRTC, as its worker names it.
+/// A stream played over WebRTC, as its worker identifies it.
 enum PlayedStream: Hashable, Sendable {
     case program(TaskID)
     case publisher(IngestStreamKey)
@@ -64,7 +64,7 @@ enum PlayedStream: Hashable, Sendable {
         }
     }
 
-    /// Reads what `text` has written; `nil` for other texts.
+    /// Parses a text made by `text`; `nil` for other texts.
     init?(_ text: String) {
         if text.startsInUTF8(with: Self.program) {
             self = .program(TaskID(String(text.dropFirst(Self.program.count))))
@@ -85,7 +85,7 @@ enum PlayedStream: Hashable, Sendable {
     }
 }
 
-/// What a later run of the service has to know of a viewer, which the worker keeps (`PlayViewer.note`).
+/// The record of a viewer for a later run of the service, which the worker keeps (`PlayViewer.note`).
 struct WebRTCViewerNote: Hashable, Codable, Sendable {
     var address: String
     var needsToken: Bool
@@ -99,7 +99,7 @@ struct WebRTCViewerNote: Hashable, Codable, Sendable {
         self.needsToken = needsToken
     }
 
-    /// - Returns: For a text that cannot be read, what gives nobody more than they had.
+    /// - Returns: For a text that cannot be parsed, a note that grants no additional rights.
     init(_ text: String) {
         self =
             (try? JSONDecoder().decode(Self.self, from: Data(text.utf8)))

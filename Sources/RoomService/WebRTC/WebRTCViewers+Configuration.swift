@@ -5,14 +5,15 @@ extension WebRTCViewers {
         var limits: WebRTCViewerLimits
         var files: WebRTCFiles
         var starter: SocketWorkerStarter
-        /// Where participants' streams come from, and its secret; `nil` = there is no ingest, and no participant is played.
+        /// The ingest from which participants' streams come, and its secret; `nil` = no ingest, so no participant is
+        /// played.
         var ingest: (rules: IngestRules, secret: String)?
         /// Where programs of other nodes come from; `nil` = there are none.
         var programs: RemoteProgramURLs?
         /// Whether workers stay when the service is shut down.
         var isKept: Bool
 
-        /// - Throws: `StartupError` if the directory cannot be made, or the ingest's secret cannot be stored.
+        /// - Throws: `StartupError` if the directory cannot be created, or the ingest's secret cannot be stored.
         package init(
             rules: WebRTCRules?, limits: WebRTCViewerLimits = .init(), ingest: IngestRules? = nil, data: String,
             starter: SocketWorkerStarter, isKept: Bool, programs: RemoteProgramURLs? = nil
@@ -26,7 +27,7 @@ extension WebRTCViewers {
             self.isKept = isKept
         }
 
-        /// The configuration without viewers; `nil` if no earlier run has left anything.
+        /// Returns a configuration without viewers; `nil` if no earlier run has left files.
         package static func off(data: String, starter: SocketWorkerStarter) throws(StartupError) -> Configuration? {
             guard WebRTCFiles.exist(in: data) else { return nil }
             return try Configuration(rules: nil, data: data, starter: starter, isKept: false)

@@ -6,7 +6,8 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// Plays programs and participants over WebRTC: a worker for each stream that is watched, for all of its viewers.
+/// Plays programs and participants over WebRTC: one worker for each stream that is watched, shared by all of its
+/// viewers.
 ///
 /// Workers survive the service as relays do, and are found again by their sockets. Thread-safe.
 package final class WebRTCViewers: Service {
@@ -24,7 +25,7 @@ package final class WebRTCViewers: Service {
     private struct Player {
         let player: WebRTCPlayer
         var stream: PlayedStream?
-        /// Whether it takes no more viewers.
+        /// Whether the worker accepts no more viewers.
         var isEnding = false
     }
 
@@ -45,7 +46,7 @@ package final class WebRTCViewers: Service {
         self.configuration = configuration
         self.registry = registry
         self.logger = logger
-        // Viewers are limited, and with them workers; leftovers of an earlier run come beside them.
+        // Unbounded, because viewers and thus workers are limited; leftovers of an earlier run are added to them.
         (starts, start) = AsyncStream.makeStream()
     }
 
@@ -126,7 +127,7 @@ package final class WebRTCViewers: Service {
             for viewer in viewers where WorkerID.isValid(viewer.id) {
                 state.sessions[viewer.id] = Session(
                     player: player, app: stream.app, note: WebRTCViewerNote(viewer.note), iceName: nil,
-                    // Who is there stays, whatever the limits say now.
+                    // Existing viewers stay, even if they exceed the current limits.
                     place: try? place(at: stream), onNews: { _ in })
             }
         }
@@ -134,7 +135,7 @@ package final class WebRTCViewers: Service {
     }
 
     private func end(_ viewer: String, _ reason: String) {
-        // Outside the lock: a place that is given back takes another one.
+        // Outside the lock: releasing a place takes another lock.
         let session = state.withLock { $0.sessions.removeValue(forKey: viewer) }
         session?.onNews(.ended(reason: reason))
         measure()
@@ -150,12 +151,12 @@ package final class WebRTCViewers: Service {
 
     // MARK: - Sessions
 
-    /// Lets a client watch.
+    /// Starts a session for a client that wants to watch.
     ///
-    /// Nothing is started for an offer that cannot be taken.
+    /// Nothing is started for an offer that cannot be accepted.
     ///
-    /// - Parameter onNews: Called with what happens to the session, at last once with its end, if it has begun.
-    /// - Throws: Within 5 s and a moment.
+    /// - Parameter onNews: Called with the session's news if it has started. The last call, made once, reports its end.
+    /// - Throws: `OrchestratorError`, within little more than 5 s.
     package func open(
         _ wish: WebRTCViewWish, onNews: @escaping @Sendable (WebRTCNews) -> Void = { _ in }
     ) async throws(OrchestratorError) -> WebRTCOpening {
@@ -163,7 +164,7 @@ package final class WebRTCViewers: Service {
         let offer: WebRTCOffer
         do throws(WebRTCOfferError) {
             offer = try WebRTCOffer(wish.offer)
-            // The worker knows the stream's profile and chooses by it.
+            // The worker knows the stream's profile and selects accordingly.
             _ = try offer.viewing(of: nil)
         } catch {
             metrics.count(.webrtcViews, "refused")
@@ -216,7 +217,7 @@ package final class WebRTCViewers: Service {
             }
             let key = IngestStreamKey(names)
             let isOwn = configuration.ingest.map { url.hasSameUTF8(as: key.url(of: $0.rules, secret: $0.secret)) }
-            // What another node's ingest has is played from there.
+            // A stream at another node's ingest is played from there.
             guard isOwn == true || key.isStream(url, at: registry.services.homes?.ingestPlaces ?? []) else {
                 throw .comesFromElsewhere(names)
             }
@@ -229,7 +230,7 @@ package final class WebRTCViewers: Service {
         return try registry.services.viewers.enter(task)
     }
 
-    /// Gives the viewer a place at the stream's worker, which is started unless one is there.
+    /// Adds the viewer to the stream's worker, which is started unless there is one.
     private func take(
         _ viewer: String, _ wish: WebRTCViewWish, _ offer: WebRTCOffer, _ stream: PlayedStream,
         _ onNews: @escaping @Sendable (WebRTCNews) -> Void, source: () -> PlaySource
@@ -278,12 +279,12 @@ package final class WebRTCViewers: Service {
     /// - Parameter app: The app of a token; `nil` without one.
     private func session(_ id: String, of app: AppID?) throws(OrchestratorError) -> Session {
         let session = WorkerID.isValid(id) ? state.withLock { $0.sessions[id] } : nil
-        // Sessions of other apps do not exist.
+        // Sessions of other apps are treated as unknown.
         guard let session, app.map({ $0 == session.app }) ?? !session.note.needsToken else { throw .noWHEPSession }
         return session
     }
 
-    /// Takes a fragment with candidates.
+    /// Processes a fragment with candidates.
     package func change(
         _ id: String, of app: AppID?, fragment text: String, _ condition: WebRTCCondition
     ) async throws(OrchestratorError) {

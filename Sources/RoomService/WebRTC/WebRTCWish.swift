@@ -1,16 +1,16 @@
 import EventSubscription
 import MixModel
 
-/// A client's wish to publish over WebRTC, by whatever way it came.
+/// A client's request to publish over WebRTC, through any interface.
 package struct WebRTCWish: Sendable {
     package var names: StreamNames
     /// The session description of the offer.
     package var offer: String
     /// The client's address, which may be a proxy's.
     package var address: String
-    /// Whether only a token of the app may change the session; otherwise whoever knows its identifier.
+    /// Whether only a token of the app may change the session; otherwise any client that knows its identifier may.
     package var needsToken: Bool
-    /// Where clients reach the service, if not as the configuration says.
+    /// Addresses at which clients reach the service, if they differ from the configuration.
     package var network: WebRTCNetwork?
 
     package init(
@@ -24,15 +24,15 @@ package struct WebRTCWish: Sendable {
     }
 }
 
-/// What happens to a session after its answer.
+/// An event of a session after its answer.
 package enum WebRTCNews: Hashable, Sendable {
     /// Media can flow.
     case connected
-    /// - Parameter reason: Words without secrets.
+    /// - Parameter reason: Description without secrets.
     case ended(reason: String)
 }
 
-/// A session that has begun.
+/// A session that has started.
 package struct WebRTCOpening: Hashable, Sendable {
     /// Identifier of the session, which cannot be guessed.
     package var id: String
@@ -41,11 +41,11 @@ package struct WebRTCOpening: Hashable, Sendable {
     package var tag: WebRTCTag
 }
 
-/// The entity tag of a session's ICE: another one after each restart (RFC 9725 §4.3.1).
+/// The entity tag of a session's ICE, which changes with each restart (RFC 9725 §4.3.1).
 package struct WebRTCTag: Hashable, Sendable {
     package var generation: Int
 
-    /// With quotes, as in `ETag`.
+    /// Tag including its quotes, as in `ETag`.
     package var text: String { "\"ice-\(generation)\"" }
 }
 
@@ -54,11 +54,11 @@ package enum WebRTCCondition: Hashable, Sendable {
     case none
     /// `If-Match: *`, with which ICE may be restarted.
     case any
-    /// `If-Match` with these tags, quotes included.
+    /// `If-Match` with these tags, including their quotes.
     case tags([String])
 }
 
-/// What came of a fragment.
+/// The result of a fragment.
 package enum WebRTCChange: Hashable, Sendable {
     case added
     /// ICE was restarted.

@@ -6,8 +6,8 @@ import NIOCore
 import Synchronization
 import TextFormats
 
-/// The way to a WebRTC worker, which may outlive this process: starts it, unless an earlier run has, and keeps a connection
-/// to its socket for as long as it is there. Thread-safe.
+/// The connection to a WebRTC worker, which may outlive this process: starts the worker, unless an earlier run has, and
+/// keeps a connection to its socket for as long as it runs. Thread-safe.
 ///
 /// Both sides send one JSON object per line.
 final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendable>: Sendable {
@@ -17,7 +17,7 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
         case report(Report)
         /// The connection has ended; another one may follow.
         case detached
-        /// The last event: the worker is gone, or was never there.
+        /// The last event: the worker is gone, or never started.
         case lost(reason: String)
     }
 
@@ -28,15 +28,16 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
     private let longestLine: Int
     private let logger: Logger
     private let line = Mutex<AsyncStream<ByteBuffer>.Continuation?>(nil)
-    /// Whether the service is being shut down and leaves the worker running.
+    /// Whether the service is shutting down and leaves the worker running.
     private let isLeft = Atomic(false)
 
-    /// Time within which a worker has to listen after its start, also on a busy machine, and after a connection to it was lost.
+    /// Time within which a worker must listen after its start, even on a busy machine, and after a connection to it was
+    /// lost.
     private static var connectLimits: (first: Duration, again: Duration) { (.seconds(15), .seconds(1)) }
 
     /// - Parameters:
     ///   - socket: The worker's Unix socket.
-    ///   - log: File to which a worker writes that is started.
+    ///   - log: File for the output of a worker that is started.
     ///   - isAdopted: Whether an earlier run of the service has started the worker.
     ///   - longestLine: Longest line of a report in bytes; a worker that sends more is disconnected.
     init(
@@ -58,16 +59,16 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
         line.withLock { _ = $0?.yield(bytes) }
     }
 
-    /// Sends what is under way, and then nothing more.
+    /// Sends what is pending, and then nothing more.
     func finish() { line.withLock { $0?.finish() } }
 
-    /// Lets the worker go on without the service.
+    /// Lets the worker continue without the service.
     func leave() { isLeft.store(true, ordering: .relaxed) }
 
     /// Runs until the worker is gone. A worker that was started and not left is killed if this is cancelled.
     ///
-    /// - Parameter onEvent: Called with one event after another; returns whether there was room for it. A worker whose reports
-    ///   find none is disconnected.
+    /// - Parameter onEvent: Called with one event after another; returns whether there was room for it. A worker whose
+    ///   reports find no room is disconnected.
     func run(_ onEvent: @escaping @Sendable (Event) -> Bool) async {
         var process: LaunchedProcess?
         if !isAdopted {
@@ -80,7 +81,7 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
         }
         await talk(to: process, onEvent)
         guard let process else { return }
-        // Whatever has happened, nobody else knows of the process: it is waited for, and killed if it does not end.
+        // No other code knows of the process at this point: it is waited for, and killed if it does not end.
         if Task.isCancelled, isLeft.load(ordering: .relaxed) { return process.onExit { _ in } }
         if process.isRunning { process.signal(SIGKILL) }
         process.onExit { _ in }
@@ -107,7 +108,8 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
                     }
                 }
             } catch {
-                // One that says nothing before its client has come is asked again; then it has to say hello.
+                // A worker that says nothing before its client has arrived is connected to again; it must then say
+                // hello.
                 if case RelayError.silent = error, !isHeard.load(ordering: .relaxed), peer > 1, peer != getpid() {
                     logger.error("a WebRTC worker hangs and is being killed", metadata: ["pid": "\(peer)"])
                     kill(peer, SIGKILL)
