@@ -1,10 +1,10 @@
 import MixModel
 
-/// A message that somebody wants to send, before it is checked.
+/// A message that a sender wants to send, before it is checked.
 public struct ChannelDraft: Hashable, Codable, Sendable {
     public var kind: ChannelMessage.Kind
     public var text: String?
-    /// Likes or gifts; `nil` means 1.
+    /// Number of likes or gifts; `nil` means 1.
     public var count: Int?
     public var gift: ChannelGift?
 
@@ -16,13 +16,13 @@ public struct ChannelDraft: Hashable, Codable, Sendable {
     }
 }
 
-/// Who sends a message or asks for something in a channel.
+/// The sender of a message or a request in a channel.
 public struct ChannelSender: Hashable, Codable, Sendable {
-    /// Identity that the service knows or takes from a trusted caller; `nil` = anonymous.
+    /// Identity known to the service, or vouched for by a trusted caller; `nil` = anonymous.
     public var user: UserID?
-    /// Name to show.
+    /// Display name.
     public var name: String?
-    /// Address of the connection, by which anonymous senders are told apart.
+    /// Address of the connection, by which anonymous senders are distinguished.
     public var address: String
     /// Whether the sender may delete messages, mute, change rules and close, and is exempt from slow mode and mutes.
     public var isModerator: Bool

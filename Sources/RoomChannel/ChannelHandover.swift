@@ -1,6 +1,6 @@
 import MixModel
 
-/// Everything that a channel takes along when its room moves to another node.
+/// The state of a channel that moves with its room to another node.
 public struct ChannelHandover: Hashable, Codable, Sendable {
     /// The history, oldest first; empty if the store has it.
     public var messages: [ChannelMessage]
@@ -13,7 +13,7 @@ public struct ChannelHandover: Hashable, Codable, Sendable {
     public var memory: ChannelMemory
     public var onAir: ChannelOnAir
     public var title: String?
-    /// Who opened the room through the channel.
+    /// The user who opened the room through the channel.
     public var opener: UserID?
     public var isOpened: Bool
     public var isClosed: Bool
@@ -22,10 +22,10 @@ public struct ChannelHandover: Hashable, Codable, Sendable {
 }
 
 extension ChannelMachine {
-    /// Longest time in µs by which numbers of messages may be ahead of the clock.
+    /// Maximum time in µs by which message numbers may be ahead of the clock.
     static let mostAhead: Int64 = 86_400_000_000
 
-    /// What the next node has to know. Nothing may change afterwards.
+    /// Returns the state that the next node requires. The channel must not change afterwards.
     ///
     /// - Parameter isStored: Whether the store has the messages.
     public func handover(at now: Int64, wallClock: Int64, isStored: Bool) -> ChannelHandover {
@@ -36,7 +36,7 @@ extension ChannelMachine {
             isOpened: isOpened, isClosed: isClosed)
     }
 
-    /// Goes on with the channel of another node. Call it before anything else.
+    /// Continues the channel of another node. Call it before anything else.
     ///
     /// - Parameter stored: The messages of the store, if they are there.
     public mutating func takeOver(
@@ -48,13 +48,13 @@ extension ChannelMachine {
         lastMessage = min(max(lastMessage, handover.lastMessage), lastID)
         (title, opener, onAir) = (handover.title, handover.opener, handover.onAir)
         (isOpened, isClosed) = (handover.isOpened, handover.isClosed)
-        // The store may have what was remembered before.
+        // The store may have an earlier memory.
         memoryRevision += 1
     }
 
-    /// Begins without what was before, because the node that knew it is lost.
+    /// Starts without the previous state, because the node that had it is lost.
     ///
-    /// - Parameter mirror: What this node has told of the channel; `nil` = nothing.
+    /// - Parameter mirror: The channel as delivered to viewers at this node; `nil` = none.
     public mutating func beginAnew(after mirror: ChannelMirror? = nil, now: Int64, wallClock: Int64) {
         if let mirror {
             restore(
@@ -67,11 +67,12 @@ extension ChannelMachine {
         history.forget(upTo: lastID)
     }
 
-    /// Takes note that a node has told its viewers a message of this number: the next one gets a higher number.
+    /// Records that another node has sent its viewers a message with this number. The next message gets a higher
+    /// number.
     public mutating func catchUp(to id: Int64, wallClock: Int64) {
         guard id > lastID else { return }
         raise(to: id, wallClock: wallClock)
-        // What was before is missing here, and has not been deleted.
+        // Earlier messages are missing here, but have not been deleted.
         if isAnew { history.forget(upTo: lastID) }
     }
 

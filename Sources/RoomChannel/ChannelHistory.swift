@@ -1,10 +1,11 @@
 import MixModel
 
-/// The last messages of a channel, oldest first, limited by number and by bytes.
+/// The last messages of a channel, oldest first, limited in number and in bytes.
 public struct ChannelHistory: Hashable, Sendable {
     public private(set) var messages: [ChannelMessage] = []
     private var weight = 0
-    /// Number up to which messages may be missing because of the limits, or because nobody knows them any more; 0 = none is.
+    /// Number up to which messages may be missing because of the limits, or because they were lost; 0 = none are
+    /// missing.
     public private(set) var droppedUpTo: Int64 = 0
     /// Numbers of the messages that were deleted last, at most `mostMessages`: who comes back may still show them.
     public private(set) var deleted: [Int64] = []
@@ -16,7 +17,7 @@ public struct ChannelHistory: Hashable, Sendable {
         self.mostBytes = mostBytes
     }
 
-    /// Adds a message with a number above all others.
+    /// Adds a message, whose number must exceed all others.
     mutating func append(_ message: ChannelMessage) {
         messages.append(message)
         weight += message.weight
@@ -29,18 +30,18 @@ public struct ChannelHistory: Hashable, Sendable {
         messages.removeFirst(dropped)
     }
 
-    /// Takes over messages that were stored, the oldest first. The list is empty before.
+    /// Restores stored messages, oldest first. The list must be empty.
     mutating func restore(_ stored: [ChannelMessage]) {
         var last: Int64 = 0
         for message in stored where message.id > last {
             append(message)
             last = message.id
         }
-        // What was stored before a full list is gone.
+        // Messages before a full list may have been dropped from the store.
         if messages.count == mostMessages, let first = messages.first { droppedUpTo = max(droppedUpTo, first.id - 1) }
     }
 
-    /// Takes note that messages up to this number may be missing.
+    /// Records that messages up to this number may be missing.
     mutating func forget(upTo id: Int64) { droppedUpTo = max(droppedUpTo, id) }
 
     /// - Returns: Whether there was such a message.
@@ -57,6 +58,6 @@ public struct ChannelHistory: Hashable, Sendable {
         messages[(messages.firstIndex { $0.id > id } ?? messages.endIndex)...]
     }
 
-    /// Whether nothing after this number is missing, except what was deleted.
+    /// Whether no message after this number is missing, except deleted ones.
     public func reaches(_ id: Int64) -> Bool { id >= droppedUpTo }
 }

@@ -1,8 +1,8 @@
 import MixModel
 
-/// A place in the log of a channel.
+/// A position in the log of a channel.
 public struct ChannelPlace: Hashable, Codable, Sendable {
-    /// Tells one log of a room from the others: those of other nodes, and of other times.
+    /// Distinguishes the logs of a room: those of different nodes, and of different times.
     public var run: Int64
     /// Number of the last notice before the place.
     public var number: Int64
@@ -13,11 +13,12 @@ public struct ChannelPlace: Hashable, Codable, Sendable {
     }
 }
 
-/// What the node that has a room tells a node that mirrors its channel: notices after a place, or all of the channel.
+/// The news for a node that mirrors a channel, from the node that has the room: notices after a place, or the whole
+/// channel.
 public struct ChannelBulletin: Hashable, Codable, Sendable {
-    /// The place after everything that is told here.
+    /// The place after everything in this bulletin.
     public var place: ChannelPlace
-    /// The place after which the notices come; `nil` with a snapshot.
+    /// The place after which the notices follow; `nil` with a snapshot.
     public var after: ChannelPlace?
     public var notices: [ChannelNotice]
     public var snapshot: ChannelSnapshot?
@@ -38,19 +39,19 @@ public struct ChannelBulletin: Hashable, Codable, Sendable {
     public init(nothingAfter place: ChannelPlace) { self.init(place: place, after: place, notices: []) }
 }
 
-/// The last notices of a channel with their numbers, which nodes that mirror it ask for. Whoever asks for older ones gets a
-/// snapshot.
+/// The last notices of a channel with their numbers, for nodes that mirror it. A node that asks for older notices gets
+/// a snapshot.
 public struct ChannelLog: Hashable, Sendable {
-    /// Most notices that are kept.
+    /// Maximum number of notices that are kept.
     public static let mostNotices = 256
-    /// Most bytes of the notices in one bulletin, unless the first of them has more.
+    /// Maximum size of the notices in one bulletin, in bytes, unless the first notice alone is larger.
     public static let mostBytes = 256 << 10
 
     private let run: Int64
     private var last: Int64 = 0
     private var notices: [ChannelNotice] = []
 
-    /// - Parameter run: A number that no other log of the room has.
+    /// - Parameter run: A number that is unique among the logs of the room.
     public init(run: Int64) { self.run = run }
 
     public mutating func append(_ notice: ChannelNotice) {
@@ -59,7 +60,7 @@ public struct ChannelLog: Hashable, Sendable {
         if notices.count > Self.mostNotices { notices.removeFirst(notices.count - Self.mostNotices) }
     }
 
-    /// Returns what comes after a place; `nil` if nothing does.
+    /// Returns the news after a place; `nil` if there are none.
     ///
     /// - Parameter place: `nil` = the reader knows nothing.
     public func bulletin(
@@ -82,7 +83,7 @@ public struct ChannelLog: Hashable, Sendable {
 }
 
 extension ChannelNotice {
-    /// Bytes with which the notice is counted.
+    /// Size of the notice in bytes, as counted for the limit.
     fileprivate var weight: Int {
         switch self {
         case .message(let message): message.weight

@@ -1,41 +1,42 @@
 import MixModel
 
-/// Decides about everything in one room's channel: which messages are taken, what everybody is told, and when.
+/// Decides about everything in one room's channel: which messages are accepted, which notices the viewers get, and
+/// when.
 ///
 /// Pure: times are arguments, in ns of any monotonic clock, and `wallClock` in µs since 1970. The owner performs the
-/// actions in their order. Every list in it is limited.
+/// actions in order. Every list in it is limited.
 public struct ChannelMachine: Sendable {
     public private(set) var rules: ChannelRules
     public internal(set) var history: ChannelHistory
-    /// Likes of the room so far, those included that have yet to be told.
+    /// Total likes of the room, including those not yet announced.
     public var likes: Int64 { burst.total }
     public private(set) var audience = ChannelAudience()
     public internal(set) var onAir = ChannelOnAir()
     /// Whether a participant is on air, or the room was opened through the channel and has not been closed.
     public private(set) var isLive = false
     public internal(set) var title: String?
-    /// Who opened the room through the channel; `nil` = nobody, or a moderator.
+    /// The user who opened the room through the channel; `nil` = it was not opened, or a moderator opened it.
     public internal(set) var opener: UserID?
 
-    /// Grows with every change of what `memory` returns, except that time passes.
+    /// Grows with every change of the result of `memory`, apart from the passing of time.
     public internal(set) var memoryRevision = 0
 
     var lastID: Int64 = 0
     /// Number of the last comment or gift, whether or not it was deleted; 0 = there was none.
     var lastMessage: Int64 = 0
-    /// Rules that a moderator has set.
+    /// Rules set by a moderator.
     private(set) var moderated: (slowMode: Int?, words: [String]?) = (nil, nil)
     private var senders: SenderRates
     var mutes = ChannelMutes()
     var burst = LikeBurst()
-    /// Audience as everybody was told it.
+    /// The audience as last announced.
     private(set) var toldAudience = ChannelAudience()
     private var audienceToldAt = Int64.min
     var isOpened = false
     private var hasParticipants = false
-    /// Whether the room was closed while participants were on air, so that it is not live before they have gone.
+    /// Whether the room was closed while participants were on air, so that it is not live until they have left.
     var isClosed = false
-    /// Whether it began without what another node knew of the channel.
+    /// Whether the channel started without the state that another node had of it.
     var isAnew = false
 
     /// Shortest time between two notices about viewers, in ns.
@@ -47,18 +48,19 @@ public struct ChannelMachine: Sendable {
         senders = SenderRates(rules, now: now)
     }
 
-    /// What the owner does.
+    /// An action for the owner.
     public enum Action: Hashable, Sendable {
         case tell(ChannelNotice)
-        /// Call `passed(_:)` at this time, in ns. A later one replaces none: several may be due.
+        /// Call `passed(_:)` at this time, in ns. A later request does not replace an earlier one: several may be
+        /// pending.
         case wake(at: Int64)
     }
 
     // MARK: Messages
 
-    /// Takes a message, or throws the reason why not. A refused message changes nothing that others see.
+    /// Accepts a message, or throws the reason for refusing it. A refused message changes nothing that others see.
     ///
-    /// - Returns: The message with its number. A like is counted at once and told with the next burst.
+    /// - Returns: The message with its number. A like is counted at once and announced with the next burst.
     public mutating func send(
         _ draft: ChannelDraft, from sender: ChannelSender, now: Int64, wallClock: Int64
     ) throws(ChannelRefusal) -> (message: ChannelMessage, actions: [Action]) {
@@ -82,7 +84,7 @@ public struct ChannelMachine: Sendable {
         return (message, tellLikes(at: now, id: message.id, wallClock: wallClock))
     }
 
-    /// Deletes a message from the history and has it disappear for everybody.
+    /// Deletes a message from the history, and makes it disappear for all viewers.
     public mutating func delete(_ id: Int64) throws(ChannelRefusal) -> [Action] {
         guard history.remove(id) else { throw .unknownMessage(id) }
         return [.tell(.deleted(id: id))]
@@ -105,9 +107,9 @@ public struct ChannelMachine: Sendable {
 
     // MARK: Moderation
 
-    /// Lets a user send nothing.
+    /// Forbids a user to send messages.
     ///
-    /// - Parameter seconds: How long; `nil` = until the mute is ended.
+    /// - Parameter seconds: Duration of the mute; `nil` = until it is ended.
     public mutating func mute(_ user: UserID, for seconds: Int?, now: Int64) throws(ChannelRefusal) {
         try mutes.add(user, for: seconds, now: now)
         memoryRevision += 1
@@ -119,10 +121,10 @@ public struct ChannelMachine: Sendable {
         return mutes.remove(user, now: now)
     }
 
-    /// Returns the muted users with the seconds left, `nil` without an end.
+    /// Returns the muted users with the remaining seconds; `nil` = indefinitely.
     public func muted(at now: Int64) -> [(user: UserID, secondsLeft: Int?)] { mutes.list(at: now) }
 
-    /// Changes what a moderator may change; `nil` leaves it as it is.
+    /// Changes rules that moderators may change; `nil` leaves a rule unchanged.
     public mutating func change(slowMode: Int?, words: [String]?) throws(ChannelRefusal) -> [Action] {
         var rules = rules
         if let slowMode {
@@ -143,7 +145,7 @@ public struct ChannelMachine: Sendable {
 
     /// Opens the room through the channel.
     ///
-    /// - Parameter title: Title to show, as long as a name at most; `nil` leaves it as it is.
+    /// - Parameter title: Title to show, with the maximum length of a name; `nil` leaves it unchanged.
     public mutating func open(title: String?, by user: UserID?) throws(ChannelRefusal) -> [Action] {
         let title = try title.map { title throws(ChannelRefusal) in try rules.checkName(title) } ?? nil
         if !isOpened {
@@ -154,7 +156,7 @@ public struct ChannelMachine: Sendable {
         return tellLife()
     }
 
-    /// Whether this sender may close the room or open it anew.
+    /// Whether this sender may close or reopen the room.
     public func mayClose(_ sender: ChannelSender) -> Bool {
         sender.isModerator || !isOpened || (opener != nil && opener == sender.user)
     }
@@ -166,20 +168,20 @@ public struct ChannelMachine: Sendable {
         return life.isEmpty ? [] : life + [.tell(.closed)]
     }
 
-    /// Takes note that the room is gone.
+    /// Ends the channel, because the room was deleted.
     public mutating func end() -> [Action] {
         (isOpened, opener) = (false, nil)
         return takeProgram(ChannelOnAir(), hasParticipants: false)
     }
 
-    /// Takes the program as it is now.
+    /// Updates the program on air.
     public mutating func takeProgram(_ program: ChannelOnAir, hasParticipants: Bool) -> [Action] {
         self.hasParticipants = hasParticipants
         if !hasParticipants { isClosed = false }
         let life = tellLife()
         guard onAir != program else { return life }
         onAir = program
-        // The opening comes before the picture, and the end after it.
+        // The opening is announced before the program, and the end after it.
         return isLive ? life + [.tell(.onAir(program))] : [.tell(.onAir(program))] + life
     }
 
@@ -190,7 +192,7 @@ public struct ChannelMachine: Sendable {
         return [.tell(isLive ? .opened(title: title) : .ended)]
     }
 
-    /// Takes the number of viewers, which is told once a second at most.
+    /// Updates the number of viewers, which is announced at most once a second.
     public mutating func takeAudience(_ audience: ChannelAudience, now: Int64) -> [Action] {
         self.audience = audience
         return tellAudience(at: now)
@@ -209,7 +211,7 @@ public struct ChannelMachine: Sendable {
 
     // MARK: Time
 
-    /// Tells what had to wait.
+    /// Sends the notices that had to wait.
     public mutating func passed(_ now: Int64, wallClock: Int64) -> [Action] {
         lastID = max(lastID + 1, wallClock)
         return tellLikes(at: now, id: lastID, wallClock: wallClock) + tellAudience(at: now)

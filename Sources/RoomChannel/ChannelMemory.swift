@@ -1,10 +1,10 @@
 import MixModel
 
-/// What a channel remembers across restarts beside its messages.
+/// The state of a channel that survives restarts, apart from its messages.
 ///
-/// Every field may be missing, so that what an earlier release has stored can be read.
+/// Every field may be missing, so that documents of earlier releases can be read.
 public struct ChannelMemory: Codable, Hashable, Sendable {
-    /// Likes of the room so far.
+    /// Total likes of the room.
     public var likes: Int64?
     /// Slow mode in seconds, if a moderator has set it.
     public var slowMode: Int?
@@ -14,7 +14,7 @@ public struct ChannelMemory: Codable, Hashable, Sendable {
 
     public struct Mute: Codable, Hashable, Sendable {
         public var user: UserID
-        /// End in ms since 1970; `nil` = until a moderator ends it.
+        /// End of the mute in ms since 1970; `nil` = until a moderator ends it.
         public var until: Int64?
 
         public init(user: UserID, until: Int64? = nil) {
@@ -32,22 +32,22 @@ public struct ChannelMemory: Codable, Hashable, Sendable {
 }
 
 extension ChannelMachine {
-    /// What is to be remembered at this moment.
+    /// Returns the state to be remembered at this moment.
     public func memory(at now: Int64, wallClock: Int64) -> ChannelMemory {
         ChannelMemory(
             likes: likes, slowMode: moderated.slowMode, words: moderated.words,
             muted: mutes.remembered(at: now, wallClock: wallClock))
     }
 
-    /// Takes over what was stored. Call it before anything else. What is not allowed any more is left out: mutes that have
-    /// ended, rules beyond today's limits, messages whose numbers do not grow.
+    /// Restores stored state. Call it before anything else. State that is no longer valid is left out: mutes that have
+    /// ended, rules beyond the current limits, messages whose numbers do not increase.
     public mutating func restore(_ messages: [ChannelMessage], _ memory: ChannelMemory, now: Int64, wallClock: Int64) {
         history.restore(messages)
         lastMessage = max(lastMessage, history.messages.last?.id ?? 0)
         lastID = max(lastID, lastMessage)
         burst.restore(total: memory.likes ?? 0)
         mutes.restore(memory.muted ?? [], now: now, wallClock: wallClock)
-        // A rule that is refused stays as the configuration has it.
+        // A refused rule stays as configured.
         if let slowMode = memory.slowMode { _ = try? change(slowMode: slowMode, words: nil) }
         if let words = memory.words { _ = try? change(slowMode: nil, words: words) }
         memoryRevision = 0

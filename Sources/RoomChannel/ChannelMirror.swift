@@ -1,37 +1,38 @@
 import MixModel
 
-/// Decides how a node follows the channel of a room that another node has, for all who follow it here.
+/// Decides how a node follows the channel of a room at another node, for its viewers here.
 ///
-/// It knows what these have been told. Wherever the room goes, they are told the difference to what its channel is there:
-/// each message once, by its number. Pure: the owner performs the actions in their order, and reports what came of the last.
+/// It knows what these viewers have received. Wherever the room goes, they receive the difference from the channel
+/// there: each message once, by its number. Pure: the owner performs the actions in order, and reports the result of
+/// the last one.
 public struct ChannelMirror: Sendable {
     public enum Step: Hashable, Sendable {
-        /// The node that has the room is looked for.
+        /// The node that has the room is being looked for.
         case seeking
-        /// That node was asked for what comes next.
+        /// That node was asked for news.
         case asking
-        /// Nobody knows or answers: the next look comes after a pause.
+        /// No node has the room, or the node does not answer: the next attempt follows after a pause.
         case resting
-        /// The room is this node's, or nobody follows it here any more.
+        /// The room is at this node, or has no more viewers here.
         case over
     }
 
     public enum Event: Hashable, Sendable {
-        /// The room is this node's, and this is its channel.
+        /// The room is at this node, and this is its channel.
         case home(ChannelSnapshot)
         /// Another node has the room.
         case elsewhere
         /// There is no such room.
         case gone
-        /// Which node has the room is not known.
+        /// It is unknown which node has the room.
         case unknown
-        /// The node that was asked tells this.
+        /// The answer of the node that was asked.
         case told(ChannelBulletin)
-        /// The node that was asked does not have the room, or not any more.
+        /// The node that was asked does not have the room, or no longer has it.
         case moved
         /// The node that was asked does not answer.
         case silent
-        /// The node that was asked is of a release without mirrors.
+        /// The node that was asked runs a release without mirrors.
         case unsupported
         /// The pause is over.
         case rested
@@ -40,32 +41,32 @@ public struct ChannelMirror: Sendable {
     public enum Action: Hashable, Sendable {
         /// Finds the node that has the room.
         case seek
-        /// Asks that node for what comes after a place; `nil` = for all of the channel.
+        /// Asks that node for the news after a place; `nil` = for the whole channel.
         case ask(ChannelPlace?)
         /// Pauses for this time, in ms.
         case rest(Int)
         case tell(ChannelNotice)
-        /// Ends everybody who follows.
+        /// Ends all viewers.
         case end
     }
 
     public private(set) var step: Step
-    /// The channel as everybody here has been told it.
+    /// The channel as delivered to the viewers here.
     public private(set) var state: ChannelState
     public private(set) var history: ChannelHistory
-    /// Number up to which comments and gifts have been told here, or deleted before; 0 = there were none.
+    /// Number up to which comments and gifts have been delivered here, or were deleted before; 0 = there were none.
     public private(set) var known: Int64 = 0
     private var place: ChannelPlace?
-    /// Attempts since the last answer.
+    /// Number of attempts since the last answer.
     private var failures = 0
 
     /// Shortest and longest pause, in ms.
     static let pauses = 100...2000
 
     /// - Parameters:
-    ///   - snapshot: The channel as everybody here has been told it.
+    ///   - snapshot: The channel as delivered to the viewers here.
     ///   - place: The place of the snapshot in the log of the room's node; `nil` = that node has yet to be found.
-    ///   - history: An empty one, with the limits of the channel's own.
+    ///   - history: An empty history with the limits of the channel's own.
     public init(of snapshot: ChannelSnapshot, at place: ChannelPlace? = nil, history: ChannelHistory) {
         state = snapshot.state
         self.place = place
@@ -79,7 +80,7 @@ public struct ChannelMirror: Sendable {
     /// The first action.
     public var beginning: Action { step == .asking ? .ask(place) : .seek }
 
-    /// - Returns: The next actions. Only the last one is followed by an event, and none is if the mirror is over.
+    /// - Returns: The next actions. Only the last one is followed by an event, and none is once the mirror is over.
     public mutating func take(_ event: Event) -> [Action] {
         switch (step, event) {
         case (.over, _): return []
@@ -118,7 +119,7 @@ public struct ChannelMirror: Sendable {
         } else if let place, bulletin.after == place {
             notices = bulletin.notices.filter { self.passes($0) }
         } else {
-            // An answer to another question: all of the channel is asked for.
+            // The answer is to another question: the whole channel is requested.
             place = nil
             return rest()
         }
@@ -127,9 +128,9 @@ public struct ChannelMirror: Sendable {
         return notices.map { .tell($0) } + [.ask(place)]
     }
 
-    /// Takes note of a notice.
+    /// Records a notice.
     ///
-    /// - Returns: Whether it is news here.
+    /// - Returns: Whether it is new here.
     private mutating func passes(_ notice: ChannelNotice) -> Bool {
         switch notice {
         case .message(let message) where message.kind == .like: state.likes = message.total ?? state.likes
@@ -154,9 +155,9 @@ public struct ChannelMirror: Sendable {
         history.append(message)
     }
 
-    /// Takes over the channel as it is now.
+    /// Adopts the current state of the channel.
     ///
-    /// - Returns: What tells the difference.
+    /// - Returns: The notices that convey the difference.
     private mutating func changes(to snapshot: ChannelSnapshot) -> [ChannelNotice] {
         let (before, now) = (state, snapshot.state)
         state = now

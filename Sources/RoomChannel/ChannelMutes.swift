@@ -1,12 +1,12 @@
 import MixModel
 
-/// Users who may send nothing. Limited in number; ended mutes are forgotten.
+/// Users who may not send messages. Limited in number; ended mutes are removed.
 struct ChannelMutes: Hashable, Sendable {
-    /// Times until which users are muted, in ns; `.max` = without an end.
+    /// Times until which users are muted, in ns; `.max` = indefinitely.
     private var until: [UserID: Int64] = [:]
 
     static let mostUsers = 1000
-    /// Longest mute with an end, in seconds: a year.
+    /// Longest limited mute, in seconds: a year.
     static let longest = 366 * 86_400
 
     mutating func add(_ user: UserID, for seconds: Int?, now: Int64) throws(ChannelRefusal) {
@@ -20,7 +20,7 @@ struct ChannelMutes: Hashable, Sendable {
 
     mutating func remove(_ user: UserID, now: Int64) -> Bool { (until.removeValue(forKey: user) ?? .min) > now }
 
-    /// - Returns: `nil` if the user is not muted; `.some(nil)` if there is no end.
+    /// - Returns: `nil` if the user is not muted; `.some(nil)` if the mute has no end.
     func secondsLeft(of user: UserID?, at now: Int64) -> Int?? {
         guard let user, let end = until[user], end > now else { return .none }
         return .some(end == .max ? nil : SenderRates.seconds(end - now))
@@ -35,7 +35,7 @@ struct ChannelMutes: Hashable, Sendable {
         }
     }
 
-    /// Takes over mutes that have not ended, as many as fit.
+    /// Restores mutes that have not ended, as many as fit.
     mutating func restore(_ mutes: [ChannelMemory.Mute], now: Int64, wallClock: Int64) {
         for mute in mutes.prefix(Self.mostUsers) {
             guard let end = mute.until else {

@@ -1,6 +1,6 @@
 import MixModel
 
-/// What everybody in a channel is told.
+/// A notice for all viewers of a channel.
 public enum ChannelNotice: Hashable, Codable, Sendable {
     case message(ChannelMessage)
     /// A moderator has deleted a message.
@@ -9,9 +9,9 @@ public enum ChannelNotice: Hashable, Codable, Sendable {
     case onAir(ChannelOnAir)
     /// The room has become live: a participant is on air, or the room was opened through the channel.
     case opened(title: String?)
-    /// The room is not live any more. Its channel stays usable.
+    /// The room is no longer live. Its channel stays usable.
     case ended
-    /// Somebody has closed the room through the channel. Comes after `ended`.
+    /// The room was closed through the channel. Comes after `ended`.
     case closed
     /// The rules have changed.
     case rules(ChannelRules.Shown)
@@ -19,11 +19,11 @@ public enum ChannelNotice: Hashable, Codable, Sendable {
 
 /// The viewers of a room.
 public struct ChannelAudience: Hashable, Codable, Sendable {
-    /// Connections that follow the channel.
+    /// Number of connections that follow the channel.
     public var channel: Int
-    /// Viewers that play the program from this service, over HTTP-FLV or RTMP.
+    /// Number of viewers that play the program from this service, over HTTP-FLV or RTMP.
     public var playback: Int
-    /// Number to show: the larger of both, because a page that plays the program follows the channel, too.
+    /// The number to show: the larger of both, because a page that plays the program also follows the channel.
     public var count: Int { max(channel, playback) }
 
     public init(channel: Int = 0, playback: Int = 0) {
@@ -32,14 +32,14 @@ public struct ChannelAudience: Hashable, Codable, Sendable {
     }
 }
 
-/// What viewers of the program see.
+/// The program as viewers see it.
 public struct ChannelOnAir: Hashable, Codable, Sendable {
     /// Mode of the program; `nil` while there is none.
     public var mode: OnAir?
-    /// Participants who are seen or heard, as the program orders them.
+    /// Participants who are seen or heard, in the program's order.
     public var people: [UserID]
 
-    /// Most participants that are named.
+    /// Maximum number of participants that are named.
     public static let mostPeople = 64
 
     public init(mode: OnAir? = nil, people: [UserID] = []) {

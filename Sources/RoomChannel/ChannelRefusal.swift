@@ -1,23 +1,23 @@
 import MixModel
 
-/// The reason why a message is not taken. Its description is a sentence for the sender.
+/// The reason why a message is refused. Its description is a sentence for the sender.
 public enum ChannelRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// - Parameter secondsLeft: `nil` = until somebody ends it.
+    /// - Parameter secondsLeft: `nil` = until a moderator ends the mute.
     case muted(secondsLeft: Int?)
     case slowMode(secondsLeft: Int)
-    /// The sender writes too fast.
+    /// The sender sends too fast.
     case tooFast(secondsLeft: Int)
     /// The room as a whole is too busy.
     case roomTooFast(secondsLeft: Int)
     case empty
     case tooLong(characters: Int, bytes: Int)
     case nameTooLong(characters: Int, bytes: Int)
-    /// Text or name has characters that control a terminal.
+    /// Text or name contains characters that control a terminal.
     case controlCharacters
     case forbiddenWord
-    /// - Parameter most: Largest count.
+    /// - Parameter most: Maximum count.
     case badCount(most: Int)
-    /// A comment without text, a like with text, and the like.
+    /// The fields do not fit the kind, such as a comment without text or a like with text.
     case wrongFields(ChannelMessage.Kind)
     case noGift
     case unknownMessage(Int64)
@@ -45,7 +45,7 @@ public enum ChannelRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whole seconds after which the same message may be taken; `nil` = unknown, or never.
+    /// Whole seconds after which the same message may be accepted; `nil` = unknown, or never.
     public var retryAfter: Int? {
         switch self {
         case .muted(let seconds): seconds

@@ -1,7 +1,7 @@
 import MixModel
 
 extension ChannelRules {
-    /// The parts of a draft as they are sent.
+    /// The parts of a draft in the form in which they are sent.
     struct Checked: Hashable {
         var name: String?
         var text: String?
@@ -31,7 +31,7 @@ extension ChannelRules {
         return Checked(name: name, text: text, count: draft.kind == .comment ? nil : draft.count ?? 1)
     }
 
-    /// Returns a name or a title as it is shown; `nil` if it is empty.
+    /// Returns a name or a title in the form in which it is shown; `nil` if it is empty.
     func checkName(_ name: String) throws(ChannelRefusal) -> String? {
         let (characters, bytes) = Self.longestName
         let name = try Self.checked(name, characters, bytes) { .nameTooLong(characters: characters, bytes: bytes) }
@@ -43,7 +43,7 @@ extension ChannelRules {
     private static func checked(
         _ text: String, _ characters: Int, _ bytes: Int, _ tooLong: () -> ChannelRefusal
     ) throws(ChannelRefusal) -> String {
-        // The bytes first: characters take time to count.
+        // Bytes are checked first, because counting characters takes time.
         guard text.utf8.count <= bytes, text.count <= characters else { throw tooLong() }
         let hasControls = text.unicodeScalars.contains {
             $0.properties.generalCategory == .control && $0 != "\n" && $0 != "\r" && $0 != "\t"
@@ -55,7 +55,7 @@ extension ChannelRules {
         return String(trimmed)
     }
 
-    /// Whether there is something to see.
+    /// Whether the text has visible characters.
     private static func isVisible(_ text: String) -> Bool {
         text.unicodeScalars.contains { !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint }
     }

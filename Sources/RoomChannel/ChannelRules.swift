@@ -1,25 +1,26 @@
-/// The rules of a channel. The configuration gives every room its first ones; a moderator may change those of `Shown`.
+/// The rules of a channel. The configuration provides every room's initial rules; a moderator may change those in
+/// `Shown`.
 public struct ChannelRules: Hashable, Sendable {
-    /// Messages per second of one sender, and how many may come at once. Likes count as one per request.
+    /// Messages per second of one sender, and the size of a burst. Likes count as one message per request.
     public var userRate: Double
     public var userBurst: Int
-    /// Messages per second of all senders of the room together, and how many may come at once; likes do not count.
+    /// Messages per second of all senders of the room together, and the size of a burst; likes do not count.
     public var roomRate: Double
     public var roomBurst: Int
-    /// Likes that are told per second; the others are counted and told with the next.
+    /// Like notices per second; further likes are counted and announced with the next notice.
     public var likeNotices: Int
     public var mostCharacters: Int
     public var mostBytes: Int
-    /// Seconds that a sender has to wait after a comment or gift; 0 = no slow mode.
+    /// Seconds for which a sender must wait after a comment or gift; 0 = no slow mode.
     public var slowMode: Int
     /// Words that are refused.
     public var words: WordList
 
-    /// What a moderator may see and change.
+    /// The rules that a moderator may see and change.
     public struct Shown: Codable, Hashable, Sendable {
         /// Seconds between two comments of one sender, 0…3600.
         public var slowMode: Int
-        /// Number of words that are refused. The words themselves are for moderators only.
+        /// Number of refused words. The words themselves are for moderators only.
         public var words: Int
 
         public init(slowMode: Int, words: Int) {
@@ -31,7 +32,7 @@ public struct ChannelRules: Hashable, Sendable {
     public static let longestSlowMode = 3600
     /// Longest name, in characters and in bytes of UTF-8.
     public static let longestName = (characters: 64, bytes: 256)
-    /// Most likes in one request, and most gifts.
+    /// Maximum number of likes in one request, and of gifts.
     public static let mostLikes = 100
     public static let mostGifts = 10_000
 

@@ -4,13 +4,13 @@ import MixModel
 public struct ChannelSnapshot: Hashable, Codable, Sendable {
     /// The history, oldest first.
     public var messages: [ChannelMessage]
-    /// Number up to which messages of the channel may be missing in the history; 0 = none is.
+    /// Number up to which messages may be missing in the history; 0 = none are missing.
     public var droppedUpTo: Int64
     /// Number of the last message, likes included.
     public var lastID: Int64
     /// Number of the last comment or gift, whether or not it was deleted; 0 = there was none.
     public var lastMessage: Int64
-    /// The state as everybody has been told it: likes and viewers that wait are not in it.
+    /// The state as announced to the viewers: without likes and numbers of viewers that are yet to be announced.
     public var state: ChannelState
 
     public init(

@@ -6,7 +6,7 @@ public struct ChannelState: Hashable, Codable, Sendable {
     public var title: String?
     public var onAir: ChannelOnAir
     public var audience: ChannelAudience
-    /// Likes so far.
+    /// Total likes.
     public var likes: Int64
     public var rules: ChannelRules.Shown
 
@@ -24,7 +24,7 @@ public struct ChannelState: Hashable, Codable, Sendable {
 }
 
 extension ChannelMachine {
-    /// The channel as those see it who begin to follow it.
+    /// The channel as a new viewer sees it.
     public var state: ChannelState {
         ChannelState(
             isLive: isLive, title: title, onAir: onAir, audience: audience, likes: likes, rules: rules.shown)

@@ -1,33 +1,33 @@
 import MixModel
 
-/// The likes that have yet to be told. None is lost: what is told adds up to the total.
+/// The likes that are yet to be announced. None is lost: the announced likes add up to the total.
 struct LikeBurst: Hashable, Sendable {
-    /// Likes told at once.
+    /// Likes that are announced at once.
     struct Likes: Hashable {
         var count: Int
         var total: Int64
-        /// Sender, if all are of one.
+        /// The sender, if all likes are from one sender.
         var user: UserID?
         var name: String?
     }
     enum Turn: Hashable {
         case nothing
         case now(Likes)
-        /// The time, in ns, at which they may be told.
+        /// The time, in ns, at which they may be announced.
         case later(Int64)
     }
 
-    /// All likes, those that wait included.
+    /// All likes, including those that wait.
     private(set) var total: Int64 = 0
     private var waiting = 0
-    /// The likes that have been told.
+    /// Number of announced likes.
     var told: Int64 { total - Int64(waiting) }
     private var user: UserID?
     private var name: String?
     private var lastAt: Int64?
     private var wakesAt: Int64?
 
-    /// Goes on with a total from before; nothing waits.
+    /// Continues from an earlier total; no likes wait.
     mutating func restore(total: Int64) { self.total = max(total, 0) }
 
     mutating func add(_ count: Int, of user: UserID?, name: String?) {
@@ -43,12 +43,12 @@ struct LikeBurst: Hashable, Sendable {
         total = all.overflow ? .max : all.partialValue
     }
 
-    /// Takes the likes that wait, unless others were told too recently.
+    /// Takes the waiting likes, unless others were announced too recently.
     mutating func take(at now: Int64, perSecond: Int) -> Turn {
         guard waiting > 0 else { return .nothing }
         let interval = 1_000_000_000 / Int64(max(perSecond, 1))
         if let lastAt, now - lastAt < interval {
-            // One waking is enough for all likes that wait.
+            // One wake-up is enough for all likes that wait.
             if let wakesAt, wakesAt > now { return .nothing }
             wakesAt = lastAt + interval
             return .later(lastAt + interval)

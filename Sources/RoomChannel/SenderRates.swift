@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// How fast everybody sends in a room. A limited number of senders is remembered.
+/// The rates at which senders send in a room. A limited number of senders is remembered.
 struct SenderRates: Hashable, Sendable {
     private enum Key: Hashable {
         case user(UserID)
@@ -23,7 +23,7 @@ struct SenderRates: Hashable, Sendable {
 
     var count: Int { senders.count }
 
-    /// Takes one message of a sender. Nothing is taken if it is refused.
+    /// Counts one message of a sender. A refused message is not counted.
     mutating func take(
         _ kind: ChannelMessage.Kind, from sender: ChannelSender, _ rules: ChannelRules, at now: Int64
     ) throws(ChannelRefusal) {
@@ -36,7 +36,7 @@ struct SenderRates: Hashable, Sendable {
                 if left > 0 { throw .slowMode(secondsLeft: Self.seconds(left)) }
             }
             if let wait = known.bucket.take(1, at: now) { throw .tooFast(secondsLeft: Self.seconds(wait)) }
-            // Likes are no work for others: they are told as bursts.
+            // Likes cause no work for viewers, because they are announced in bursts.
             if isWritten, let wait = room.take(1, at: now) { throw .roomTooFast(secondsLeft: Self.seconds(wait)) }
         }
         if isWritten { known.wroteAt = now }
@@ -44,8 +44,8 @@ struct SenderRates: Hashable, Sendable {
         senders[key] = known
     }
 
-    /// Forgets senders about whom there is nothing to know, and all of them if that is not enough: so many at once are an
-    /// attack, and the room's own rate still holds.
+    /// Removes senders that have no limits in effect, and all senders if that is not enough: so many at once are an
+    /// attack, and the room's own rate still applies.
     private mutating func makeRoom(_ rules: ChannelRules, _ now: Int64) {
         let slow = Int64(rules.slowMode) * 1_000_000_000
         senders = senders.filter { _, sender in

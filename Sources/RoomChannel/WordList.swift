@@ -1,17 +1,17 @@
 import Foundation
 
-/// Words that are refused, compared without regard to case, width, accents and invisible characters.
+/// Refused words, compared without regard to case, width, accents and invisible characters.
 ///
-/// Text is taken apart by compatibility (NFKD, Unicode Standard Annex #15), its marks and its invisible characters
-/// (`Default_Ignorable_Code_Point`) are dropped, and its letters are lower-cased. A word is found as a whole word; one in
-/// a script that puts no spaces between words is found anywhere. Letters of other scripts that only look alike are not
-/// found.
+/// Text is decomposed by compatibility (NFKD, Unicode Standard Annex #15), its marks and its invisible characters
+/// (`Default_Ignorable_Code_Point`) are dropped, and its letters are lower-cased. A word is found as a whole word; a
+/// word in a script without spaces between words is found anywhere. Letters of other scripts that only look alike are
+/// not found.
 public struct WordList: Hashable, Sendable {
-    /// The words as they were given, in order.
+    /// The words as given, in order.
     public private(set) var words: [String] = []
     /// Folded single words of scripts with spaces.
     private var whole: Set<String> = []
-    /// Other folded texts: phrases, between spaces, and words of scripts without.
+    /// Other folded texts: phrases, delimited by spaces, and words of scripts without spaces.
     private var parts: [[UInt8]] = []
 
     public static let mostWords = 500
@@ -41,7 +41,7 @@ public struct WordList: Hashable, Sendable {
         self.words = words
     }
 
-    /// Whether the text has a word of the list.
+    /// Whether the text contains a word of the list.
     public func matches(_ text: String) -> Bool {
         guard !words.isEmpty else { return false }
         let folded = Self.fold(text)
@@ -55,11 +55,11 @@ public struct WordList: Hashable, Sendable {
         return parts.contains { Self.contains(bytes, $0) }
     }
 
-    /// Returns the text folded, with one space between words and around them.
+    /// Returns the folded text, with one space between words and at both ends.
     static func fold(_ text: String) -> String {
         var folded = String.UnicodeScalarView(" ".unicodeScalars)
         var isInWord = false
-        // Lower-cased before and after, because taking apart may yield capitals, and lower-casing marks.
+        // Lower-cased before and after, because decomposition may yield capitals, and lower-casing may yield marks.
         for scalar in text.lowercased().decomposedStringWithCompatibilityMapping.lowercased().unicodeScalars {
             let properties = scalar.properties
             if properties.isDefaultIgnorableCodePoint { continue }
@@ -78,7 +78,7 @@ public struct WordList: Hashable, Sendable {
         return String(folded)
     }
 
-    /// Whether the scalar belongs to a script that puts no spaces between words.
+    /// Whether the scalar belongs to a script without spaces between words.
     private static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Thai, Lao; Myanmar; Khmer; kana; Han, with its extensions.
