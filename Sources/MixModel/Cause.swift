@@ -8,7 +8,7 @@ public struct CauseID: Identifier {
 public struct Cause: Hashable, Codable, Sendable {
     /// Time of receipt. In nanoseconds of CLOCK_MONOTONIC.
     public var receivedAt: Int64
-    /// Description for people, such as `stream.published bob/camera`.
+    /// Human-readable description, such as `stream.published bob/camera`.
     public var summary: String
     /// Identifier that links the consequences in timelines; `nil` if they are not tracked.
     public var id: CauseID?
@@ -20,7 +20,7 @@ public struct Cause: Hashable, Codable, Sendable {
     }
 }
 
-/// A reference to an event by the names that its sender gave it.
+/// A reference to an event by its sender's identifiers.
 public struct EventReference: Hashable, Codable, Sendable {
     public var source: String
     public var id: String

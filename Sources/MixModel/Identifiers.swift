@@ -1,7 +1,7 @@
 import LayoutEngine
 import TextFormats
 
-/// A name with a type of its own, so that names of different things cannot be confused.
+/// A name with its own type, so that names of different things cannot be confused.
 ///
 /// Identifiers are equal if their UTF-8 is equal, and are ordered by its bytes, as in the store.
 public protocol Identifier: RawRepresentable, Hashable, Codable, Sendable, Comparable,

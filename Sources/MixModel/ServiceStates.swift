@@ -1,6 +1,6 @@
 /// The states of a room's outputs by their kinds, as shown by apps.
 public struct ServiceStates: Hashable, Sendable {
-    /// Kinds in the state of a kind that the room does not have are left out, so that equal states compare equal.
+    /// States by kind. A kind in the state that a missing kind has is left out, so that equal states compare equal.
     private var states: [String: ServiceState] = [:]
 
     public init() {}
@@ -21,7 +21,7 @@ public struct ServiceWatch: Hashable, Sendable {
     private var told: [Int64] = []
 
     /// Maximum number of changes of one room within `window`. A further one is reported when the window has passed, if
-    /// it still holds.
+    /// it still applies.
     public static let mostChanges = 20
     /// Period over which changes are limited, in nanoseconds.
     public static let window: Int64 = 60_000_000_000
@@ -33,7 +33,7 @@ public struct ServiceWatch: Hashable, Sendable {
         states != known && told.count { now - $0 < Self.window } < Self.mostChanges
     }
 
-    /// Returns the states if they are to be reported, each change once. `now` is in nanoseconds.
+    /// Returns the states if they must be reported, each change once. `now` is in nanoseconds.
     public mutating func take(_ states: ServiceStates, now: Int64) -> ServiceStates? {
         guard tells(of: states, now: now) else { return nil }
         told.removeAll { now - $0 >= Self.window }

@@ -1,7 +1,7 @@
 /// Writes values as JSON straight into a document, several times as fast as `JSONEncoder`, which builds a tree first.
 ///
-/// It is for documents of the store, whose types ask for one container each and fill it before the next, as synthesised
-/// conformances do. `JSONDecoder` reads the result.
+/// Intended for documents of the store, whose types request one container at a time and fill it before the next, as
+/// synthesised conformances do. `JSONDecoder` reads the result.
 public final class DocumentEncoder: Encoder {
     public var codingPath: [any CodingKey] { [] }
     public var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -22,7 +22,7 @@ public final class DocumentEncoder: Encoder {
     }
 
     static func write(_ value: some Encodable, to document: inout DocumentWriter) throws {
-        // The document's writer is moved out meanwhile, so that its bytes are not copied.
+        // The document's writer is moved out in the meantime, so that its bytes are not copied.
         var writer = DocumentWriter()
         swap(&writer, &document)
         let encoder = DocumentEncoder(writer)

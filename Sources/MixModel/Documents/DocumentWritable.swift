@@ -1,7 +1,7 @@
 /// A value that writes its own document.
 ///
-/// It is for values that every event writes, because Codable's containers would take most of an event's time. The
-/// document is exactly that of the `Encodable` conformance; `expectAll` in the tests compares the two.
+/// Intended for values that every event writes, because Codable's containers would take most of an event's time. The
+/// document equals that of the `Encodable` conformance exactly; `expectAll` in the tests compares the two.
 public protocol DocumentWritable: Encodable {
     func write(to document: inout DocumentWriter) throws
 }

@@ -28,7 +28,7 @@ public struct DocumentWriter {
     }
 
     /// Writes the content of an enum's object: the case's name as its only key, and under it an object with the
-    /// associated values by their labels, `_0` for one without, as synthesised conformances do (SE-0295).
+    /// associated values by label, `_0` for one without a label, as synthesised conformances do (SE-0295).
     mutating func values(
         of name: StaticString, _ fields: (inout DocumentWriter) throws -> Void
     ) rethrows {

@@ -1,6 +1,6 @@
-/// The stored form of a task: the keys of all origins and states side by side, whatever state the task is in.
+/// The stored form of a task: the keys of all origins and states side by side, whichever state the task is in.
 ///
-/// The store of every version has this form, so keys are added but neither renamed nor nested. A key that means nothing
+/// Stores of every version have this form, so keys are added but neither renamed nor nested. A key that has no meaning
 /// in a task's state is left out; found in a document, it is ignored.
 struct TaskDocument: Hashable, Codable {
     var id: TaskID
@@ -37,7 +37,7 @@ struct TaskDocument: Hashable, Codable {
     var failedLaunches = 0
     var connectedAt: Int64?
     var relayCauses: [CauseID]?
-    /// Where the stream is on the clock.
+    /// The position of the stream on the clock.
     var place: ProgramPlace?
 }
 

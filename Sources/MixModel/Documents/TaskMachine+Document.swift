@@ -5,7 +5,7 @@ extension TaskMachine: DocumentWritable, Codable {
 
     /// Reads a task from its stored form.
     ///
-    /// Keys that its state has no use for are ignored.
+    /// Keys that its state does not use are ignored.
     ///
     /// - Throws: `DecodingError` for a document that is not a task's.
     public init(from decoder: any Decoder) throws { self.init(try TaskDocument(from: decoder)) }

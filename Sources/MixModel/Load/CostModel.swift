@@ -1,4 +1,4 @@
-/// A model of what programs cost on this machine: measured priors that running relays and mixers correct. Pure.
+/// A model of the cost of programs on this machine: measured priors, corrected by running relays and mixers. Pure.
 public struct CostModel: Hashable, Codable, Sendable {
     public private(set) var relay: CostEstimator
     public private(set) var mixer: CostEstimator
@@ -6,8 +6,8 @@ public struct CostModel: Hashable, Codable, Sendable {
     /// Prior in cores for a relay, and for each stream it pulls or pushes (docs/adr/0009, docs/adr/0016).
     static let relayPrior = [0.004, 0.003]
     /// Prior in cores for a mixer; for a megapixel per second composed and encoded, decoded, and scaled; for an audio
-    /// stream; for the extra cost of a megapixel per second in H.265; and for one encoded with the mixer's own settings,
-    /// the unit of what a preset adds (docs/adr/0016, docs/adr/0029, docs/adr/0039).
+    /// stream; for the extra cost of a megapixel per second in H.265; and for one encoded with the mixer's own
+    /// settings, the unit in which the extra work of presets is counted (docs/adr/0016, docs/adr/0029, docs/adr/0039).
     static let mixerPrior = [0.052, 0.0014, 0.0019, 0.0029, 0.0144, 0.0214, 0.0046]
 
     public init() {

@@ -1,10 +1,10 @@
 import EncodedMedia
 
 extension EncodingSettings.Preset {
-    /// Work for a picture in relation to that of a program that names no preset (docs/adr/0039-encoder-settings.md).
+    /// Work for a picture, relative to that of a program that names no preset (docs/adr/0039-encoder-settings.md).
     ///
-    /// For H.265 it is the work beyond that of H.264 with the mixer's own settings, in relation to that of `superfast`,
-    /// as `CostModel` counts it. The largest number is the one of `slower`: what is slower still cannot be live.
+    /// For H.265 it is the work beyond that of H.264 with the mixer's own settings, relative to that of `superfast`, as
+    /// `CostModel` counts it. The largest number is that of `slower`: slower presets cannot be live.
     ///
     /// - Parameter codec: `nil` means H.264.
     public func effort(_ codec: VideoCodec?) -> Double {

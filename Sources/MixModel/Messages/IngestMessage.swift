@@ -2,21 +2,21 @@
 public enum IngestCommand: Hashable, Codable, Sendable {
     /// The first line of a connection, which replaces any earlier one. An ingest of another version answers `.refused`.
     case hello(version: Int)
-    /// Listens as the settings say. May come again with others.
+    /// Listens as configured. May be sent again with other settings.
     case configure(IngestSettings)
-    /// Lets a publisher begin, or a person play.
+    /// Lets a publisher publish, or a client play.
     ///
-    /// - Parameter stream: Identifier of the stream. A publisher takes the place of one that has it.
+    /// - Parameter stream: Identifier of the stream. A publisher replaces the current publisher of the stream.
     case allow(request: Int, session: String, stream: String)
-    /// Lets a person play a program.
+    /// Lets a client play a program.
     ///
     /// - Parameters:
     ///   - task: Identifier of the task.
     ///   - socket: Path of the relay's Unix socket.
     case allowProgram(request: Int, session: String, task: String, socket: String)
     /// - Parameters:
-    ///   - isName: Whether the name is the reason, not who asks.
-    ///   - reason: Words for the person who asked, with the cure, without secrets.
+    ///   - isName: Whether the stream's name is the reason, and not the client.
+    ///   - reason: Explanation for the client, with the remedy, without secrets.
     case refuse(request: Int, isName: Bool, reason: String)
     /// Ends a stream, because its publisher or another one is at the ingest of another node by now. Ingests of earlier releases
     /// do not know it.
@@ -34,37 +34,37 @@ public enum IngestReport: Hashable, Codable, Sendable {
     /// The answer to `.hello`. Every live stream, `.synced` and the waiting requests follow.
     case hello(version: Int, process: Int32)
     case refused(reason: String)
-    /// A stream that is published, or whose publisher may come back.
+    /// A stream that is being published, or whose publisher may come back.
     case live(IngestStream)
     case synced
-    /// - Parameter port: The port that is listened on.
+    /// - Parameter port: The port on which the ingest listens.
     case listening(port: Int)
     case notListening(reason: String)
-    /// The same for RTMPS; only if the settings have it.
+    /// The same for RTMPS; only sent if the settings include it.
     case listeningSecurely(port: Int)
     case notListeningSecurely(reason: String)
-    /// Somebody wants to publish or to play. `.allow` or `.refuse` has to follow.
+    /// A client wants to publish or to play. `.allow` or `.refuse` must follow.
     case ask(IngestRequest)
-    /// The publisher was lost and may come back within the grace.
+    /// The publisher was lost and may come back within the grace period.
     ///
-    /// - Parameter reason: Words for operators; `nil` from earlier releases.
+    /// - Parameter reason: Explanation for operators; `nil` from earlier releases.
     case interrupted(stream: String, session: String, reason: String? = nil)
     case ended(stream: String, session: String, reason: String)
-    /// Comes every few seconds.
+    /// Sent every few seconds.
     case figures(IngestFigures)
 }
 
 /// The settings of an ingest.
 public struct IngestSettings: Hashable, Codable, Sendable {
-    /// Address in digits, or `localhost`.
+    /// Address to listen on: an IP address or `localhost`.
     public var host: String
-    /// 0 = any free port.
+    /// Port; 0 = any free port.
     public var port: Int
     /// Seconds for which the place of a lost publisher is kept, 0…300.
     public var grace: Double
-    /// The key of the codes by which relays may play, one for each stream. Never shown.
+    /// The key of the codes with which relays may play, one code for each stream. Never shown.
     public var secret: String
-    /// Where RTMPS is listened for; `nil` = nowhere.
+    /// Settings of the RTMPS listener; `nil` = none.
     public var rtmps: IngestTLS?
 
     public init(host: String, port: Int, grace: Double, secret: String, rtmps: IngestTLS? = nil) {
@@ -100,7 +100,7 @@ public struct IngestStream: Hashable, Codable, Sendable {
 
     /// Identifier that the orchestrator has given.
     public var stream: String
-    /// Name of the publisher's connection, which no other has had.
+    /// Name of the publisher's connection, never reused.
     public var session: String
     /// Whether the publisher is connected.
     public var isConnected: Bool
@@ -112,7 +112,7 @@ public struct IngestStream: Hashable, Codable, Sendable {
     }
 }
 
-/// A wish to publish or to play. Every text is a stranger's and has a bounded length.
+/// A request to publish or to play. All texts are untrusted and have a bounded length.
 public struct IngestRequest: Hashable, Codable, Sendable {
     /// Number of the request, unique in the life of the process.
     public var request: Int
@@ -120,11 +120,11 @@ public struct IngestRequest: Hashable, Codable, Sendable {
     public var application: String
     /// The stream's name. May be a secret.
     public var name: String
-    /// Query behind name or application. May hold secrets.
+    /// Query after the stream's name or the application. May contain secrets.
     public var query: String
     /// Address of the client.
     public var address: String
-    /// Name of this connection's wish, which no other has had.
+    /// Name of this connection's request, never reused.
     public var session: String
     /// Whether a publisher says that it is a worker of this service, whose stream may be a program; `nil` = it does not.
     public var isOutput: Bool?
@@ -144,14 +144,14 @@ public struct IngestRequest: Hashable, Codable, Sendable {
     }
 }
 
-/// What an ingest has counted since it began.
+/// The counters of an ingest since its start.
 public struct IngestFigures: Hashable, Codable, Sendable {
     public var publishers = 0
     public var players = 0
     public var connections = 0
-    /// Connections that ended before they published or played anything, or that were not let in.
+    /// Connections that ended before they published or played anything, or that were refused.
     public var refused = 0
-    /// Players of programs, by task; `nil` from ingests that play none.
+    /// Players of programs, by task; `nil` from ingests that do not play programs.
     public var viewers: [String: Int]?
 
     public init() {}

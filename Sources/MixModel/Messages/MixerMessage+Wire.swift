@@ -278,7 +278,7 @@ private struct WireWriter {
     }
 }
 
-/// Value that takes the place of the track's number in a configuration for H.265.
+/// Value in place of the track's number in a configuration for H.265.
 private let h265Track: UInt8 = 10
 
 /// Reads the body of one message from front to back.

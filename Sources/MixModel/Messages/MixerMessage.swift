@@ -4,29 +4,30 @@ import LayoutEngine
 /// A message from a relay to its mixer. `MixerMessage+Wire.swift` defines its bytes.
 public enum MixerCommand: Hashable, Sendable {
     case start(MixerSetup)
-    /// The complete scene to draw and play from the next frame on: a mixer's first, or one that replaces all it knows.
+    /// The complete scene to draw and play from the next frame on: a mixer's first, or one that replaces all earlier
+    /// ones.
     case scene(Scene)
-    /// The difference from the scene sent last. It takes effect as a whole, between two frames.
+    /// The difference from the last scene that was sent. It takes effect as a whole, between two frames.
     case sceneChange(SceneDifference)
     /// The configuration of a source's track, sent before its first frame and when its encoder changes.
     case configuration(SourceID, CodecConfiguration)
     case frame(SourceID, EncodedFrame)
-    /// The end of a source's stream. What the source showed is removed with the next scene.
+    /// The end of a source's stream. Its picture is removed with the next scene.
     case ended(SourceID)
-    /// Nothing of this track of the source has come for a while: the mix waits for no more of it than its decoder has, until
-    /// its next frame.
+    /// No data of this track has arrived for a while: the mix waits for nothing beyond what the source's decoder has,
+    /// until its next frame.
     case stalled(SourceID, Track)
     /// A request for an IDR frame at this program time.
     case requestIDR(MediaTime)
     /// A request to render only every n-th canvas frame from now on, 1…`mostFrameDivisor`. Frames requested as IDR are
     /// always rendered.
     case frameDivisor(Int)
-    /// The latest program time of pictures that may be made until further notice; `nil` means any. A twin follows the mixer
-    /// on air in this way.
+    /// The latest program time of pictures that may be rendered until further notice; `nil` means any. This keeps a
+    /// twin behind the mixer on air.
     case pictures(until: MediaTime?)
-    /// Whether the mixer reports the volumes of sources, several times a second. Off until requested.
+    /// Whether the mixer reports the volumes of sources, several times a second. Off by default.
     case reportVolumes(Bool)
-    /// Media to play as the source `SourceID.idle` from now on, in place of those before; `nil` ends them.
+    /// Media to play from now on as the source `SourceID.idle`, in place of earlier media; `nil` ends them.
     case play(MixerPlaylist?)
     case stop
 
@@ -49,7 +50,7 @@ public enum MixerReport: Hashable, Sendable {
     case delays([SourceID: MediaTime])
     /// A message for operators, as in `RelayReport.note`, for example about an image that cannot be shown.
     case note(code: String, message: String)
-    /// What is played of the list that `play` gave, and the index of the item in it.
+    /// The media being played from the list given by `play`, and the index of the item in it.
     case idle(IdleStatus, item: Int)
     /// A fatal failure. The mixer ends itself after this.
     case failed(reason: String)
@@ -58,9 +59,9 @@ public enum MixerReport: Hashable, Sendable {
 /// The idle media that a mixer plays.
 public struct MixerPlaylist: Hashable, Codable, Sendable {
     public var plan: IdlePlan
-    /// Index of the item to begin with.
+    /// Index of the item to start with.
     public var first: Int
-    /// Indices of items that are not played.
+    /// Indices of items to skip.
     public var skipped: Set<Int>
 
     public init(plan: IdlePlan, first: Int = 0, skipped: Set<Int> = []) {
@@ -69,7 +70,7 @@ public struct MixerPlaylist: Hashable, Codable, Sendable {
         self.skipped = skipped
     }
 
-    /// Whether the numbers are those of items.
+    /// Whether the indices are those of items.
     var isSound: Bool {
         1...IdleSettings.mostMedia ~= plan.items.count && plan.items.indices.contains(first)
             && skipped.allSatisfy(plan.items.indices.contains)

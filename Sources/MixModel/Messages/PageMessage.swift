@@ -4,12 +4,12 @@ import TextFormats
 public enum PageCommand: Hashable, Codable, Sendable {
     /// The first line of a connection, which replaces any earlier one. A worker of another version answers `.refused`.
     case hello(version: Int)
-    /// Starts a browser with all that it needs for pages like this one, of which nothing else is known yet: `.prepared` follows.
-    /// It waits for `.publish`.
+    /// Starts a browser with everything required for pages like this one, before the page itself is known. `.prepared`
+    /// follows; the browser then waits for `.publish`.
     case prepare(PageJob)
-    /// Opens a page and publishes it; once in the life of a worker.
+    /// Opens a page and publishes it; only once in the life of a worker.
     case publish(PageJob)
-    /// Unpublishes the stream, ends everything that was started for it, then the process.
+    /// Unpublishes the stream, ends everything that was started for it, and then the process.
     case terminate
 
     public static let version = 1
@@ -19,33 +19,33 @@ public enum PageCommand: Hashable, Codable, Sendable {
 
 /// A message from a page worker to the orchestrator: one JSON object per line.
 public enum PageReport: Hashable, Codable, Sendable {
-    /// The answer to `.hello`. `.state` follows if the worker has a page already.
+    /// The answer to `.hello`. `.state` follows if the worker already has a page.
     case hello(version: Int, process: Int32)
-    /// - Parameter reason: Words for the person who publishes, with the cure, without secrets.
+    /// - Parameter reason: Explanation for the publisher, with the remedy, without secrets.
     case refused(reason: String)
-    /// The browser waits for a page.
+    /// The browser is waiting for a page.
     case prepared
     case state(PageState)
-    /// The worker ends by itself: the page has ended it, or it cannot be shown.
+    /// The worker is ending by itself: the page has ended the publication, or cannot be shown.
     ///
-    /// - Parameter reason: Words for the timeline, without secrets.
+    /// - Parameter reason: Explanation for the timeline, without secrets.
     case ended(reason: String)
 }
 
-/// What a page worker does.
+/// The state of a page worker.
 public struct PageState: Hashable, Codable, Sendable {
     public enum Step: String, Hashable, Codable, Sendable {
         /// The browser is being started.
         case starting
-        /// The page is being loaded, or has not said yet that it is ready.
+        /// The page is being loaded, or has not yet reported that it is ready.
         case loading
         case onAir = "on-air"
-        /// Something has failed and is tried again.
+        /// An attempt has failed and is repeated.
         case failing
     }
 
     public var step: Step
-    /// The last failure, for people; `nil` if there was none since the page was on air.
+    /// Description of the last failure; `nil` if there was none since the page was on air.
     public var reason: String?
 
     public init(_ step: Step, reason: String? = nil) {
@@ -54,25 +54,25 @@ public struct PageState: Hashable, Codable, Sendable {
     }
 }
 
-/// A page to publish, and how.
+/// A page to be published, with its settings.
 public struct PageJob: Hashable, Codable, Sendable {
     /// URL to open.
     public var address: String
-    /// URL to open for the first time, if another one. Secret.
+    /// URL to open the first time, if it differs. Secret.
     public var firstAddress: String?
-    /// RTMP URL to which the stream is published. Holds a code. Empty for a page of which pictures are written.
+    /// RTMP URL to which the stream is published. Contains a code. Empty for a page whose picture is written to a file.
     public var target: String
-    /// Path of the PNG file in which the page's picture is kept, in place of publishing a stream; `nil` = published.
+    /// Path of the PNG file to which the page's picture is written instead of publishing a stream; `nil` = published.
     public var picture: String?
     public var width: Int
     public var height: Int
     public var frameRate: Int
     public var ready: PageReadiness
-    /// Seconds within which a page has to be ready.
+    /// Seconds within which a page must be ready.
     public var readyLimit: Double
-    /// Addresses of local networks that requests of the page may go to.
+    /// Addresses in local networks to which the page may send requests.
     public var reach: Reach
-    /// System user that the browser runs as; `nil` = that of the worker.
+    /// System user that runs the browser; `nil` = the worker's user.
     public var user: String?
     /// Whether the browser runs without its sandbox.
     public var isUnconfined: Bool

@@ -1,56 +1,57 @@
-/// A message from the orchestrator to a worker that sends one stream to viewers over WebRTC: one JSON object per line on
-/// the worker's Unix socket.
+/// A message from the orchestrator to a worker that sends one stream to viewers over WebRTC: one JSON object per line
+/// on the worker's Unix socket.
 ///
-/// Viewers of one stream share a worker, so that its sound is encoded once. Each has an identifier of the service's.
+/// Viewers of one stream share a worker, so that its audio is encoded once. Each viewer has an identifier assigned by
+/// the service.
 public enum PlayCommand: Hashable, Codable, Sendable {
     /// The first line of a connection, which replaces any earlier one. A worker of another version answers `.failed`.
     case hello(version: Int)
-    /// Tells the worker what it plays; once in its life, before any viewer.
+    /// Sets the stream to play; only once in the worker's life, before any viewer.
     case play(PlaySource)
-    /// Takes a viewer's offer. `.answered` or `.refused` follows.
+    /// Processes a viewer's offer. `.answered` or `.refused` follows.
     case view(PlayViewer, offer: String)
-    /// Adds candidates that the viewer has found since its offer (RFC 8840 §9), at most `WebRTCCommand.longestFragment`
+    /// Adds candidates found by the viewer since its offer (RFC 8840 §9), at most `WebRTCCommand.longestFragment`
     /// bytes.
     case candidates(viewer: String, fragment: String)
-    /// Ends a viewer. `.ended` follows, also for one that is not there.
+    /// Ends a viewer. `.ended` follows, even for an unknown viewer.
     case close(viewer: String)
-    /// Ends all viewers and then the process.
+    /// Ends all viewers, and then the process.
     case terminate
 
     public static let version = 1
     /// Longest line in either direction, in bytes.
     public static let longestLine = WebRTCCommand.longestLine
-    /// Viewers that a worker takes at most, whatever the service asks for.
+    /// Maximum number of viewers that a worker accepts, regardless of the service's requests.
     public static let mostViewers = 256
 }
 
 /// A message from such a worker to the orchestrator: one JSON object per line.
 public enum PlayReport: Hashable, Codable, Sendable {
-    /// The answer to `.hello`: what the worker plays, if it knows yet, and for whom.
+    /// The answer to `.hello`: the stream that the worker plays, if it has one, and its viewers.
     case hello(version: Int, process: Int32, stream: String?, viewers: [PlayViewer])
     /// - Parameter answer: The session description of the answer, with all candidates of this side.
     case answered(viewer: String, answer: String)
-    /// - Parameter reason: Words for the viewer, with the cure, without secrets.
+    /// - Parameter reason: Explanation for the viewer, with the remedy, without secrets.
     case refused(viewer: String, reason: String)
-    /// Media flow to the viewer: ICE and DTLS are up.
+    /// Media can flow to the viewer: ICE and DTLS are up.
     case connected(viewer: String)
-    /// - Parameter reason: Words for the log, without secrets.
+    /// - Parameter reason: Explanation for the log, without secrets.
     case ended(viewer: String, reason: String)
-    /// The worker ends, and all its viewers with it: it speaks another version, or the stream is gone for good.
+    /// The worker ends, and with it all its viewers: it speaks another version, or the stream is permanently gone.
     case failed(reason: String)
-    /// Comes every few seconds while there are viewers.
+    /// Sent every few seconds while there are viewers.
     case figures(PlayFigures)
 }
 
 /// The stream that a worker plays.
 public struct PlaySource: Hashable, Codable, Sendable {
-    /// The service's name of the stream, which `.hello` repeats; a worker does not read it.
+    /// The service's name of the stream, which `.hello` repeats; opaque to the worker.
     public var stream: String
     public var origin: PlayOrigin
     public var network: WebRTCNetwork
-    /// Seconds without a packet of a connected viewer, RTCP included, after which it counts as gone.
+    /// Seconds without a packet from a connected viewer, RTCP included, after which the viewer counts as gone.
     public var silence: Double
-    /// Seconds for which the stream may be away before its viewers are ended; the worker keeps trying until then.
+    /// Seconds for which the stream may be missing before its viewers are ended; the worker keeps trying until then.
     public var patience: Double
 
     public init(
@@ -64,23 +65,23 @@ public struct PlaySource: Hashable, Codable, Sendable {
     }
 }
 
-/// Where a worker gets the stream that it plays.
+/// The origin from which a worker reads the stream.
 public enum PlayOrigin: Hashable, Codable, Sendable {
     /// A program, from its relay.
     ///
-    /// - Parameter socket: Path of the relay's Unix socket, where `RelayCommand.viewFLV` asks for it.
+    /// - Parameter socket: Path of the relay's Unix socket, where the worker sends `RelayCommand.viewFLV`.
     case program(socket: String)
     /// A publisher of the built-in ingest.
     ///
-    /// - Parameter url: RTMP URL to play. Holds a code.
+    /// - Parameter url: RTMP URL to play. Contains a code.
     case publisher(url: String)
 }
 
 /// A viewer of a stream.
 public struct PlayViewer: Hashable, Codable, Sendable {
-    /// Identifier of the service's, which cannot be guessed.
+    /// Identifier assigned by the service, which cannot be guessed.
     public var id: String
-    /// What the service has to know of the viewer in a later run, at most 256 bytes; a worker does not read it.
+    /// Data that a later run of the service requires about the viewer, at most 256 bytes; opaque to the worker.
     public var note: String
 
     public init(id: String, note: String = "") {
@@ -89,14 +90,14 @@ public struct PlayViewer: Hashable, Codable, Sendable {
     }
 }
 
-/// What a worker has counted since its start, over all viewers.
+/// The counters of a worker since its start, over all viewers.
 public struct PlayFigures: Hashable, Codable, Sendable {
-    /// Viewers to whom media flow now.
+    /// Number of viewers that currently receive media.
     public var connected = 0
-    /// Packets of media that were sent, and those that viewers reported as lost.
+    /// Media packets that were sent, and those that viewers reported as lost.
     public var packets = 0
     public var lost = 0
-    /// Keyframes that viewers asked for.
+    /// Number of keyframes requested by viewers.
     public var keyframeRequests = 0
 
     public init() {}

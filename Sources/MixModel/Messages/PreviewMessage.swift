@@ -1,15 +1,17 @@
 import Foundation
 
-/// A request to the process that turns encoded media into small pictures and sound levels. One at a time on its socket.
+/// A request to the process that turns encoded media into small pictures and audio levels. One request at a time per
+/// socket.
 ///
-/// On the wire: the length of what follows in four bytes, the longest side in two, and an FLV stream. Numbers are big-endian.
+/// On the wire: the length of the rest in four bytes, the longest side in two, and an FLV stream. Numbers are
+/// big-endian.
 public struct PreviewRequest: Hashable, Sendable {
-    /// Longest side of the picture in pixels, 1…1280; 0 asks for no picture.
+    /// Longest side of the picture in pixels, 1…1280; 0 requests no picture.
     public var side: Int
-    /// One keyframe and some frames of sound with their configurations, as an FLV stream.
+    /// One keyframe and some audio frames with their configurations, as an FLV stream.
     public var flv: [UInt8]
 
-    /// Most bytes of an FLV stream.
+    /// Maximum size of an FLV stream, in bytes.
     public static let longest = 8 << 20
     public static let sides = 0...1280
 
@@ -23,7 +25,7 @@ public struct PreviewRequest: Hashable, Sendable {
         return PreviewWire.bytes(of: flv.count + 2) + [UInt8(side >> 8), UInt8(side & 0xFF)] + flv
     }
 
-    /// Creates the request from what follows its length; `nil` if it is none.
+    /// Parses the bytes after the length; `nil` if they are not a request.
     public init?(body: [UInt8]) {
         guard body.count >= 2, body.count - 2 <= Self.longest else { return nil }
         side = Int(body[0]) << 8 | Int(body[1])
@@ -34,16 +36,16 @@ public struct PreviewRequest: Hashable, Sendable {
 
 /// The answer to a `PreviewRequest`.
 ///
-/// On the wire: the length of what follows in four bytes, that of a JSON object in four, the object, and the picture.
+/// On the wire: the length of the rest in four bytes, that of a JSON object in four, the object, and the picture.
 public struct PreviewAnswer: Hashable, Sendable {
     /// The picture as JPEG; empty if there is none.
     public var jpeg: [UInt8]
-    /// Loudness of the sound; `nil` if there is none.
+    /// Loudness of the audio; `nil` if there is none.
     public var level: SoundLevel?
-    /// Reason why there is no picture although one was requested, in words.
+    /// The reason why there is no picture although one was requested, in words.
     public var failure: String?
 
-    /// Most bytes of an answer.
+    /// Maximum size of an answer, in bytes.
     public static let longest = 2 << 20
     private static let longestFailure = 500
 
@@ -64,7 +66,7 @@ public struct PreviewAnswer: Hashable, Sendable {
         return PreviewWire.bytes(of: 4 + head.count + jpeg.count) + PreviewWire.bytes(of: head.count) + head + jpeg
     }
 
-    /// Creates the answer from what follows its length; `nil` if it is none.
+    /// Parses the bytes after the length; `nil` if they are not an answer.
     public init?(body: [UInt8]) {
         guard body.count <= Self.longest, let length = PreviewWire.length(body), length <= body.count - 4 else {
             return nil
@@ -76,11 +78,11 @@ public struct PreviewAnswer: Hashable, Sendable {
     }
 }
 
-/// Loudness of a short piece of sound, in dB below full scale, -100…0; silence has -100.
+/// The loudness of a short piece of audio, in dB below full scale, -100…0; silence has -100.
 public struct SoundLevel: Hashable, Codable, Sendable {
-    /// That of the loudest sample.
+    /// Level of the loudest sample.
     public var peak: Double
-    /// That of the root of the mean square.
+    /// Root mean square level.
     public var rms: Double
 
     public static let silence = -100.0
@@ -101,7 +103,7 @@ public struct SoundLevel: Hashable, Codable, Sendable {
         self.init(peak: Self.decibels(Double(peak)), rms: Self.decibels((sum / Double(max(count, 1))).squareRoot()))
     }
 
-    /// The level within its range, in tenths of a dB.
+    /// The level limited to its range, in tenths of a dB.
     public var bounded: SoundLevel { SoundLevel(peak: Self.bounded(peak), rms: Self.bounded(rms)) }
 
     private static func decibels(_ amplitude: Double) -> Double {
@@ -113,7 +115,7 @@ public struct SoundLevel: Hashable, Codable, Sendable {
     }
 }
 
-/// Lengths on the wire of previews.
+/// The length prefixes of preview messages.
 public enum PreviewWire {
     public static func bytes(of length: Int) -> [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }

@@ -11,26 +11,27 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     /// The first line of a viewer's connection. The relay answers with raw FLV bytes (header, metadata, sequence headers,
     /// then from the last keyframe) until the program ends.
     ///
-    /// - Parameter keyframeRequests: Whether the relay announces with a tag in front of all others that it takes
-    ///   `requestKeyframe` on this connection. A relay of an earlier release does not, and would answer a second line among
-    ///   the FLV bytes. `nil` means false.
+    /// - Parameter keyframeRequests: Whether the relay announces, with a tag before all others, that it accepts
+    ///   `requestKeyframe` on this connection. A relay of an earlier release does not, and would answer a second line
+    ///   among the FLV bytes. `nil` means false.
     case viewFLV(keyframeRequests: Bool? = nil)
-    /// A viewer needs a keyframe. The relay passes that on to what is on air, at most every 350 ms for all viewers together.
+    /// A viewer needs a keyframe. The relay passes the request on to the source on air, at most every 350 ms for all
+    /// viewers together.
     case requestKeyframe
-    /// Asks for what an operator's preview is made of: the latest keyframe of a source, or its latest sound if `picture` is
-    /// false; those of the program if `of` is `nil`. The relay answers with an FLV stream behind its length in four bytes,
-    /// big-endian; a connection that asks this carries nothing else.
+    /// Requests the media for an operator's preview: the latest keyframe of a source, or its latest audio if `picture`
+    /// is false; those of the program if `of` is `nil`. The relay answers with an FLV stream, preceded by its length in
+    /// four bytes, big-endian. The connection must not be used for anything else.
     case preview(of: SourceID?, picture: Bool)
     /// Immediately retries an output that is waiting for its next attempt or was given up.
     case retryOutput(OutputID)
     /// Allows the relay to send until this time, in ns of CLOCK_BOOTTIME. From then on it sends nothing and its process
     /// ends, because another machine may run the program. Without this command there is no limit.
     case hold(until: Int64)
-    /// Goes on with the timestamps of a relay on another machine, which are ignored once something was on air, and ends
-    /// `standBy`.
+    /// Continues the timestamps of a relay on another machine, and ends `standBy`. The timestamps are ignored once
+    /// anything was on air.
     case resume(ProgramPlace)
-    /// Sends nothing until `resume`, or until another connection applies a plan. A program on air first goes on to its next
-    /// keyframe; then its outputs are closed. Sources are pulled and mixed all the time.
+    /// Sends nothing until `resume`, or until another connection applies a plan. A program on air first continues to
+    /// its next keyframe; then its outputs are closed. Sources continue to be pulled and mixed.
     case standBy
 
     public static let version = 1
@@ -69,11 +70,11 @@ public struct RelayStatus: Hashable, Sendable {
     public var mixerError: String?
     /// CPU use and pace; `nil` from relays of an earlier release.
     public var load: RelayLoad?
-    /// Whether the process runs relays of other tasks, too.
+    /// Whether the process also runs relays of other tasks.
     public var sharesProcess: Bool
-    /// Media that are played while no participant can be shown; `nil` if there are none.
+    /// Media played while no participant can be shown; `nil` if there are none.
     public var idle: IdleStatus?
-    /// Where the stream is on the clock; `nil` before something was on air.
+    /// The position of the stream on the clock; `nil` before anything was on air.
     public var place: ProgramPlace?
     /// Whether the relay stands by: it sends nothing, and no destination is connected any more.
     public var isSilent: Bool
@@ -106,7 +107,7 @@ extension RelayStatus {
     /// Returns the status with its omitted scene restored.
     ///
     /// - Parameters:
-    ///   - plan: Plan in force for the task. The relay may still be at an earlier one.
+    ///   - plan: Plan in force for the task. The relay may still run an earlier one.
     ///   - last: Previous status of the same relay, completed.
     public func completed(by plan: ProgramPlan?, after last: RelayStatus?) -> RelayStatus {
         guard scene == nil, onAir == .mix || onAir == .slate else { return self }
@@ -126,7 +127,7 @@ public struct SourceStatus: Hashable, Codable, Sendable {
         case stalled
         /// The connection ended or was refused; the relay retries with back-off.
         case recovering
-        /// The source cannot work as it is, for example because its codec is not supported.
+        /// The source cannot work in its current form, for example because its codec is not supported.
         case failed
     }
     public var id: SourceID
@@ -134,7 +135,7 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     /// Last failure, in words for operators; redacted.
     public var error: String?
     /// Whether the source has delivered nothing, or nothing that can be shown, for longer than a start takes, so that
-    /// its place in the picture should go to others. `nil` means false.
+    /// its place in the picture should go to other sources. `nil` means false.
     public var isAbsent: Bool?
     /// Size of the source's pictures; `nil` until known.
     public var pictureSize: LayoutParticipant.Size?
@@ -145,11 +146,11 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     /// Whether the source has recovery points in place of keyframes, so that a mix cannot return to its bypass. `nil`
     /// means false.
     public var refreshesGradually: Bool?
-    /// What is wrong with the stream, as `ProgramPlan.quality` defines; `nil` means nothing.
+    /// Description of the stream's defect, as defined by `ProgramPlan.quality`; `nil` means none.
     public var poor: String?
     /// Whether the backup is pulled. `nil` means false.
     public var usesBackup: Bool?
-    /// Tracks that are encoded anew when the source is pulled, because they are not H.264 or AAC; `nil` means none.
+    /// Tracks that are transcoded when the source is pulled, because they are not H.264 or AAC; `nil` means none.
     public var transcoded: TrackSelection?
 
     public init(
@@ -191,7 +192,7 @@ public struct SwitchRecord: Hashable, Codable, Sendable {
     public var videoGapMs: Double
     /// Time between the last audio frame before and the first after the splice, in milliseconds.
     public var audioGapMs: Double?
-    /// Wall-clock time for people, in seconds since 1970.
+    /// Wall-clock time for display, in seconds since 1970.
     public var wallClock: Double
 
     public init(

@@ -1,11 +1,11 @@
 import LayoutEngine
 
-/// The facts about sources, reported by a relay, that matter to plans. Pure.
+/// The facts about sources, reported by a relay, that affect plans. Pure.
 public struct SourceFacts: Hashable, Codable, Sendable {
     /// Announced sources that do not arrive. They must not leave a hole in the picture of the others; when they arrive,
     /// they get their place.
     public private(set) var absent: Set<SourceID>
-    /// Picture sizes of sources. The shape of a picture may call for another arrangement.
+    /// Picture sizes of sources. The shape of a picture may require another arrangement.
     public private(set) var pictureSizes: [SourceID: LayoutParticipant.Size]
     /// Pictures per second of sources, at least 1. A canvas may follow them.
     public private(set) var frameRates: [SourceID: Int]
@@ -37,9 +37,9 @@ public struct SourceFacts: Hashable, Codable, Sendable {
         if !frameRates.isEmpty { try container.encode(frameRates, forKey: .frameRates) }
     }
 
-    /// Applies what a status reports.
+    /// Applies the facts in a status.
     ///
-    /// - Returns: The changes that call for a new plan, in words; `nil` if there are none.
+    /// - Returns: The changes that require a new plan, in words; `nil` if there are none.
     public mutating func take(_ status: RelayStatus) -> String? {
         let before = self
         absent = Set(status.sources.filter { $0.isAbsent ?? false }.map(\.id))
@@ -67,8 +67,8 @@ public struct SourceFacts: Hashable, Codable, Sendable {
         return changes.isEmpty ? nil : changes.joined(separator: ", ")
     }
 
-    /// Returns the whole frame rate that stands for a measured one: the former one if it is near, so that a rate that
-    /// varies does not move the canvas.
+    /// Returns the whole frame rate that represents a measured one: the former one if it is close, so that a varying
+    /// rate does not change the canvas.
     ///
     /// - Parameter measured: Pictures per second, finite.
     static func rate(_ measured: Double, after former: Int?) -> Int {

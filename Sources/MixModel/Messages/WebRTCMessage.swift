@@ -2,15 +2,15 @@
 public enum WebRTCCommand: Hashable, Codable, Sendable {
     /// The first line of a connection, which replaces any earlier one. A worker of another version answers `.refused`.
     case hello(version: Int)
-    /// Takes a publisher's offer; once in the life of a worker. `.answered` or `.refused` follows.
+    /// Processes a publisher's offer; only once in the life of a worker. `.answered` or `.refused` follows.
     case publish(WebRTCPublisher)
-    /// Adds candidates that the client has found since its offer.
+    /// Adds candidates found by the client since its offer.
     ///
     /// - Parameter fragment: A fragment of a session description (RFC 8840 §9), at most `longestFragment` bytes long.
     case candidates(fragment: String)
     /// Restarts ICE with the client's new name and password. `.restarted` or `.refused` follows.
     ///
-    /// - Parameter fragment: As for `.candidates`; holds `a=ice-ufrag` and `a=ice-pwd`.
+    /// - Parameter fragment: As for `.candidates`; contains `a=ice-ufrag` and `a=ice-pwd`.
     case restart(fragment: String)
     /// Closes the connection and unpublishes the stream, then ends the process.
     case terminate
@@ -26,9 +26,10 @@ public enum WebRTCCommand: Hashable, Codable, Sendable {
 
 /// A message from a WebRTC worker to the orchestrator: one JSON object per line.
 public enum WebRTCReport: Hashable, Codable, Sendable {
-    /// The answer to `.hello`. The worker's present state follows: nothing before its offer, otherwise `.connected` if it is.
+    /// The answer to `.hello`. The worker's current state follows: nothing before its offer, otherwise `.connected` if
+    /// it is.
     case hello(version: Int, process: Int32)
-    /// - Parameter reason: Words for the person who publishes, with the cure, without secrets.
+    /// - Parameter reason: Explanation for the publisher, with the remedy, without secrets.
     case refused(reason: String)
     /// - Parameter answer: The session description of the answer, with all candidates of this side.
     case answered(answer: String)
@@ -36,25 +37,25 @@ public enum WebRTCReport: Hashable, Codable, Sendable {
     case restarted(fragment: String)
     /// Media can flow: ICE and DTLS are up.
     case connected
-    /// The worker ends: the client left, was silent for too long, or its stream was not taken.
+    /// The worker ends: the client left, was silent for too long, or its stream was refused.
     ///
-    /// - Parameter reason: Words for the timeline, without secrets.
+    /// - Parameter reason: Explanation for the timeline, without secrets.
     case ended(reason: String)
-    /// Comes every few seconds while media flow.
+    /// Sent every few seconds while media flow.
     case figures(WebRTCFigures)
 
     /// How the reason of `ended` begins if the ingest refused the stream, or gave its place to another publisher; its words follow.
     public static let notTaken = "the stream was not taken: "
 }
 
-/// A publisher's offer, and what becomes of its stream.
+/// A publisher's offer, and the destination of its stream.
 public struct WebRTCPublisher: Hashable, Codable, Sendable {
     /// The session description of the offer, at most `WebRTCCommand.longestDescription` bytes long.
     public var offer: String
-    /// RTMP URL to which the stream is published. Holds a code.
+    /// RTMP URL to which the stream is published. Contains a code.
     public var target: String
     public var network: WebRTCNetwork
-    /// Bit rate in bit/s at which a sender is asked to begin; `nil` leaves it to the sender.
+    /// Bit rate in bit/s at which a sender is asked to start; `nil` = up to the sender.
     public var startBitRate: Int?
     /// Seconds without a packet after which a connected publisher counts as gone.
     public var silence: Double
@@ -70,14 +71,14 @@ public struct WebRTCPublisher: Hashable, Codable, Sendable {
     }
 }
 
-/// Where a machine can be reached by WebRTC clients.
+/// The addresses at which WebRTC clients can reach a machine.
 public struct WebRTCNetwork: Hashable, Codable, Sendable {
-    /// Addresses of this machine, in digits, on which is listened and which answers name; empty for all but loopback,
+    /// IP addresses of this machine on which it listens and which its answers contain; empty = all except loopback,
     /// link-local and private ones.
     public var addresses: [String]
-    /// Address in digits that answers name in place of this machine's own of the same family, behind a 1:1 NAT.
+    /// IP address that answers contain in place of this machine's own of the same family, behind a 1:1 NAT.
     public var publicAddress: String?
-    /// Smallest and largest UDP port; `nil` leaves them to the system.
+    /// Smallest and largest UDP port; `nil` = chosen by the system.
     public var ports: Ports?
     /// URL of a STUN server, `stun://host:port`.
     public var stun: String?
@@ -106,14 +107,14 @@ public struct WebRTCNetwork: Hashable, Codable, Sendable {
     }
 }
 
-/// What a WebRTC worker has counted since its client connected.
+/// The counters of a WebRTC worker since its client connected.
 public struct WebRTCFigures: Hashable, Codable, Sendable {
-    /// Packets of media that came, and those that never did.
+    /// Media packets that arrived, and those that never did.
     public var packets = 0
     public var lost = 0
-    /// Bit rate of the last seconds, in bit/s.
+    /// Bit rate over the last seconds, in bit/s.
     public var bitRate = 0
-    /// Keyframes that were asked for.
+    /// Number of requested keyframes.
     public var keyframeRequests = 0
 
     public init() {}

@@ -33,7 +33,7 @@ public struct MessageReader<Message: WireMessage>: Sendable {
     public static var maximumLength: Int { 16 << 20 }
 
     private var bytes: [UInt8] = []
-    /// Everything before this index has been returned.
+    /// Index before which everything has been returned.
     private var start = 0
 
     public init() {}

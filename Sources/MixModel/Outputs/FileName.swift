@@ -2,7 +2,7 @@ import TextFormats
 
 /// Names of files derived from names that users have chosen.
 public enum FileName {
-    /// Number of bytes beyond which a name is cut; a hash of the whole follows the cut.
+    /// Length in bytes beyond which a name is cut; a hash of the whole name follows the cut.
     private static let longest = 120
 
     /// Returns a safe file name. ASCII letters, digits, `-` and `_` stay; every other byte becomes `~` and two
@@ -22,7 +22,7 @@ public enum FileName {
         return String(result.prefix(longest)) + "~~" + String(FNV1a.hash(of: name.utf8), radix: 16)
     }
 
-    /// Whether the name can be that of a recording's file, as made of `safe` and the number of a part: neither a path
+    /// Whether the name can be that of a recording's file, as made from `safe` and the number of a part: neither a path
     /// nor hidden.
     public static func isRecording(_ name: String) -> Bool {
         guard name.hasSuffix(".mp4"), name.utf8.count <= 250 else { return false }

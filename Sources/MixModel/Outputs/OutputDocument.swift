@@ -1,4 +1,4 @@
-/// What one kind of output needs to know in a plan: where it goes, and its settings.
+/// The part of a plan that describes an output of one kind: its destination and its settings.
 ///
 /// A relay opens an output for each document of its plan. A kind lists its document in `OutputDocuments`; plans,
 /// statuses and the states that apps see are read, written and compared through that list.
@@ -23,13 +23,12 @@ public protocol OutputDocument: Hashable, Codable, Sendable {
     ///
     /// - Parameters:
     ///   - planned: The documents of one task's plan.
-    ///   - statuses: The states that the task's relay has reported; those of an output that is new, or gone, may be
-    ///     missing or left.
-    /// - Returns: The state, with a message that may hold what a server said; the caller redacts it.
+    ///   - statuses: The states reported by the task's relay. The state of a new output may be missing, and that of a
+    ///     removed one may still be there.
+    /// - Returns: The state, with a message that may contain a server's text; the caller redacts it.
     static func service(of planned: [Self], _ statuses: [Status]) -> ServiceState
 
-    /// Number of connections over which the output sends the whole program away, for the costs of a program. 0 unless
-    /// the kind says otherwise.
+    /// Number of connections over which the output sends the whole program, for the cost of a program. Defaults to 0.
     var connections: Int { get }
 }
 
@@ -39,7 +38,7 @@ extension OutputDocument {
 
 /// The state of one output, as its relay reports it.
 public protocol OutputStatusDocument: Hashable, Codable, Sendable {
-    /// The status with its numbers limited to usable ranges. A relay is a process of its own, and none of its reports
-    /// may crash their reader.
+    /// The status with its numbers limited to usable ranges. A relay is a separate process, and none of its reports may
+    /// crash their reader.
     var bounded: Self { get }
 }

@@ -1,11 +1,11 @@
-/// The place of values in a JSON object: a key, and how many values it takes.
+/// The place of values in a JSON object: a key, and the number of values that it takes.
 public struct OutputField: Hashable, Sendable {
     public enum Count: Hashable, Sendable {
-        /// A list, which is always there.
+        /// A list, which is always present.
         case list
         /// A list, which is left out while it is empty.
         case optionalList
-        /// One value, or none. Of several, the first is written.
+        /// One value, or none. If there are several, the first is written.
         case optional
     }
 

@@ -1,4 +1,4 @@
-/// A setting of the service that a kind of output needs to plan its documents, such as a directory.
+/// A setting of the service that a kind of output requires to plan its documents, such as a directory.
 public protocol OutputPlace: Hashable, Sendable {}
 
 /// The places that a service has for outputs; at most one of each type counts.

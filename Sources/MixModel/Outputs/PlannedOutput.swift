@@ -25,7 +25,7 @@ extension Equatable {
     fileprivate func equals(_ other: any OutputStatusDocument) -> Bool { (other as? Self) == self }
 }
 
-/// The state of one output: of a kind like the document that planned it.
+/// The state of one output, of the same kind as the document that planned it.
 public struct OutputStatus: Hashable, Sendable {
     public let document: any OutputStatusDocument
 
@@ -45,7 +45,7 @@ extension Sequence<PlannedOutput> {
         compactMap { $0.document as? Document }
     }
 
-    /// Number of connections over which the outputs send the program away (`OutputDocument.connections`).
+    /// Number of connections over which the outputs send the program (`OutputDocument.connections`).
     public var connections: Int { reduce(0) { $0 + $1.document.connections } }
 }
 

@@ -2,7 +2,7 @@
 public struct Degradation: Hashable, Codable, Sendable {
     /// Level of the reduction, 1…`highest`.
     public var level: Int
-    /// Reason with figures, in words.
+    /// The reason, with figures, in words.
     public var reason: String
 
     /// Highest level. At this level, no new participants are mixed into programs of the same or a lower priority

@@ -1,7 +1,7 @@
 import EncodedMedia
 
-/// The settings for encoding a mix. For a setting that is `nil`, the service chooses the video format, and the host's
-/// audio format is used.
+/// The settings for encoding a mix. For a video setting that is `nil`, the service chooses; for an audio setting that
+/// is `nil`, the mix follows the host's format.
 ///
 /// A bypass is copied, so that only `audioOnly` applies to it.
 public struct EncodingSettings: Hashable, Codable, Sendable {

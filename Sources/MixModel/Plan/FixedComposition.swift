@@ -1,6 +1,6 @@
 import LayoutEngine
 
-/// A mix whose panes are given with the task and stay where they are, whichever participants come and go.
+/// A mix whose panes are specified with the task and stay in place, whichever participants come and go.
 public struct FixedComposition: Hashable, Codable, Sendable {
     /// Streams that are heard and may be seen; `nil` or empty means all streams of the task's room.
     public var sources: [SourceSelection]?
@@ -31,11 +31,11 @@ public struct FixedPane: Hashable, Codable, Sendable {
     public var height: UnitFraction
     /// Stacking order; 0 is the bottom.
     public var z: Int
-    /// `cover` crops; `contain` shows the whole picture on black.
+    /// The way in which the picture is fitted: `cover` crops; `contain` shows the whole picture on black.
     public var fit: Pane.Fit
     /// Stream to show; `nil` means the next participant, in join order, whom no other pane shows.
     public var source: SourceSelection?
-    /// URL of an image that is shown while there is no participant, or no picture of them; `nil` means black.
+    /// URL of an image shown while there is no participant, or no picture of them; `nil` means black.
     public var placeholder: String?
 
     /// Range of `z`.

@@ -37,9 +37,9 @@ public struct ProgramPlan: Hashable, Sendable {
     public var isOfOne: Bool?
     /// Media that a mixer plays into the scene, as the source `SourceID.idle`; `nil` means none.
     public var idle: IdlePlan?
-    /// Limits below which a source counts as poor; `nil` means that none does.
+    /// Limits below which a source counts as poor; `nil` means that no source does.
     public var quality: QualityLimits?
-    /// What runs beside a mix so that it survives its mixer; `nil` means nothing.
+    /// The processes that run beside a mix so that it survives its mixer; `nil` means none.
     public var redundancy: MixRedundancy?
 
     /// The composition of a program.
@@ -51,7 +51,7 @@ public struct ProgramPlan: Hashable, Sendable {
         /// The placeholder while no participant is on air.
         case slate
 
-        /// What viewers receive when the plan is on air.
+        /// The composition that viewers receive when the plan is on air.
         public var onAir: OnAir {
             switch self {
             case .bypass: .bypass
@@ -104,7 +104,7 @@ public struct PlannedSource: Hashable, Codable, Sendable {
     public var tracks: SourceSelection.Tracks?
     /// Pull URL of the same stream elsewhere, for when the first one fails or is poor; `nil` means none.
     public var backup: String?
-    /// Whether viewers get silence in place of the source's sound, even in a bypass. `nil` means false.
+    /// Whether viewers get silence in place of the source's audio, even in a bypass. `nil` means false.
     public var muted: Bool?
 
     public init(
@@ -127,7 +127,7 @@ public enum OnAir: String, Hashable, Codable, Sendable {
 }
 
 extension ProgramPlan {
-    /// Whether the plan is another one with other overlays, and has no cause of its own.
+    /// Whether the plan differs from the other one only in its overlays, and has no cause of its own.
     public func onlyChangesOverlays(of other: ProgramPlan) -> Bool {
         var copy = self
         (copy.revision, copy.scene.overlays) = (other.revision, other.scene.overlays)

@@ -1,7 +1,7 @@
 /// URL schemes that relays can pull.
 package enum PullSchemes {
     /// Names in lower case. Generated from `PullProtocols.all`, which is in a module that the service does not import:
-    /// `UPDATE_GOLDEN=1 swift test --filter PullDocumentTests` writes this list anew.
+    /// `UPDATE_GOLDEN=1 swift test --filter PullDocumentTests` regenerates this list.
     package static let all = [
         "rtmp",
         "rtmps",
@@ -17,7 +17,7 @@ package enum PullSchemes {
         "test",
     ]
 
-    /// Those whose URLs may name a user and a password. Generated likewise.
+    /// Schemes whose URLs may contain a user name and a password. Also generated.
     package static let withCredentials = [
         "rtsp",
         "rtspu",

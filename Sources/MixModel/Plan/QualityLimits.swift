@@ -2,15 +2,15 @@
 ///
 /// Relays judge encoded packets: they do not see black or frozen pictures.
 public struct QualityLimits: Hashable, Codable, Sendable {
-    /// Least bit rate of the pictures, in bit/s.
+    /// Minimum bit rate of the pictures, in bit/s.
     public var minBitrate: Int?
-    /// Least pictures per second.
+    /// Minimum number of pictures per second.
     public var minFrameRate: Int?
-    /// Time of digital silence after which sound counts as missing, in seconds.
+    /// Duration of digital silence after which audio counts as missing, in seconds.
     public var silenceSeconds: Int?
     /// Time over which rates are measured, in seconds.
     public var windowSeconds: Int
-    /// Time for which a stream has to be good again, in seconds.
+    /// Time for which a stream must be good again before it counts as good, in seconds.
     public var recoverySeconds: Int
 
     public static let bitrates = 1_000...100_000_000

@@ -3,15 +3,15 @@
 public struct SEISettings: Hashable, Codable, Sendable {
     /// SEI payload type: 5 (user data, after a UUID) or one of `payloadTypes`.
     public var payloadType: Int
-    /// Timing of the JSON message that says where participants are in the picture and how loud they are; `nil` means
+    /// Timing of the JSON message with the positions of participants in the picture and their loudness; `nil` means
     /// none.
     public var layoutVolume: Timing?
-    /// Timing of the JSON message with the time of day at which the frame was shown to the program,
-    /// `{"ts": ms since 1970}`; `nil` means none.
+    /// Timing of the JSON message with the time of day at which the program received the frame, `{"ts": ms since
+    /// 1970}`; `nil` means none.
     public var wallClock: Timing?
     /// Text from the app server, sent as JSON `{key: content}`; `nil` means none.
     public var passThrough: PassThrough?
-    /// Text from the app server, sent as it is from now on, with each IDR frame and each second; `nil` means none. At
+    /// Text from the app server, sent unchanged from now on, with each IDR frame and each second; `nil` means none. At
     /// most `longestText` characters (Unicode scalars).
     public var custom: String?
 

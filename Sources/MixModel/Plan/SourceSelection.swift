@@ -1,7 +1,7 @@
 import EncodedMedia
 import LayoutEngine
 
-/// A stream selected by its publisher. It need not exist yet: it is taken as soon as it is published.
+/// A stream selected by its publisher. It need not exist yet: it is used as soon as it is published.
 public struct SourceSelection: Hashable, Codable, Sendable {
     /// Room of the stream; `nil` means the task's own. Another one must be of the same tenant.
     public var room: RoomID?
@@ -10,7 +10,7 @@ public struct SourceSelection: Hashable, Codable, Sendable {
     public var kind: StreamKind?
     public var tracks: Tracks
 
-    /// The tracks of a stream that are taken.
+    /// The tracks of a stream that are used.
     public typealias Tracks = TrackSelection
 
     public init(room: RoomID? = nil, user: UserID, kind: StreamKind? = nil, tracks: Tracks = .all) {

@@ -1,4 +1,4 @@
-/// The fields of a gift: a flat JSON object, whose meaning the app defines.
+/// The fields of a gift: a flat JSON object whose meaning the app defines.
 public struct ChannelGift: Hashable, Sendable {
     public enum Value: Hashable, Sendable {
         case text(String)
@@ -6,7 +6,7 @@ public struct ChannelGift: Hashable, Sendable {
         case flag(Bool)
     }
 
-    /// Most fields, and most bytes of UTF-8 in keys and texts together.
+    /// Maximum number of fields, and maximum size of keys and texts together, in bytes of UTF-8.
     public static let mostFields = 16
     public static let mostBytes = 1024
 
@@ -64,7 +64,7 @@ extension ChannelGift: Codable {
             switch value {
             case .text(let text): try container.encode(text, forKey: Key(stringValue: key))
             case .flag(let flag): try container.encode(flag, forKey: Key(stringValue: key))
-            // A whole number is written as one: 3, not 3.0.
+            // A whole number is written without a fraction: 3, not 3.0.
             case .number(let number):
                 if let whole = Int64(exactly: number), whole.magnitude < 1 << 53 {
                     try container.encode(whole, forKey: Key(stringValue: key))

@@ -1,7 +1,7 @@
-/// A message of a room's channel, as everybody in the room sees it.
+/// A message of a room's channel, as all viewers in the room see it.
 public struct ChannelMessage: Codable, Hashable, Sendable {
     public enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
-        /// Text that somebody has written.
+        /// Text written by a sender.
         case comment
         /// Likes since the last message of this kind. They are counted and shown as one burst, not kept in the history.
         case like
@@ -9,18 +9,18 @@ public struct ChannelMessage: Codable, Hashable, Sendable {
         case gift
     }
 
-    /// Number that grows within a room, also across restarts: µs since 1970, or one more than the one before.
+    /// Number that increases within a room, also across restarts: µs since 1970, or the previous number plus one.
     public var id: Int64
     public var kind: Kind
     /// Sender; `nil` if the sender is anonymous, and for likes of several senders.
     public var user: UserID?
-    /// Name to show.
+    /// Display name.
     public var name: String?
-    /// Text of a comment, or what somebody says with a gift.
+    /// Text of a comment, or the text that accompanies a gift.
     public var text: String?
-    /// Likes of the burst, or number of gifts, 1 or more.
+    /// Number of likes in the burst, or number of gifts, 1 or more.
     public var count: Int?
-    /// Likes of the room so far, this message's included; only of likes.
+    /// Total likes of the room, including this message's; only for likes.
     public var total: Int64?
     public var gift: ChannelGift?
     /// Time of sending, in ms since 1970.
@@ -41,7 +41,7 @@ public struct ChannelMessage: Codable, Hashable, Sendable {
         self.sentAt = sentAt
     }
 
-    /// Bytes that the message is counted with where memory is limited: those of its texts, and what surrounds them.
+    /// Size with which the message counts where memory is limited, in bytes: its texts, plus overhead.
     public var weight: Int {
         128 + (user?.rawValue.utf8.count ?? 0) + (name?.utf8.count ?? 0) + (text?.utf8.count ?? 0)
             + (gift?.weight ?? 0)

@@ -2,7 +2,7 @@ import TextFormats
 
 /// A web page that is opened in a browser and published as a stream.
 public struct PageSource: Hashable, Codable, Sendable {
-    /// One parameter that is added to the page's query.
+    /// A parameter that is added to the page's query.
     public struct Parameter: Hashable, Codable, Sendable {
         public var name: String
         public var value: String
@@ -17,18 +17,18 @@ public struct PageSource: Hashable, Codable, Sendable {
     public var url: String
     /// Added to the query in this order.
     public var parameters: [Parameter]
-    /// Added to the query as `token` when the page is opened for the first time, and never again. Secret.
+    /// Added to the query as `token` when the page is opened the first time, and never again. Secret.
     public var token: String?
-    /// Size in pixels, even; `nil` = that of the room's canvas.
+    /// Size in pixels, even; `nil` = the size of the room's canvas.
     public var width: Int?
     public var height: Int?
-    /// Pictures per second; `nil` = those of the room's canvas.
+    /// Pictures per second; `nil` = the frame rate of the room's canvas.
     public var frameRate: Int?
     public var ready: PageReadiness
 
     public static let sizes = 160...1920
     public static let frameRates = 1...60
-    /// Most parameters, and longest name, value, token and expression in bytes of UTF-8.
+    /// Maximum number of parameters, and maximum length of names, values, tokens and expressions in bytes of UTF-8.
     public static let mostParameters = 32
     public static let longestName = 64
     public static let longestValue = 512
@@ -52,7 +52,7 @@ public struct PageSource: Hashable, Codable, Sendable {
 
     /// Returns the URL to open.
     ///
-    /// - Parameter hasToken: Whether the token is in it.
+    /// - Parameter hasToken: Whether the URL contains the token.
     public func address(hasToken: Bool) -> String {
         let added =
             parameters + (hasToken ? [token].compactMap(\.self).map { Parameter(name: "token", value: $0) } : [])
@@ -69,7 +69,7 @@ public struct PageSource: Hashable, Codable, Sendable {
 
 /// The moment at which a page goes on air.
 public enum PageReadiness: Hashable, Codable, Sendable {
-    /// Something has been painted, and the network has been idle for half a second.
+    /// The page has been painted, and the network has been idle for half a second.
     case painted
     /// The page writes START to its console. END ends the publication.
     case console

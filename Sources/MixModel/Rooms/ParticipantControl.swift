@@ -1,11 +1,11 @@
-/// What an operator has set for one user of a room. It holds whether or not the user is there.
+/// An operator's settings for one user of a room. They apply whether or not the user is present.
 public struct ParticipantControl: Hashable, Codable, Sendable {
     public let user: UserID
     /// Whether the user is silent in programs.
     public var muted: Bool
     /// Loudness in mixes, in percent of the source's own amplitude, 0…400.
     public var gain: Int
-    /// Whether programs are made as if the user had not joined.
+    /// Whether programs are composed as if the user had not joined.
     public var hidden: Bool
 
     public static let gains = 0...400
@@ -18,13 +18,13 @@ public struct ParticipantControl: Hashable, Codable, Sendable {
         self.hidden = hidden
     }
 
-    /// Whether nothing is set.
+    /// Whether all settings have their usual values.
     public var isUsual: Bool { !muted && gain == Self.usualGain && !hidden }
 
-    /// Loudness with which the user's sound goes into programs, in percent; 0 means silence.
+    /// Loudness of the user's audio in programs, in percent; 0 means silence.
     public var level: Int { muted ? 0 : min(max(gain, Self.gains.lowerBound), Self.gains.upperBound) }
 
-    /// Returns what differs from an earlier control, in words for the timeline; `nil` if nothing does.
+    /// Returns the difference from an earlier control, in words for the timeline; `nil` if there is none.
     public func change(since old: ParticipantControl) -> String? {
         var words: [String] = []
         if muted != old.muted { words.append(muted ? "muted" : "unmuted") }
@@ -48,20 +48,20 @@ public struct ParticipantControlChange: Hashable, Sendable {
 }
 
 extension Room {
-    /// Most users of a room for whom something is set.
+    /// Maximum number of users of a room with controls.
     public static let mostControls = 256
 
-    /// Controls that differ from the usual, ordered by user.
+    /// Controls that differ from the usual values, ordered by user.
     public var allControls: [ParticipantControl] { controls ?? [] }
 
-    /// Returns what is set for a user, who need not be in the room.
+    /// Returns the control of a user, who need not be in the room.
     public func control(of user: UserID) -> ParticipantControl {
         controls?.first { $0.user == user } ?? ParticipantControl(user: user)
     }
 
-    /// Sets something for a user. What is as usual takes no place.
+    /// Changes the control of a user. A control with the usual values is not stored.
     ///
-    /// - Returns: False if too many users have something set; nothing is changed then.
+    /// - Returns: False if too many users have controls; nothing is changed then.
     public mutating func control(_ user: UserID, _ change: ParticipantControlChange) -> Bool {
         var control = control(of: user)
         if let muted = change.muted { control.muted = muted }
@@ -79,8 +79,8 @@ extension Room {
     /// Whether an operator hides the user.
     public func isHidden(_ user: UserID) -> Bool { controls?.contains { $0.user == user && $0.hidden } ?? false }
 
-    /// Streams that programs are made of, in join order, with their loudness: all that are published now, but for those of
-    /// hidden users.
+    /// Streams from which programs are composed, in join order, with their loudness: all that are currently published,
+    /// except those of hidden users.
     public var shownStreams: [RoomStream] {
         guard let controls else { return streams }
         let known = Dictionary(controls.map { ($0.user, $0) }) { first, _ in first }
@@ -93,11 +93,11 @@ extension Room {
         }
     }
 
-    /// Whether any stream is published that programs are made of.
+    /// Whether any stream is published from which programs are composed.
     public var hasShownStreams: Bool {
         participants.contains { !$0.streams.isEmpty && !isHidden($0.user) }
     }
 
-    /// Whether programs are made of the same streams as those of an earlier state of the room, with the same loudness.
+    /// Whether programs are composed of the same streams as in an earlier state of the room, with the same loudness.
     public func offersTheSame(as old: Room) -> Bool { participants == old.participants && controls == old.controls }
 }

@@ -9,7 +9,7 @@ public struct Room: Hashable, Codable, Sendable {
     public internal(set) var isOpen: Bool
     /// Participants, ordered by `joinOrder`.
     public internal(set) var participants: [Participant]
-    /// What operators have set for single users, ordered by user; `nil` means nothing. At most `mostControls`.
+    /// Operators' controls of single users, ordered by user; `nil` means none. At most `mostControls`.
     @Boxed public internal(set) var controls: [ParticipantControl]?
     /// The next participant's `joinOrder`.
     var nextJoinOrder: Int
@@ -41,15 +41,15 @@ public struct Room: Hashable, Codable, Sendable {
     /// Whether no event and no setting has ever been applied to the room.
     public var isBlank: Bool { self == Room(id: id) }
 
-    /// Returns the participant with this id, if they are in the room.
+    /// Returns the participant with this identifier, if they are in the room.
     public func participant(_ user: UserID) -> Participant? {
         participants.first { $0.user == user }
     }
 
-    /// Whether any participant publishes a stream.
+    /// Whether any participant is publishing a stream.
     public var hasStreams: Bool { participants.contains { !$0.streams.isEmpty } }
 
-    /// Returns the `source` of the newest event about a stream; `nil` if it is not known any more.
+    /// Returns the `source` of the newest event about a stream; `nil` if it is no longer known.
     package func reporter(of stream: SourceID) -> String? { marks[stream.rawValue]?.source }
 
     /// Returns what tells the newest event about a stream from all others; `nil` if it is not known any more.
@@ -70,7 +70,7 @@ public struct Room: Hashable, Codable, Sendable {
         return bytes
     }
 
-    /// All streams published now, in join order.
+    /// All streams that are currently published, in join order.
     public var streams: [RoomStream] {
         participants.flatMap { participant in
             participant.streams.map { stream in
@@ -91,7 +91,7 @@ public struct RoomStream: Hashable, Sendable {
     public var role: Role?
     public var joinOrder: Int
     public var stream: LiveStream
-    /// Loudness in programs in percent, 0…400, as an operator has set it; 0 means silence.
+    /// Loudness in programs in percent, 0…400, as set by an operator; 0 means silence.
     public var level = ParticipantControl.usualGain
 
     public init(
@@ -105,10 +105,10 @@ public struct RoomStream: Hashable, Sendable {
         self.stream = stream
     }
 
-    /// Whether the stream has sound that is heard.
+    /// Whether the stream has audio that can be heard.
     public var isHeard: Bool { stream.audio && level > 0 }
 
-    /// Whether only a mix can make the stream as loud as it has to be.
+    /// Whether only a mix can give the stream its loudness.
     var needsMix: Bool { stream.audio && level > 0 && level != ParticipantControl.usualGain }
 }
 
@@ -120,8 +120,8 @@ struct EventMark: Hashable, Codable, Sendable {
     /// Position of this mark's last change, counted over all marks of the room.
     var touched: Int
 
-    /// Whether the event is older than, or the same as, the one marked. Sequences decide within one source, times
-    /// otherwise. Events that carry neither are accepted as they come.
+    /// Whether the given event is older than, or the same as, the marked one. Sequences decide within one source, times
+    /// otherwise. Events that carry neither are accepted in the order of arrival.
     func isNewerThan(_ event: RoomEvent) -> Bool {
         if source.hasSameUTF8(as: event.source), let sequence, let other = event.sequence { return other <= sequence }
         return isLaterThan(event)

@@ -1,11 +1,11 @@
 import LayoutEngine
 
-/// The canvas that a room's mixes are composed on.
+/// The canvas on which a room's mixes are composed.
 public struct RoomCanvas: Hashable, Sendable {
-    /// The fixed canvas. If the canvas follows the host: its background, and its size and frame rate until the host's picture
-    /// is known.
+    /// The fixed canvas. If the canvas follows the host, this provides its background, and its size and frame rate
+    /// until the host's picture is known.
     public var canvas: Canvas
-    /// Whether size and frame rate are those of the host's picture, within `FollowedPicture.limits`.
+    /// Whether size and frame rate follow the host's picture, within `FollowedPicture.limits`.
     public var followsHost: Bool
 
     public init(_ canvas: Canvas, followsHost: Bool = false) {
@@ -20,7 +20,7 @@ public struct RoomCanvas: Hashable, Sendable {
 extension RoomCanvas: Codable {
     private enum Key: String, CodingKey { case follows }
 
-    /// Creates the canvas of a document: the fields of a `Canvas`, and `follows`, which fixed ones do not have.
+    /// Creates the canvas of a document: the fields of a `Canvas`, plus `follows`, which fixed canvases do not have.
     public init(from decoder: any Decoder) throws {
         let follows = try decoder.container(keyedBy: Key.self).decodeIfPresent(String.self, forKey: .follows)
         self.init(try Canvas(from: decoder), followsHost: follows == Self.hostWord)

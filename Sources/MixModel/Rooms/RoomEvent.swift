@@ -56,7 +56,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
         }
     }
 
-    /// Summary for people and timelines, such as `stream.published bob/camera`. Contains no URL and no secret.
+    /// Human-readable summary for timelines, such as `stream.published bob/camera`. Contains no URL and no secret.
     public var summary: String {
         switch kind {
         case .streamPublished(let publication): "\(type) \(publication.user)/\(publication.stream.rawValue)"
@@ -69,7 +69,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
     }
 }
 
-/// A stream that can be pulled from now on.
+/// A stream that can now be pulled.
 public struct Publication: Hashable, Codable, Sendable {
     public var user: UserID
     public var stream: StreamKind
@@ -80,8 +80,8 @@ public struct Publication: Hashable, Codable, Sendable {
     public var role: Role?
     /// Pull URL of the same stream elsewhere, for when the first one fails; `nil` = none.
     public var backup: String?
-    /// The web page that the stream shows, until the service has given the stream a URL. Not part of the document: what is
-    /// stored is the stream.
+    /// The web page shown by the stream, until the service has given the stream a URL. Not part of the document, in
+    /// which only the stream is stored.
     public var page: PageSource?
 
     private enum CodingKeys: String, CodingKey { case user, stream, url, audio, video, role, backup }

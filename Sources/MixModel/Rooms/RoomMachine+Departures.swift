@@ -1,25 +1,24 @@
-/// Departures of participants, and the closing of a room. Both end what began before them and nothing that began later,
-/// in whatever order events arrive.
+/// Departures of participants, and the closing of a room. Both end everything that began before them and nothing that
+/// began later, regardless of the order in which events arrive.
 extension Room {
-    /// Returns the subject that marks the last departure of a participant, or of everybody for `nil`. It is kept beside
-    /// the newest event about the participant: someone who has come back since had left all the same. Subjects of
-    /// streams always contain a `/`, so they cannot clash with it.
+    /// Returns the subject that marks the last departure of a participant, or of all participants for `nil`. It is kept
+    /// beside the newest event about the participant: a participant who has come back had still left before. Subjects
+    /// of streams always contain a `/`, so they cannot clash with it.
     private static func departureSubject(_ user: UserID?) -> String { "-" + (user?.rawValue ?? "") }
 
-    /// Whether this user, or everybody, is known to have left after the event.
+    /// Whether this user, or all participants, are known to have left after the event.
     func hasGone(_ user: UserID?, after event: RoomEvent) -> Bool {
         marks[Self.departureSubject(nil)]?.isLaterThan(event) == true
             || user.map { marks[Self.departureSubject($0)]?.isLaterThan(event) == true } ?? false
     }
 
-    /// Applies the departure of a participant. What they published before it ends, and is stale from now on.
+    /// Applies the departure of a participant. Streams that they published before it end, and are stale from now on.
     mutating func leave(_ user: UserID, by event: RoomEvent) {
         markDeparture(of: user, by: event)
         end(user, by: event)
     }
 
-    /// Applies the closing of the room, which everybody leaves. The room stays open if anything is known to have
-    /// happened later.
+    /// Applies the closing of the room, which all participants leave. The room stays open if any later event is known.
     mutating func close(by event: RoomEvent) {
         let goesOn = marks.values.contains { $0.isLaterThan(event) }
         markDeparture(of: nil, by: event)
@@ -48,7 +47,7 @@ extension Room {
     }
 
     private mutating func markDeparture(of user: UserID?, by event: RoomEvent) {
-        // Without a time, earlier events cannot be told from later ones.
+        // Without a time, earlier events cannot be distinguished from later ones.
         guard let time = event.time else { return }
         let subject = Self.departureSubject(user)
         mark(

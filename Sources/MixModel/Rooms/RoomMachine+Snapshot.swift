@@ -1,13 +1,13 @@
-/// Snapshots, and the recognition of events that are older than what is known.
+/// Snapshots, and the recognition of events that are older than the known state.
 extension Room {
     /// Subject of marks for events about the whole room.
     static let roomSubject = ""
     /// Subject of marks for snapshots, which are about every stream. Subjects of streams always contain a `/`.
     static let snapshotSubject = "*"
-    /// Subject of marks for snapshots that list the participants. No user's id contains a `/`.
+    /// Subject of marks for snapshots that list the participants. No user's identifier contains a `/`.
     static let participantsSubject = "@/"
 
-    /// Whether the event is older than something that is known.
+    /// Whether the event is older than any known event that affects it.
     func knowsNewer(than event: RoomEvent) -> Bool {
         let subject = RoomMachine.subject(of: event.kind)
         switch event.kind {
@@ -36,7 +36,7 @@ extension Room {
         marks[subject]?.isNewerThan(event) ?? false
     }
 
-    /// Applies a snapshot, except for what is known to be newer. A listed stream that was already there goes on.
+    /// Applies a snapshot, except where the known state is newer. A listed stream that already existed continues.
     mutating func reconcile(with snapshot: RoomSnapshot, of event: RoomEvent) {
         if let people = snapshot.participants { reconcile(with: people, of: event) }
         let listed = Set(snapshot.streams.map(\.id))
@@ -72,8 +72,8 @@ extension Room {
         mark(Self.participantsSubject, by: event)
     }
 
-    /// Marks a subject by a snapshot. A snapshot without a sequence keeps the subject's known one, with which later
-    /// events are still compared.
+    /// Marks a subject by a snapshot. A snapshot without a sequence keeps the subject's known sequence, with which
+    /// later events are still compared.
     private mutating func markInSnapshot(_ subject: String, by event: RoomEvent) {
         guard event.sequence == nil, let known = marks[subject], let time = event.time else {
             return mark(subject, by: event)

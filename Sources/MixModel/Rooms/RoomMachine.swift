@@ -6,7 +6,7 @@ public enum RoomMachine {
         case changed
         /// The event was in order but contained nothing new.
         case unchanged
-        /// Something newer is known about the subject, so nothing has changed.
+        /// A newer event about the subject is known, so nothing has changed.
         case stale
     }
 

@@ -2,29 +2,29 @@ import LayoutEngine
 
 /// The settings of a room, requested by an operator or an app server. Everything has a default.
 public struct RoomSettings: Hashable, Codable, Sendable {
-    /// Host, whatever events say; `nil` means by role, then by order of publishing.
+    /// The host, regardless of events; `nil` means by role, then by order of publishing.
     public var host: UserID?
     /// Name of a layout; `nil` means the configured default.
     public var layout: String?
-    /// Destinations of the program; `nil` means the configured default. Empty means none, and without recording and HLS
-    /// no task.
+    /// Destinations of the program; `nil` means the configured default. Empty means none: without recording and HLS the
+    /// room then has no task.
     public var outputs: [PushDestination]?
     /// Canvas; `nil` means the configured default.
     public var canvas: RoomCanvas?
     public var policy: RoomPolicy
-    /// Composition and encoding of the program; `nil` means by the participants on air and the layout, encoded as the
-    /// service chooses.
+    /// Composition and encoding of the program; `nil` means that it follows the participants on air and the layout,
+    /// encoded as the service chooses.
     @Boxed public var program: ProgramSettings?
     /// Recording of the program; `nil` means none.
     @Boxed public var recording: RecordingSettings?
     /// HLS of the program; `nil` means none.
     @Boxed public var hls: HLSSettings?
-    /// Times between which an explicit task is on air; `nil` means at any time. A room's own task has none.
+    /// Times between which an explicit task is on air; `nil` means at any time. A room's own task has no schedule.
     @Boxed public var schedule: TaskSchedule?
     /// Media in place of the slate; `nil` means none.
     @Boxed public var idle: IdleSettings?
-    /// Values of the layout's parameters, by their names; `nil` means the layout's defaults. Those that the layout does
-    /// not have wait for one that has them.
+    /// Values of the layout's parameters, by name; `nil` means the layout's defaults. Values for parameters that the
+    /// layout does not have are kept for a layout that has them.
     @Boxed public var params: [String: LayoutParameter.Value]?
 
     public init(
@@ -51,16 +51,16 @@ public struct RoomSettings: Hashable, Codable, Sendable {
 public struct RoomPolicy: Hashable, Codable, Sendable {
     public var bypass: Bypass
     public var whenHostLeaves: WhenHostLeaves
-    /// Time that the slate stays on air after the last stream before the task ends. 0…86400 seconds.
+    /// Time for which the slate stays on air after the last stream before the task ends. 0…86400 seconds.
     public var maxIdleSeconds: Int
-    /// Priority, 0…9. Tasks with a higher one start first when the machine has room again, and are degraded last when
-    /// it has not.
+    /// Priority, 0…9. Tasks with a higher priority start first when the machine has capacity again, and are degraded
+    /// last when it does not.
     public var priority: Int
     /// Behaviour of an explicit task while it is idle.
     public var whenIdle: WhenIdle
     /// Limits below which a stream is replaced by its backup or its card; `nil` means never.
     @Boxed public var quality: QualityLimits?
-    /// Processes that can go on with a mix at once when its mixer fails; `nil` means none.
+    /// Processes that can take over a mix at once when its mixer fails; `nil` means none.
     public var redundancy: MixRedundancy?
 
     /// The treatment of a single participant on air.
@@ -85,10 +85,10 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     public enum WhenIdle: String, Hashable, Codable, Sendable, CaseIterable {
         /// The relay ends and is started again with the next stream.
         case wait
-        /// The task ends for good, even if no participant ever came.
+        /// The task ends permanently, even if no participant ever came.
         case finish
-        /// The task ends for good when the room is closed, or after `maxIdleSeconds` with an empty room. Before it is
-        /// on air for the first time it waits for `longestWait`.
+        /// The task ends permanently when the room is closed, or after `maxIdleSeconds` with an empty room. Before it
+        /// is on air for the first time it waits for `longestWait`.
         case finishWithRoom
     }
 

@@ -1,10 +1,11 @@
 import LayoutEngine
 
-/// All streams published in a room at one moment. A snapshot corrects the state that lost events left behind.
+/// All streams that are published in a room at one moment. A snapshot corrects state that is wrong because of lost
+/// events.
 public struct RoomSnapshot: Hashable, Codable, Sendable {
     /// Streams, at most one of each user and kind. Streams that are not listed have ended.
     public var streams: [Stream]
-    /// Participants who have joined; `nil` leaves those who have joined as they are.
+    /// Participants who have joined; `nil` leaves the joined participants unchanged.
     public var participants: [Person]?
 
     /// Maximum number of streams in a snapshot.

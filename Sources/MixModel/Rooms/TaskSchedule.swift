@@ -1,10 +1,11 @@
-/// The time in which an explicit task may be on air. Seconds since 1970.
+/// The period in which an explicit task may be on air. Seconds since 1970.
 ///
-/// With both times the program is on air between them whether or not a participant is there: the slate fills the time.
+/// With both times, the program is on air between them whether or not a participant is present: the slate fills the
+/// time.
 public struct TaskSchedule: Hashable, Codable, Sendable {
     /// Time before which the task does not start; `nil` means at any time.
     public var startsAt: Double?
-    /// Time at which the task ends for good; `nil` means by its policy.
+    /// Time at which the task ends permanently; `nil` means that its policy decides.
     public var endsAt: Double?
 
     public init(startsAt: Double? = nil, endsAt: Double? = nil) {
@@ -12,10 +13,10 @@ public struct TaskSchedule: Hashable, Codable, Sendable {
         self.endsAt = endsAt
     }
 
-    /// Whether the start is still to come.
+    /// Whether the start is in the future.
     public func isAhead(at time: Double) -> Bool { startsAt.map { time < $0 } ?? false }
 
-    /// Whether the end has come.
+    /// Whether the end has been reached.
     func isOver(at time: Double) -> Bool { endsAt.map { time >= $0 } ?? false }
 
     /// Whether the program is on air with or without participants.
@@ -23,6 +24,6 @@ public struct TaskSchedule: Hashable, Codable, Sendable {
         startsAt != nil && endsAt != nil && !isAhead(at: time) && !isOver(at: time)
     }
 
-    /// The next time at which something changes; `nil` if there is none.
+    /// The next time at which the schedule has an effect; `nil` if there is none.
     func nextChange(after time: Double) -> Double? { [startsAt, endsAt].compactMap(\.self).filter { $0 > time }.min() }
 }

@@ -5,15 +5,15 @@ public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
     case roomOpened = "room.opened"
     /// The last participant has left, or the room was closed.
     case roomClosed = "room.closed"
-    /// Streaming, recording or HLS of the room has changed its state, as shown by apps.
+    /// The state of the room's streaming, recording or HLS, as shown by apps, has changed.
     case roomServicesChanged = "room.servicesChanged"
     case participantJoined = "participant.joined"
     case participantLeft = "participant.left"
     case participantRoleChanged = "participant.roleChanged"
-    /// An operator has muted, hidden or otherwise controlled a user, or has ended that.
+    /// An operator has muted, hidden or otherwise controlled a user, or has ended such a control.
     case participantControlChanged = "participant.controlChanged"
     case streamPublished = "stream.published"
-    /// A stream was muted, its camera was turned off, or the other way round.
+    /// A stream was muted or unmuted, or its camera was turned off or on.
     case streamUpdated = "stream.updated"
     case streamUnpublished = "stream.unpublished"
     case taskStateChanged = "task.stateChanged"
@@ -22,14 +22,15 @@ public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
     case outputStateChanged = "output.stateChanged"
     /// The file or an image of a layout on air cannot be used; the last good version stays on air.
     case layoutFailed = "layout.failed"
-    /// A comment or a gift in the room's channel. Told only to subscriptions that name it, and only if channels are stored.
+    /// A comment or a gift in the room's channel. Sent only to subscriptions that name it, and only if channels are
+    /// stored.
     case channelMessage = "channel.message"
-    /// A moderator has deleted a message of the room's channel; told as `channelMessage` is.
+    /// A moderator has deleted a message of the room's channel; sent under the same conditions as `channelMessage`.
     case channelMessageDeleted = "channel.messageDeleted"
-    /// A test message, requested by API to try a receiver.
+    /// A test message, requested through the API to try a receiver.
     case test = "subscription.test"
 
-    /// Topics that a subscription gets only if it names them, because there may be very many.
+    /// Topics that a subscription receives only if it names them, because there may be very many messages.
     public static let onRequest: Set<Topic> = [.channelMessage, .channelMessageDeleted]
     /// Topics of `ChannelEvent` in the ApsaraVideo Live format.
     public static let ofChannels: Set<Topic> = [.roomOpened, .roomClosed]
@@ -39,7 +40,7 @@ public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
     ]
 }
 
-/// An occurrence that subscriptions may want to be told of. Contains URLs of outputs unredacted.
+/// An occurrence that subscriptions may report. Contains unredacted URLs of outputs.
 public struct Occurrence: Hashable, Sendable {
     public var room: RoomID
     /// Time of the occurrence, in seconds since 1970.
@@ -78,7 +79,7 @@ public struct Occurrence: Hashable, Sendable {
         public var name: String?
         public var role: Role?
         public var joinOrder: Int
-        /// Whether the participant publishes a stream.
+        /// Whether the participant is publishing a stream.
         public var publishes: Bool
 
         public init(_ participant: Participant) {
@@ -121,7 +122,7 @@ public struct Occurrence: Hashable, Sendable {
         }
     }
 
-    /// Participant who caused the occurrence; `nil` if none did.
+    /// The participant who caused the occurrence; `nil` if none did.
     public var user: UserID? {
         switch kind {
         case .participantJoined(let person), .participantLeft(let person), .participantRoleChanged(let person, _),

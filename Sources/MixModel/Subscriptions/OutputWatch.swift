@@ -56,7 +56,7 @@ public struct OutputWatch: Hashable, Sendable {
             let state = OutputChange.State(output.state)
             let before = known[output.id]
             if before?.state == state, state != .live || before?.reconnects == output.reconnects { continue }
-            // A connection that was lost and made again between two reports counts as lost.
+            // A connection that was lost and re-established between two reports counts as lost.
             if state == .live, before?.state == .live {
                 append(.recovering, output, now, to: &changes)
             }

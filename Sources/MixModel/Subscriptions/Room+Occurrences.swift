@@ -1,6 +1,6 @@
 extension Room {
-    /// Returns what happened between an earlier state of the room and this one, in an order in which it can have
-    /// happened. It makes no difference whether a change came by one event, by a snapshot or by a deletion.
+    /// Returns the occurrences between an earlier state of the room and this one, in a possible order. It makes no
+    /// difference whether a change came from one event, a snapshot or a deletion.
     ///
     /// A room is open from the arrival of its first participant until the last one leaves.
     public func occurrences(since old: Room) -> [Occurrence.Kind] {

@@ -4,12 +4,12 @@ public struct SubscriptionID: Identifier {
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A subscription to messages about what happens, delivered by HTTP.
+/// A subscription to messages about occurrences, delivered over HTTP.
 ///
-/// Each subscription has one endpoint. Its messages are in order within each room, and messages that it does not take
+/// Each subscription has one endpoint. Its messages are in order within each room, and messages that it does not accept
 /// delay no other subscription.
 public struct Subscription: Hashable, Codable, Sendable {
-    /// The kind of a subscription: which messages it gets, and how they are signed and repeated.
+    /// The kind of a subscription, which determines its messages, their signatures and their repetitions.
     public enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
         /// CloudEvents, signed as in Standard Webhooks.
         case own
@@ -22,27 +22,27 @@ public struct Subscription: Hashable, Codable, Sendable {
     public let id: SubscriptionID
     public let app: AppID
     public let kind: Kind
-    /// URL that messages are posted to. Its query may contain a secret; never logged.
+    /// URL to which messages are posted. Its query may contain a secret; never logged.
     public var url: String
     /// Names of rooms; `nil` means all rooms of the app.
     public var rooms: [String]?
-    /// Participants whose actions are reported; `nil` means all. It does not limit occurrences that no participant
+    /// Participants whose actions are reported; `nil` means all. It does not restrict occurrences that no participant
     /// caused.
     public var users: [UserID]?
-    /// Topics; `nil` means all that the kind covers, without those of `Topic.onRequest`.
+    /// Topics; `nil` means all that the kind covers, except those of `Topic.onRequest`.
     public var topics: Set<Topic>?
     /// Whether the subscription is enabled. While false, no message is stored for it.
     public var isEnabled: Bool
-    /// Note for people.
+    /// Note for human readers.
     public var note: String?
-    /// Keys that messages are signed with: the newest first, then replaced ones that are still valid.
+    /// Keys with which messages are signed: the newest first, then replaced ones that are still valid.
     public var secrets: [Secret]
     /// Time of creation, in seconds since 1970.
     public var createdAt: Double
     /// Time of the last modification, in seconds since 1970.
     public var modifiedAt: Double
 
-    /// A key that sender and receiver share.
+    /// A key shared by sender and receiver.
     public struct Secret: Hashable, Codable, Sendable {
         /// `whsec_` followed by the key in Base64.
         public var text: String
@@ -74,7 +74,7 @@ public struct Subscription: Hashable, Codable, Sendable {
         modifiedAt = createdAt
     }
 
-    /// Whether the subscription is to be told of an occurrence. Occurrences in rooms of another app never are.
+    /// Whether the subscription reports an occurrence. Occurrences in rooms of another app are never reported.
     public func wants(_ occurrence: Occurrence) -> Bool {
         let topic = occurrence.topic
         guard isEnabled, kind.tells(topic), topics?.contains(topic) ?? !Topic.onRequest.contains(topic),

@@ -5,7 +5,7 @@ public struct Admission: Hashable, Sendable {
     /// Capacity that may still be used, in cores. Negative while more is used than allowed.
     public var availableCores: Double
     public var costs: CostModel
-    /// Time after which asking again is worthwhile, in seconds.
+    /// Time after which another request is worthwhile, in seconds.
     public var retryAfter: Int
 
     public init(availableCores: Double, costs: CostModel, retryAfter: Int = 5) {
@@ -14,9 +14,9 @@ public struct Admission: Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Returns the capacity that has to be free for a program to be admitted, in cores: the cost of what it would put
-    /// on air now, and at least that of a mix of two unless it is audio only. Only the former is booked: rooms do not
-    /// all become mixes at once, but the newest one can.
+    /// Returns the capacity that must be free for a program to be admitted, in cores: the cost of the program as it
+    /// would now be put on air, and at least that of a mix of two unless it is audio only. Only the former is booked:
+    /// rooms do not all become mixes at once, but the newest one can.
     public func neededCores(_ program: ProgramPlanner.Program) -> Double {
         guard program.tracks != .audio else { return bookedCores(program) }
         return max(
@@ -52,7 +52,7 @@ public struct AdmissionRefusal: Error, Hashable, Codable, Sendable, CustomString
     /// Capacity that the program would use, in cores. It is less than the needed capacity while the program is a
     /// bypass.
     public var bookedCores: Double
-    /// Time after which asking again is worthwhile, in seconds.
+    /// Time after which another request is worthwhile, in seconds.
     public var retryAfter: Int
 
     public init(neededCores: Double, availableCores: Double, bookedCores: Double, retryAfter: Int) {
@@ -64,7 +64,7 @@ public struct AdmissionRefusal: Error, Hashable, Codable, Sendable, CustomString
 
     public var description: String { "no capacity: \(figures)" }
 
-    /// The figures alone, for a text that already says what is missing.
+    /// The figures alone, for a text that already names the missing resource.
     public var figures: String {
         "the program needs \(rounded(neededCores)) cores, \(rounded(availableCores)) are free"
     }

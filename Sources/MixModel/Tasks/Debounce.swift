@@ -1,9 +1,9 @@
-/// The window after a plan in which further changes are merged into one, so that flapping streams do not make a plan
+/// The window after a plan in which further changes are merged into one, so that flapping streams do not cause a plan
 /// each. Pure; all times are in nanoseconds of CLOCK_MONOTONIC.
 enum Debounce: Hashable, Sendable {
-    /// The next change acts at once.
+    /// The next change takes effect at once.
     case open
-    /// Changes are held back until this time. None has come yet.
+    /// Changes are held back until this time. None has arrived yet.
     case quiet(until: Int64)
     /// Changes are held back until this time.
     ///
@@ -13,10 +13,11 @@ enum Debounce: Hashable, Sendable {
 
     /// Length of the window after a plan. In nanoseconds.
     static let window: Int64 = 300_000_000
-    /// Most causes that are held. The oldest and the newest are enough; the list must not grow with a flapping stream.
+    /// Maximum number of causes held. The oldest and the newest are enough; the list must not grow with a flapping
+    /// stream.
     static let mostCauses = 8
 
-    /// Returns the time until which a change is held back that comes at `now`; `nil` if it acts at once.
+    /// Returns the time until which a change that arrives at `now` is held back; `nil` if it takes effect at once.
     func end(at now: Int64) -> Int64? {
         switch self {
         case .open: nil
@@ -24,7 +25,7 @@ enum Debounce: Hashable, Sendable {
         }
     }
 
-    /// Holds back one more cause. When the list is full, it takes the place of the last one.
+    /// Holds back another cause. When the list is full, it replaces the last one.
     ///
     /// - Returns: Whether a deadline awaits the end of the window. Without one, nothing is held back: the caller
     ///   schedules a deadline and starts to hold.
@@ -36,7 +37,7 @@ enum Debounce: Hashable, Sendable {
         return true
     }
 
-    /// Ends the holding for a plan that is made now. The window stays as it is.
+    /// Ends the holding for a plan that is made now. The window is unchanged.
     ///
     /// - Returns: The causes held back so far, oldest first.
     mutating func release() -> [Cause] {
@@ -47,7 +48,7 @@ enum Debounce: Hashable, Sendable {
 
     /// Ends the window if the deadline is the one that it awaits.
     ///
-    /// - Returns: The causes held back, oldest first; `nil` if the deadline is another one.
+    /// - Returns: The causes held back, oldest first; `nil` if the window awaits another deadline.
     mutating func pass(deadline number: Int) -> [Cause]? {
         guard case .holding(_, let causes, number) = self else { return nil }
         self = .open

@@ -1,19 +1,20 @@
 import LayoutEngine
 
-/// What a canvas takes over of a stream's picture.
+/// The properties of a stream's picture that a canvas adopts.
 struct FollowedPicture {
     var size: LayoutParticipant.Size
     /// Pictures per second.
     var fps: Int
 
-    /// Most pixels of the longer and of the shorter side of a canvas that follows. Larger pictures are scaled down.
+    /// Maximum length of the longer and of the shorter side, in pixels, of a canvas that follows. Larger pictures are
+    /// scaled down.
     static let limits = (longer: 1920, shorter: 1080)
     /// Frame rates of a canvas that follows. A slow screen share must not slow down the cameras beside it.
     static let rates = 15...60
 
     /// Returns the canvas for a mix with this picture, in the picture's shape.
     ///
-    /// Sides are even, as `Canvas` requires, and cut down rather than up, so that no scaling is needed for the last pixel.
+    /// Sides are even, as `Canvas` requires, and rounded down, so that the last pixel requires no scaling.
     func canvas(background: RGB) -> Canvas {
         let (longer, shorter) = (max(size.width, size.height, 1), max(min(size.width, size.height), 1))
         // The larger of the two reductions, as a fraction.
@@ -31,9 +32,9 @@ struct FollowedPicture {
 }
 
 extension PlanningContext {
-    /// Returns the canvas of the room's program, without what the layout sets.
+    /// Returns the canvas of the room's program, before the layout's settings apply.
     ///
-    /// - Parameter host: Stream whose picture the canvas follows, if it follows one.
+    /// - Parameter host: Stream whose picture the canvas follows; `nil` if it follows none.
     func canvas(of room: Room, following host: SourceID?) -> Canvas {
         let chosen = room.settings.canvas ?? defaultCanvas
         guard chosen.followsHost else { return chosen.canvas }
@@ -45,7 +46,8 @@ extension PlanningContext {
         return canvas
     }
 
-    /// Returns what a mix changes of its host's picture, in words for the timeline; `nil` if that is nothing, or not known.
+    /// Returns the changes that a mix makes to its host's picture, in words for the timeline; `nil` if there are none,
+    /// or they are not known.
     func change(of program: ProgramPlanner.Program) -> String? {
         guard case .mix(let host) = program.mode, !program.scene.panes.isEmpty, let picture = picture(of: host) else {
             return nil

@@ -1,8 +1,8 @@
 import LayoutEngine
 
-/// Programs whose participants are named one by one.
+/// Programs that specify their participants individually.
 extension ProgramPlanner {
-    /// Returns the program of one stream, copied unless the policy forbids that.
+    /// Returns the program of one stream, copied unless the policy forbids it.
     ///
     /// The scene bridges the stream's silences: it shows the stream over the whole canvas, and the participant's card
     /// while the camera is off.
@@ -55,7 +55,7 @@ extension ProgramPlanner {
                 canvas: canvas),
             sources: taken.map(\.planned), host: lastHost, hostLeft: false)
         program.scene.sound.apply(Dictionary(taken.map { ($0.id, $0.source.level) }) { first, _ in first })
-        // The pictures on the canvas come first: their frames are the ones that must not jerk.
+        // The pictures on the canvas come first, because their frames must not jerk.
         let shown = Set(program.scene.panes.filter(\.isLive).map(\.source))
         let followed = followed(
             among: present.filter { shown.contains($0.id.rawValue) }, candidates, host: lastHost)
@@ -77,8 +77,8 @@ extension ProgramPlanner {
 }
 
 extension FixedComposition {
-    /// Returns the streams that are heard and may be seen: those selected, or all, and those that a pane names. Streams
-    /// of the task's own room come first; those of one room are in join order.
+    /// Returns the streams that are heard and may be seen: those selected, or all, plus those named by panes. Streams
+    /// of the task's own room come first; streams of the same room are in join order.
     func streams(in room: Room, _ context: PlanningContext) -> [ProgramStream] {
         let named = panes.compactMap(\.source)
         var taken: [ProgramStream] = []
@@ -87,7 +87,7 @@ extension FixedComposition {
         } else {
             taken = room.shownStreams.map { ProgramStream(source: $0, tracks: .all) }
         }
-        // A pane asks for a picture; the list, if there is one, says which streams are heard.
+        // A pane selects a picture; the list, if there is one, determines which streams are heard.
         let known = Set(taken.map(\.unpartedID))
         taken += named.flatMap { context.streams(of: $0, in: room) }.filter { !known.contains($0.unpartedID) }
         var merged: [ProgramStream] = []
@@ -109,12 +109,12 @@ extension FixedComposition {
     ///
     /// - Parameters:
     ///   - participants: One for each of `streams`.
-    ///   - images: Paths of the images that can be shown, by URL.
+    ///   - images: Paths of the available images, by URL.
     func places(
         for streams: [ProgramStream], _ participants: [LayoutParticipant], _ images: [String: String]
     ) -> [Place] {
         var waiting = streams.indices.filter { streams[$0].tracks != .audio }
-        /// A participant's audio stream beside their picture needs no pane of its own.
+        /// A participant's audio stream does not need a pane in addition to their picture.
         waiting.removeAll { index in
             streams[index].source.stream.kind == .audio
                 && streams.indices.contains { other in
@@ -151,12 +151,12 @@ extension PlanningContext {
         selection.streams(among: selection.room.map { others[$0] ?? [] } ?? room.shownStreams)
     }
 
-    /// Returns the backdrop; `nil` while the image is not there.
+    /// Returns the backdrop; `nil` while the image is not available.
     fileprivate func backdrop(_ background: FixedBackground) -> Scene.Backdrop? {
         images[background.url].map { Scene.Backdrop(image: $0, fit: background.fit) }
     }
 
-    /// Whether any stream is live that this room's program takes.
+    /// Whether any stream that this room's program uses is live.
     public func hasStreams(for room: Room) -> Bool {
         switch room.settings.program?.composition ?? .automatic {
         case .automatic: room.hasShownStreams
@@ -184,7 +184,7 @@ extension ProgramStream {
             room: room?.rawValue ?? "", joinOrder: source.joinOrder, rank: source.stream.kind.rank, user: source.user)
     }
 
-    /// Identifier of the whole stream, whichever of its tracks are taken.
+    /// Identifier of the whole stream, whichever of its tracks are used.
     fileprivate var unpartedID: SourceID {
         SourceID(user: source.user, stream: source.stream.kind, room: room, tracks: .all)
     }

@@ -1,10 +1,11 @@
 import LayoutEngine
 
 extension ProgramPlanner.Program {
-    /// Plays the room's idle media if no participant can be shown: nobody is on air, or only streams that do not arrive.
+    /// Plays the room's idle media if no participant can be shown: the room is empty, or has only streams that do not
+    /// arrive.
     ///
-    /// These streams stay planned, so that they are pulled. The mode is that of an empty room, because relays of earlier
-    /// releases know it; they show the empty pane.
+    /// These streams stay planned, so that they are pulled. The mode is that of an empty room, because relays of
+    /// earlier releases know it; they show the empty pane.
     mutating func playIdleMedia(of room: Room, in context: PlanningContext) {
         guard let settings = room.settings.idle else { return }
         let areAllAbsent = !sources.isEmpty && sources.allSatisfy { context.absent.contains($0.id) }
@@ -20,8 +21,8 @@ extension ProgramPlanner.Program {
 }
 
 extension Scene {
-    /// Creates the scene of idle media: the whole picture on the canvas, and its sound. The last picture stays until
-    /// there is another one, or something else to show.
+    /// Creates the scene of idle media: the whole picture on the canvas, with its audio. The last picture stays until
+    /// there is another one, or other content to show.
     fileprivate init(idleOn canvas: Canvas, tracks: SourceSelection.Tracks) {
         let pane = Pane(
             source: SourceID.idle.rawValue, user: "", x: 0, y: 0, width: canvas.width, height: canvas.height,
@@ -32,7 +33,7 @@ extension Scene {
             sound: SceneSound(levels: tracks == .video ? [] : [level]))
     }
 
-    /// Whether the scene shows or plays idle media, and nothing else.
+    /// Whether the scene shows or plays only idle media.
     public var isIdle: Bool {
         let sources = panes.map(\.source) + sound.levels.map(\.source)
         return !sources.isEmpty && sources.allSatisfy { $0 == SourceID.idle.rawValue }

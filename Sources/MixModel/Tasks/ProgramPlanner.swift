@@ -1,43 +1,43 @@
 import LayoutEngine
 import TextFormats
 
-/// The defaults and facts that a room's program is planned with, resolved by the owner before a machine decides.
+/// The defaults and facts with which a room's program is planned, resolved by the owner before a machine decides.
 public struct PlanningContext: Hashable, Sendable {
     /// The room's layout, looked up by name.
     public var template: LayoutTemplate
-    /// Facts of the program that the layout's texts show.
+    /// Values that the layout's texts show.
     public var values = LayoutValues()
     /// Outputs of rooms that name none of their own.
     public var defaultOutputs: [PushDestination]
-    /// Whether a program that has no outputs is made for viewers of the service itself.
+    /// Whether a program without outputs is made for viewers of the service itself.
     public var playsWithoutOutputs = false
     /// Canvas of rooms that name none of their own.
     public var defaultCanvas: RoomCanvas
     /// Addresses that sources may be pulled from and outputs pushed to; `nil` means anywhere.
     public var sourceReach: Reach?
     public var outputReach: Reach?
-    /// Streams that were announced but do not arrive, or cannot be shown. They are pulled and have no place in the
+    /// Streams that were announced but do not arrive, or cannot be shown. They are pulled, but have no place in the
     /// picture.
     public var absent: Set<SourceID>
     /// Picture sizes of the streams for which they are known; layouts may choose by shape.
     public var pictureSizes: [SourceID: LayoutParticipant.Size]
     /// Pictures per second of the streams for which they are known.
     public var frameRates: [SourceID: Int] = [:]
-    /// Canvas of the program so far; `nil` if there is none. A canvas that follows the host keeps it while the host's
-    /// picture is not known.
+    /// Canvas of the program so far; `nil` if there is none. A canvas that follows the host keeps this one while the
+    /// host's picture is not known.
     public var canvasSoFar: Canvas?
     /// Remaining capacity of the machine; `nil` means that a new task is never refused.
     public var admission: Admission?
     /// Restrictions that the machine's load imposes on this task.
     public var load: LoadOrder
-    /// Streams published in the other rooms that the task takes streams from.
+    /// Streams published in the other rooms from which the task uses streams.
     public var others: [RoomID: [RoomStream]]
-    /// Paths of checked copies of the images that the task's own panes name, by URL. An image without a path is not
+    /// Paths of checked copies of the images named by the task's own panes, by URL. An image without a path is not
     /// shown.
     public var images: [String: String]
     /// Places for outputs.
     public var places: OutputPlaces
-    /// Paths of local files with the room's idle media, by reference. One without a path is not played.
+    /// Paths of local files with the room's idle media, by reference. A medium without a path is not played.
     public var media: [String: String]
     /// Time of day, in seconds since 1970, for schedules.
     public var wallClock: Double
@@ -77,7 +77,7 @@ public enum ProgramPlanner {
         public var outputs: [PlannedOutput] = []
         /// Participant whose frame grid and audio format the program follows, even while they are expected but away.
         public var host: UserID?
-        /// Whether the designated host is away and the policy ends the task for that.
+        /// Whether the designated host is away and the policy therefore ends the task.
         public var hostLeft: Bool
         public var tracks = SourceSelection.Tracks.all
         public var encoding: EncodingSettings?
@@ -99,8 +99,8 @@ public enum ProgramPlanner {
         }
     }
 
-    /// Whether the room's program goes anywhere: it has an output, or may be watched without any. Otherwise there is no
-    /// task.
+    /// Whether the room's program has a destination: it has an output, or may be watched without any. Otherwise there
+    /// is no task.
     public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
         context.playsWithoutOutputs && room.settings.outputs == nil
             || OutputPlanner.kinds.contains { !$0.planned(for: room, in: context).isEmpty }
@@ -109,7 +109,7 @@ public enum ProgramPlanner {
     /// Returns the program of a room.
     ///
     /// - Parameter lastHost: Host of the program so far. It is remembered so that "first to publish" does not change
-    ///   while they are there, and so that the policy knows who left.
+    ///   while they are present, and so that the policy knows who left.
     public static func program(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
         let settings = room.settings.program
         var program =
@@ -174,7 +174,7 @@ public enum ProgramPlanner {
             canvas: chosen, values: context.values)
         program.scene.sound.apply(Dictionary(shown.map { ($0.id, $0.level) }) { first, _ in first })
         program.scene.name(absenteesOf: room)
-        // A copy is as loud as its publisher sends it.
+        // A copy has the loudness with which its publisher sends it.
         let mayCopy = room.settings.policy.bypass == .auto && !followed.needsMix
         if isAudioOnly {
             program.scene = Scene(canvas: canvas, panes: [], sound: program.scene.sound)
@@ -188,7 +188,7 @@ public enum ProgramPlanner {
     }
 
     /// Returns the stream whose frame grid and audio format a mix follows: the host's picture, otherwise the first
-    /// picture. Without any picture it is an audio stream, the host's if there is one.
+    /// picture. Without any picture it is an audio stream, preferably the host's.
     private static func followed(among streams: [RoomStream], host: UserID?) -> RoomStream? {
         let withVideo = streams.filter(\.stream.video)
         return [withVideo, streams].lazy.compactMap { candidates in
@@ -198,8 +198,8 @@ public enum ProgramPlanner {
 }
 
 extension LayoutParticipant {
-    /// Creates a participant for a layout. The program's host has the role `host` whatever the room says, and comes
-    /// before all others who have it.
+    /// Creates a participant for a layout. The program's host has the role `host` regardless of the room's roles, and
+    /// comes before all others with that role.
     fileprivate init(_ stream: RoomStream, host: UserID?, pictureSize: Size?) {
         let isHost = stream.user == host
         self.init(
@@ -211,7 +211,7 @@ extension LayoutParticipant {
 }
 
 extension SceneSound {
-    /// Applies what operators have set, beside what the layout says. Sources that are not listed stay as they are.
+    /// Applies operators' controls in addition to the layout's settings. Sources that are not listed stay unchanged.
     ///
     /// - Parameter levels: Loudness by source in percent, 0…400.
     mutating func apply(_ levels: [SourceID: Int]) {

@@ -1,6 +1,6 @@
 import LayoutEngine
 
-/// A live stream of the task's room or of another one, with the tracks that a program takes of it.
+/// A live stream of the task's room or of another one, with the tracks that a program uses.
 struct ProgramStream: Hashable, Sendable {
     var source: RoomStream
     /// Room of the stream; `nil` means the task's own.
@@ -10,11 +10,11 @@ struct ProgramStream: Hashable, Sendable {
     var id: SourceID {
         SourceID(user: source.user, stream: source.stream.kind, room: room, tracks: tracks)
     }
-    /// Whether the stream has a picture, and it is taken.
+    /// Whether the stream has a picture that is used.
     var hasVideo: Bool { source.stream.video && tracks != .audio }
-    /// Whether the stream has audio, and it is taken.
+    /// Whether the stream has audio that is used.
     var hasAudio: Bool { source.isHeard && tracks != .video }
-    /// Whether only a mix can make the stream as loud as it has to be.
+    /// Whether only a mix can give the stream its loudness.
     var needsMix: Bool { source.needsMix && tracks != .video }
 
     /// Source that a relay pulls for this stream.
@@ -45,14 +45,14 @@ struct ProgramStream: Hashable, Sendable {
 
 extension SourceID {
     /// Creates the identifier of a stream in a program: `user/stream`, with `@room` for another room, and with `#audio`
-    /// or `#video` if only that track is taken. Names of users and rooms contain neither `/` nor `#`.
+    /// or `#video` if only that track is used. Names of users and rooms contain neither `/` nor `#`.
     public init(user: UserID, stream: StreamKind, room: RoomID?, tracks: SourceSelection.Tracks) {
         let place = room.map { "@\($0.name)" } ?? ""
         let part = tracks == .all ? "" : "#\(tracks.rawValue)"
         self.init("\(user)/\(stream.rawValue)\(place)\(part)")
     }
 
-    /// Identifier of the stream that this is one track of; the identifier itself for a whole stream.
+    /// Identifier of the whole stream, if this is the identifier of a single track; otherwise the identifier itself.
     public var whole: SourceID {
         guard let (whole, part) = rawValue.splitAtLast("#"), SourceSelection.Tracks(rawValue: String(part)) != nil
         else {
@@ -63,8 +63,8 @@ extension SourceID {
 }
 
 extension SourceSelection {
-    /// Returns the streams among these that are selected: at most one with a picture and, unless the selection names a
-    /// kind, the user's audio stream beside it.
+    /// Returns the selected streams among these: at most one with a picture and, unless the selection names a kind, the
+    /// user's audio stream in addition.
     func streams(among streams: [RoomStream]) -> [ProgramStream] {
         let own = streams.filter { $0.user == user }
         func taken(_ stream: RoomStream?) -> [ProgramStream] {
@@ -84,7 +84,7 @@ extension SourceSelection {
 }
 
 extension ProgramSettings {
-    /// All streams that are named.
+    /// All selected streams.
     public var selections: [SourceSelection] {
         switch composition {
         case .automatic: []
@@ -93,7 +93,7 @@ extension ProgramSettings {
         }
     }
 
-    /// Rooms other than the task's own that streams are taken from.
+    /// Rooms other than the task's own from which streams are used.
     public var otherRooms: Set<RoomID> { Set(selections.compactMap(\.room)) }
 
     /// URLs of all images that are shown.

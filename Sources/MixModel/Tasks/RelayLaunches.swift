@@ -1,5 +1,5 @@
-/// The launches of the relay of a program on air: how it fares, and when it is started again. Pure; all times are in
-/// nanoseconds of CLOCK_MONOTONIC.
+/// The launches of a program's relay: their failures, and the time of the next one. Pure; all times are in nanoseconds
+/// of CLOCK_MONOTONIC.
 struct RelayLaunches: Hashable, Sendable {
     var record: RelayRecord
     /// Last failure of the relay; `nil` while it is connected, or before the first failure.
@@ -7,14 +7,14 @@ struct RelayLaunches: Hashable, Sendable {
     /// Number of the deadline of the next launch; `nil` if none is awaited. A relay may connect before it is due.
     var deadline: Int?
 
-    /// Time that a relay must last for the back-off to begin anew with the shortest delay. In nanoseconds. A source is on probation
-    /// as long (`SourceQuarantine`): one that ends relays is found by then.
+    /// Time for which a relay must last before the back-off starts again with the shortest delay. In nanoseconds. A
+    /// source is on probation for as long (`SourceQuarantine`), so a source that ends relays is found by then.
     static let stableAfter: Int64 = 10_000_000_000
 
     /// Delays before the next start: after the first failure, after the second, and at most. In nanoseconds.
     ///
-    /// A program is off air for as long as the delay, so that the longest is no longer than that of other workers. It bounds the load of
-    /// relays that always end at once to 12 starts a minute each.
+    /// A program is off the air for the duration of the delay, so the longest delay is no longer than that of other
+    /// workers. It limits relays that always end at once to 12 starts a minute each.
     private static let delays = (first: Int64(50_000_000), second: Int64(500_000_000), longest: Int64(5_000_000_000))
 
     init(_ record: RelayRecord, lastError: String? = nil, deadline: Int? = nil) {
@@ -23,16 +23,17 @@ struct RelayLaunches: Hashable, Sendable {
         self.deadline = deadline
     }
 
-    /// Notes that the relay is connected.
+    /// Records that the relay is connected.
     mutating func connected(at now: Int64) {
         lastError = nil
         record.connectedAt = now
     }
 
-    /// Notes that the relay is lost.
+    /// Records that the relay is lost.
     ///
-    /// - Parameter origin: Identifier of the cause of what follows.
-    /// - Returns: The delay before the next launch, in nanoseconds, and whether the reason is another than before.
+    /// - Parameter origin: Identifier of the cause of the consequences.
+    /// - Returns: The delay before the next launch, in nanoseconds, and whether the reason differs from the previous
+    ///   one.
     mutating func lost(_ reason: String, at now: Int64, origin: CauseID?) -> (delay: Int64, isNews: Bool) {
         if let start = record.connectedAt, now - start >= Self.stableAfter { record.failures = 0 }
         record.connectedAt = nil
@@ -45,7 +46,7 @@ struct RelayLaunches: Hashable, Sendable {
         return (delay, isNews)
     }
 
-    /// Begins anew after a restart of the orchestrator. The last failure stays until a relay is connected.
+    /// Starts again after a restart of the orchestrator. The last failure stays until a relay is connected.
     mutating func restart(origin: CauseID?) {
         record.restart()
         record.causes = origin.map { [$0] }

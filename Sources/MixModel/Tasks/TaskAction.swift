@@ -1,14 +1,14 @@
-/// An action that the owner of a task has to perform after a decision. The order of actions matters.
+/// An action that the owner of a task must perform after a decision. The order of actions matters.
 public enum TaskAction: Hashable, Sendable {
     /// Connects to the task's relay, and starts its process if there is none.
     case launchRelay
-    /// Has the relay go on with the timestamps of one on another machine.
+    /// Makes the relay continue the timestamps of a relay on another machine.
     case resume(ProgramPlace)
-    /// Has the relay stop at its next keyframe, because another node goes on with the program.
+    /// Makes the relay stop at its next keyframe, because another node continues the program.
     case standBy
     /// Hands the plan to the relay, now or as soon as it is connected.
     case apply(ProgramPlan)
-    /// Has the relay immediately retry a destination that is waiting or was given up.
+    /// Makes the relay immediately retry a destination that is waiting or was given up.
     case retryOutput(OutputID)
     /// Ends the program and the relay's process.
     case drainRelay
@@ -83,8 +83,8 @@ public enum EndReason: String, Hashable, Codable, Sendable {
     /// No participant was on air for `maxIdleSeconds`.
     case idle
     case roomClosed
-    /// Ended by API. An automatic task comes back with the first stream after the room was empty, an explicit one
-    /// never.
+    /// Ended through the API. An automatic task comes back with the first stream after the room was empty, an explicit
+    /// one never.
     case requested
     /// The host left and the room's policy is `stop`.
     case hostLeft
@@ -92,7 +92,7 @@ public enum EndReason: String, Hashable, Codable, Sendable {
     case noOutputs
     /// The room of an explicit task was deleted.
     case roomDeleted
-    /// Not started, because the machine cannot carry the task. It starts automatically when there is room.
+    /// Not started, because the machine cannot carry the task. It starts automatically when there is capacity.
     case noCapacity
     /// The scheduled end (`TaskSchedule.endsAt`) has come.
     case scheduled

@@ -1,14 +1,14 @@
-/// Explicit tasks, created by API in addition to the one that a room gets automatically.
+/// Explicit tasks, created through the API in addition to the one that a room gets automatically.
 ///
-/// An explicit task has complete settings of its own: a setting that is left out has its default, not the room's value.
-/// The task starts with the room's first stream, and ends and comes back like an automatic one. Its deletion or its
-/// room's ends it for good; so does idleness if its `whenIdle` policy says so.
+/// An explicit task has its own complete settings: a setting that is left out has its default, not the room's value.
+/// The task starts with the room's first stream, and ends and comes back like an automatic one. The deletion of the
+/// task or of its room ends it permanently; so does idleness if its `whenIdle` policy says so.
 extension TaskMachine {
     /// Creates an explicit task.
     ///
     /// - Parameters:
-    ///   - revision: Revision of the last plan of a task that had this id before.
-    ///   - attachment: Data that the task's creator keeps with it.
+    ///   - revision: Revision of the last plan of an earlier task with this identifier.
+    ///   - attachment: Data that the task's creator attaches to it.
     public init(
         id: TaskID, room: RoomID, settings: RoomSettings, version: Int64, revision: Int = 0, attachment: String? = nil
     ) {
@@ -24,15 +24,15 @@ extension TaskMachine {
         return room
     }
 
-    /// Whether a request for a new task with these settings is the one that created this task.
+    /// Whether this task was created by a request with these settings.
     public func wasMade(with settings: RoomSettings) -> Bool {
         guard case .explicit(let creation) = origin else { return false }
         return (creation.firstSettings ?? creation.settings) == settings
     }
 
-    /// Changes the settings of an explicit task. The owner follows up with `roomChanged`.
+    /// Changes the settings of an explicit task. The owner calls `roomChanged` afterwards.
     ///
-    /// - Parameter attachment: Data that the task's creator keeps with it from now on. A task that has such data is
+    /// - Parameter attachment: Data that the task's creator attaches to it from now on. A task with an attachment is
     ///   never requested again with its first settings, so these are not kept.
     public mutating func change(to settings: RoomSettings, version: Int64, attachment: String? = nil) {
         guard case .explicit(var creation) = origin,
@@ -47,17 +47,17 @@ extension TaskMachine {
 
     // MARK: The final end
 
-    /// Whether the task ends for good when it is idle.
+    /// Whether the task ends permanently when it is idle.
     var finishesWhenIdle: Bool {
         if case .explicit(let creation) = origin { creation.settings.policy.whenIdle != .wait } else { false }
     }
 
-    /// Whether the task ends for good when the room is closed.
+    /// Whether the task ends permanently when the room is closed.
     var finishesWithRoom: Bool {
         if case .explicit(let creation) = origin { creation.settings.policy.whenIdle == .finishWithRoom } else { false }
     }
 
-    /// Whether a task whose program ends for the reason ends for good.
+    /// Whether a task whose program ends for the reason ends permanently.
     func finishes(after reason: EndReason) -> Bool {
         switch reason {
         case .roomDeleted, .scheduled: true
@@ -68,7 +68,7 @@ extension TaskMachine {
         }
     }
 
-    /// Ends an explicit task for good.
+    /// Ends an explicit task permanently.
     public mutating func finish(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
         switch state {
         case .finished:

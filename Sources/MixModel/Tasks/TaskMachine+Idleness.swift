@@ -1,9 +1,9 @@
-/// The watch for rooms in which no participant is on air.
+/// The detection of rooms in which no participant is on air.
 extension TaskMachine {
     /// Whether the room has no stream that the program could show. A task that ends with its room also requires that
     /// the room is empty.
     func isIdle(_ room: Room, _ context: PlanningContext) -> Bool {
-        // A task whose start is to come is not idle yet, and one between its times is not either.
+        // A task whose start is in the future is not idle yet, nor is one between its times.
         if let schedule, schedule.isAhead(at: context.wallClock) || schedule.isOnAir(at: context.wallClock) {
             return false
         }
@@ -15,7 +15,7 @@ extension TaskMachine {
         return room.settings.policy.maxIdleSeconds
     }
 
-    /// Ends the task for good if it is time, or watches for idleness, while no relay is wanted.
+    /// While no relay is wanted, ends the task permanently if it is time, or else watches for idleness.
     mutating func watch(
         _ waiting: Waiting, _ room: Room, _ context: PlanningContext, _ cause: Cause
     ) -> [TaskAction] {
@@ -37,7 +37,7 @@ extension TaskMachine {
 
     /// Watches whether the room is idle.
     ///
-    /// - Parameter awaited: Number of the deadline that is awaited already, if any.
+    /// - Parameter awaited: Number of the deadline that is already awaited, if any.
     /// - Returns: The number of the deadline to await from now on, if any, and the action that schedules a new one.
     mutating func watchIdleness(
         _ awaited: Int?, _ room: Room, _ context: PlanningContext, _ now: Int64
@@ -48,7 +48,7 @@ extension TaskMachine {
         return (number, [action])
     }
 
-    /// Acts on the deadline of idleness, if it is the one that is awaited.
+    /// Handles the idle deadline, if it is the one that is awaited.
     mutating func idled(_ number: Int, _ cause: Cause) -> [TaskAction] {
         switch state {
         case .onAir(let onAir) where onAir.idleDeadline == number:

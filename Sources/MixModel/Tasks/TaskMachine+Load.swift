@@ -1,6 +1,6 @@
 /// The effects of the machine's load on a task.
 extension TaskMachine {
-    /// Refuses to start the task. The owner calls `roomChanged` when there is room. The timeline records a refusal
+    /// Refuses to start the task. The owner calls `roomChanged` when there is capacity. The timeline records a refusal
     /// once; `lastError` has the newest figures.
     mutating func refuse(_ waiting: Waiting, _ refusal: AdmissionRefusal, _ cause: Cause) -> [TaskAction] {
         let isNews = waiting.after != .noCapacity
@@ -18,10 +18,10 @@ extension TaskMachine {
         ]
     }
 
-    /// Keeps a bypass on an overloaded machine as long as its participant is there.
+    /// Keeps a bypass on an overloaded machine as long as its participant is present.
     ///
     /// - Parameter plan: Plan in force.
-    /// - Returns: Whether a mix was requested and is not made.
+    /// - Returns: Whether a mix was requested but is not made.
     static func keepBypass(
         of plan: ProgramPlan?, in program: inout ProgramPlanner.Program, _ context: PlanningContext
     ) -> Bool {

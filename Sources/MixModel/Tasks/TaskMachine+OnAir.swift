@@ -1,5 +1,5 @@
 extension TaskMachine {
-    /// A program that is on air, or on its way there.
+    /// A program that is on air, or about to be.
     struct OnAir: Hashable, Sendable {
         /// The state of the relay.
         enum Stage: Hashable, Sendable {
@@ -11,17 +11,18 @@ extension TaskMachine {
         }
 
         var stage = Stage.starting
-        /// Program in force. It is there as soon as the task has decided; only a stored document may lack it, and the
+        /// Program in force. It exists as soon as the task has decided; only a stored document may lack it, and the
         /// next decision makes one.
         @Boxed var program: ProgramInForce?
         var debounce = Debounce.open
         var launches: RelayLaunches
         /// Number of the deadline at which an idle program ends; `nil` if none is awaited.
         var idleDeadline: Int?
-        /// Where the program's stream is on the clock, for a relay on another machine; `nil` outside of clusters.
+        /// The position of the program's stream on the clock, for a relay on another machine; `nil` outside of
+        /// clusters.
         @Boxed var place: ProgramPlace?
 
-        /// Adapts the program to a new process of the orchestrator: its relay may still be there.
+        /// Adapts the program to a new process of the orchestrator, whose relay may still be running.
         mutating func restart(origin: CauseID?) {
             stage = .recovering
             debounce = .open
@@ -35,7 +36,7 @@ extension TaskMachine {
         }
     }
 
-    /// The program that a relay shows or is to show.
+    /// The program that a relay shows or is about to show.
     struct ProgramInForce: Hashable, Sendable {
         var plan: ProgramPlan
         /// Host of the program so far; `nil` if there was none.

@@ -3,11 +3,12 @@ extension TaskMachine {
     enum Origin: Hashable, Sendable {
         /// The task belongs to a room with outputs and has the room's settings.
         case automatic
-        /// The task was created by API and has settings of its own. Out of line, because most tasks are automatic.
+        /// The task was created through the API and has its own settings. Out of line, because most tasks are
+        /// automatic.
         indirect case explicit(Creation)
     }
 
-    /// What the creator of an explicit task requested.
+    /// The request of an explicit task's creator.
     struct Creation: Hashable, Sendable {
         /// Settings in place of the room's.
         var settings: RoomSettings
@@ -16,7 +17,7 @@ extension TaskMachine {
         /// First settings, once they were changed; `nil` before. A repetition of the original request is answered with
         /// this task.
         var firstSettings: RoomSettings?
-        /// Data that the creator keeps with the task, opaque here and bounded by the creator. May contain secrets.
+        /// Data that the creator attaches to the task, opaque here and bounded by the creator. May contain secrets.
         var attachment: String?
         /// Whether the room has been open since the task was created; a task may be created for a closed room.
         var sawOpenRoom = false
@@ -33,7 +34,7 @@ extension TaskMachine {
 // MARK: - For readers
 
 extension TaskMachine {
-    /// Whether the task was created by API and not by the room's outputs.
+    /// Whether the task was created through the API and not because of the room's outputs.
     public var isExplicit: Bool {
         if case .explicit = origin { true } else { false }
     }
@@ -44,7 +45,7 @@ extension TaskMachine {
     /// Version of an explicit task's settings, as in `Room.settingsVersion`.
     public var settingsVersion: Int64? { creation?.version }
 
-    /// Data that the creator of an explicit task keeps with it. May contain secrets.
+    /// Data that the creator of an explicit task attaches to it. May contain secrets.
     public var attachment: String? { creation?.attachment }
 
     /// Time at which an explicit task was created, in seconds since 1970. Set by the owner; an automatic task has none.

@@ -1,4 +1,4 @@
-/// The state as callers see it.
+/// The state as shown to callers.
 extension TaskMachine {
     /// The name of a task's state, with the reason for it.
     public enum Phase: Hashable, Codable, Sendable {
@@ -14,7 +14,7 @@ extension TaskMachine {
         case recovering
         /// The relay is being drained.
         case ending(EndReason)
-        /// An explicit task that was deleted, whose room was, or that ended for good by its policy. It never starts
+        /// The explicit task or its room was deleted, or the task ended permanently by its policy. It never starts
         /// again.
         case finished(EndReason)
     }
@@ -35,7 +35,7 @@ extension TaskMachine {
         }
     }
 
-    /// Whether a relay process belongs to the task now.
+    /// Whether the task currently has a relay process.
     public var isActive: Bool {
         switch state {
         case .waiting, .held, .finished: false
@@ -43,7 +43,7 @@ extension TaskMachine {
         }
     }
 
-    /// Whether the task waits without having been refused, so that only a room with outputs can change that.
+    /// Whether the task waits without having been refused, so that only a room with outputs can change its state.
     public var isAtRest: Bool {
         if case .waiting(let waiting) = state { waiting.refusal == nil } else { false }
     }
@@ -67,7 +67,7 @@ extension TaskMachine {
         }
     }
 
-    /// Reason why the task does not start while it waits for capacity, or did not if it has finished since.
+    /// The reason why the task does not start while it waits for capacity, or did not start if it has finished since.
     public var refusal: AdmissionRefusal? {
         switch state {
         case .waiting(let waiting): waiting.refusal
@@ -76,7 +76,7 @@ extension TaskMachine {
         }
     }
 
-    /// Last failure of the relay, or refusal to start it, in words; `nil` since the relay is back or has ended.
+    /// Last failure of the relay, or refusal to start it, in words; `nil` once the relay is back or has ended.
     public var lastError: String? {
         switch state {
         case .onAir(let onAir): onAir.launches.lastError
@@ -105,13 +105,13 @@ extension TaskMachine {
 // MARK: - The final end
 
 extension TaskMachine {
-    /// Whether the task has ended for good, and its relay too.
+    /// Whether the task has ended permanently, including its relay.
     public var isFinished: Bool {
         if case .finished = state { true } else { false }
     }
 
-    /// Time at which the task was found to have ended for good, in seconds since 1970. Set by the owner; a task that has
-    /// not ended for good has none.
+    /// Time at which the task was found to have ended permanently, in seconds since 1970. Set by the owner; `nil` for a
+    /// task that has not ended permanently.
     public var finishedAt: Double? {
         get { if case .finished(let finished) = state { finished.at } else { nil } }
         set {
@@ -121,11 +121,11 @@ extension TaskMachine {
         }
     }
 
-    /// Whether the task was ended by a request of the creator who keeps data with it. The creator knows, and no other
+    /// Whether the task was ended by a request of the creator who attached data to it. The creator knows, and no other
     /// client asks for the task.
     public var isDisposable: Bool { attachment != nil && phase == .finished(.requested) }
 
-    /// Whether the final end of the task is under way, or over.
+    /// Whether the final end of the task is in progress or complete.
     public var isFinishing: Bool {
         switch state {
         case .ending(let ending): finishes(after: ending.reason)

@@ -22,21 +22,21 @@ extension TaskMachine {
         return actions
     }
 
-    /// Takes note of where the program's stream is, if a relay on another machine could not go on without it.
+    /// Records the position of the program's stream, if a relay on another machine could not continue without it.
     public mutating func relayPlaced(_ place: ProgramPlace) {
         guard case .onAir(var onAir) = state, place.isNews(after: onAir.place) else { return }
         onAir.place = place
         state = .onAir(onAir)
     }
 
-    /// Where the stream of the program on air is, as far as it is stored.
+    /// The stored position of the stream of the program on air.
     public var place: ProgramPlace? {
         if case .onAir(let onAir) = state { onAir.place } else { nil }
     }
 
     /// Handles the loss of a relay: its process or its socket is gone, it could not be started, or it does not answer.
     ///
-    /// - Parameter origin: Identifier of the cause of what follows.
+    /// - Parameter origin: Identifier of the cause of the consequences.
     public mutating func relayLost(_ reason: String, now: Int64, origin: CauseID? = nil) -> [TaskAction] {
         switch state {
         case .waiting, .held, .finished:
@@ -56,8 +56,8 @@ extension TaskMachine {
         }
     }
 
-    /// Handles a relay that ended as requested. The owner follows up with `roomChanged`, because participants may be on
-    /// air again.
+    /// Handles a relay that ended as requested. The owner calls `roomChanged` afterwards, because participants may be
+    /// on air again.
     public mutating func relayDrained() -> [TaskAction] {
         guard case .ending(let ending) = state else { return [] }
         return ended(ending)

@@ -1,15 +1,15 @@
 extension TaskMachine {
-    /// The state of a task between two events, with all that belongs to it.
+    /// The state of a task between two events, with its associated data.
     enum State: Hashable, Sendable {
         /// No relay is wanted.
         case waiting(Waiting)
         /// The task ended although participants are on air.
         case held(Held)
-        /// A program is on air, or on its way there.
+        /// A program is on air, or about to be.
         case onAir(OnAir)
         /// The relay is being drained.
         case ending(Ending)
-        /// The task has ended for good. It never starts again.
+        /// The task has ended permanently. It never starts again.
         case finished(Finished)
     }
 
@@ -18,7 +18,7 @@ extension TaskMachine {
         /// The reason why no program is on air.
         enum Reason: Hashable, Sendable {
             /// The last program ended for this reason; `nil` if there was none, or if that no longer matters.
-            /// `noCapacity` stands for a refusal of which a stored document has no figures.
+            /// `noCapacity` stands for a refusal whose figures are missing in a stored document.
             case ended(EndReason?)
             /// The machine cannot carry the program.
             case refused(AdmissionRefusal)
@@ -29,7 +29,7 @@ extension TaskMachine {
         /// Facts about the relay of the last program, here and in the states below.
         var lastRelay = RelayRecord()
 
-        /// The reason as callers know it.
+        /// The reason as shown to callers.
         var after: EndReason? {
             switch reason {
             case .ended(let reason): reason
@@ -58,7 +58,7 @@ extension TaskMachine {
         var lastRelay = RelayRecord()
     }
 
-    /// A task that has ended for good.
+    /// A task that has ended permanently.
     struct Finished: Hashable, Sendable {
         var reason: EndReason
         /// Time at which the task was found to have ended, in seconds since 1970; `nil` until the owner sets it.
@@ -70,9 +70,9 @@ extension TaskMachine {
 }
 
 extension TaskMachine.State {
-    /// Adapts the state to a new process of the orchestrator, in which no deadline of the last one comes due.
+    /// Adapts the state to a new process of the orchestrator, in which no deadline of the previous one comes due.
     ///
-    /// - Parameter origin: Identifier of the cause of what follows.
+    /// - Parameter origin: Identifier of the cause of the consequences.
     mutating func restart(origin: CauseID?) {
         switch self {
         case .waiting(var waiting):

@@ -1,4 +1,4 @@
-/// The steps that the machine's inputs are composed of. Steps of one state take its payload, so that they cannot be
+/// The steps of which the machine's inputs are composed. Steps of one state take its payload, so that they cannot be
 /// taken in another, and leave the state that follows.
 extension TaskMachine {
     func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
@@ -26,7 +26,7 @@ extension TaskMachine {
         let started = TimelineEntry(
             kind: .decision, message: "task starts", cause: cause.summary, causes: cause.chain)
         let onAir = OnAir(launches: RelayLaunches(RelayRecord(causes: cause.chain)))
-        // The owner hands over the plan that follows as soon as the relay is there.
+        // The owner delivers the plan that follows as soon as the relay is connected.
         return [.record(started), .launchRelay] + replan(onAir, room, context, cause, held: [], cause.receivedAt)
     }
 
@@ -43,7 +43,7 @@ extension TaskMachine {
         return actions
     }
 
-    /// Plans the program for the room as it is now.
+    /// Plans the program for the current state of the room.
     ///
     /// - Parameter held: Causes of changes that were held back, oldest first.
     mutating func replan(
@@ -85,11 +85,11 @@ extension TaskMachine {
         return actions + idleness
     }
 
-    /// Returns the revision after this one. The largest one has none: a stored or reported number must not end the
-    /// process.
+    /// Returns the revision after this one. The largest one has no successor: a stored or reported number must not end
+    /// the process.
     static func revision(after last: Int) -> Int { last == .max ? last : last + 1 }
 
-    /// Returns the program as a plan with the present revision.
+    /// Returns the program as a plan with the current revision.
     private func plan(
         _ program: ProgramPlanner.Program, _ context: PlanningContext, _ causes: [Cause], _ degradation: Degradation?
     ) -> ProgramPlan {

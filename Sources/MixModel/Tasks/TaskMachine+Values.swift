@@ -1,13 +1,13 @@
 import LayoutEngine
 
-/// Facts of the program that its layout shows, such as the number of viewers.
+/// Values that the program's layout shows, such as the number of viewers.
 extension TaskMachine {
-    /// Has the mix on air show the values as they are now.
+    /// Makes the mix on air show the current values.
     ///
-    /// The plan keeps its cause, because values are no event, and nothing is recorded. A program that has to change in
-    /// other ways, too, is left to the decision about these.
+    /// The plan keeps its cause, because a change of values is not an event, and nothing is recorded. A program that
+    /// must also change in other ways is left to the decision about those changes.
     ///
-    /// - Returns: Nothing if the picture stays the same.
+    /// - Returns: No actions if the picture stays the same.
     public mutating func valuesChanged(_ room: Room, context: PlanningContext) -> [TaskAction] {
         guard case .onAir(var onAir) = state, let inForce = onAir.program, case .mix = inForce.plan.mode else {
             return []
@@ -24,7 +24,7 @@ extension TaskMachine {
         return [.apply(plan)]
     }
 
-    /// Whether a mix is on air, or on its way there, that the layout composes.
+    /// Whether a mix composed by the layout is on air, or about to be.
     public func showsLayout(in room: Room) -> Bool {
         guard case .onAir(let onAir) = state, case .mix? = onAir.program?.plan.mode else { return false }
         return (settings ?? room.settings).program?.composition ?? .automatic == .automatic
@@ -32,7 +32,7 @@ extension TaskMachine {
 }
 
 extension ProgramPlanner.Program {
-    /// Whether the program is that of the plan with other overlays.
+    /// Whether the program differs from the plan's only in its overlays.
     fileprivate func onlyChangesOverlays(of plan: ProgramPlan) -> Bool {
         guard scene.overlays != plan.scene.overlays else { return false }
         var program = self

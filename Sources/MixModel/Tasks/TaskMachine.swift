@@ -1,24 +1,24 @@
-/// Decides what a room's task does. Pure: rooms, reports and passed deadlines in, actions out.
+/// Decides the actions of a room's task. Pure: rooms, reports and passed deadlines in, actions out.
 ///
-/// Each state carries what belongs to it; the properties here are what outlives them. The store keeps the value as a
-/// flat document. Points in time are nanoseconds of CLOCK_MONOTONIC, which are meaningless after a reboot: `restored`
+/// Each state carries its associated data; the properties here outlive the states. The store keeps the value as a flat
+/// document. Points in time are nanoseconds of CLOCK_MONOTONIC, which are meaningless after a reboot: `restored`
 /// replaces them.
 public struct TaskMachine: Hashable, Sendable {
     public let id: TaskID
     public let room: RoomID
     var origin: Origin
     var state: State
-    /// Revision of the last plan ever made. It never goes back, not even when the task ends and starts again.
+    /// Revision of the last plan ever made. It never decreases, not even when the task ends and starts again.
     public internal(set) var revision: Int
-    /// Facts about sources that the last plan is based on, so that a restarted service makes the same plan; `nil`
-    /// before the first one. The next program begins with them.
+    /// Facts about sources on which the last plan is based, so that a restarted service makes the same plan; `nil`
+    /// before the first plan. The next program starts with them.
     public internal(set) var sourceFacts: SourceFacts?
     /// Number of the last deadline scheduled.
     var deadlines: Int
     /// Deadline of the schedule that is awaited. It is not stored, because no deadline outlives a process.
     var scheduled: ScheduledDeadline?
 
-    /// Time after a change that acted within which further changes are merged into one. In nanoseconds.
+    /// Time after a change took effect within which further changes are merged into one. In nanoseconds.
     public static let debounceWindow = Debounce.window
 
     init(
@@ -47,7 +47,7 @@ extension TaskMachine {
     public enum Urgency: Hashable, Sendable {
         /// A participant joined, left or muted. Flapping is damped.
         case debounced
-        /// An operator or an API call asked for the change, which always acts at once.
+        /// An operator or an API call requested the change, which always takes effect at once.
         case immediate
     }
 
@@ -79,9 +79,9 @@ extension TaskMachine {
         }
     }
 
-    /// Acts on a deadline that came due. One that is no longer current changes nothing. `now` is in nanoseconds.
+    /// Handles a deadline that came due. A deadline that is no longer current changes nothing. `now` is in nanoseconds.
     ///
-    /// - Parameter origin: Identifier of the cause of what follows, if the deadline is a cause of its own.
+    /// - Parameter origin: Identifier of the cause of the consequences, if the deadline is itself a cause.
     public mutating func deadlinePassed(
         _ token: DeadlineToken, room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
     ) -> [TaskAction] {
@@ -118,9 +118,9 @@ extension TaskMachine {
         return end(onAir, .requested, cause)
     }
 
-    /// Resumes the task after a restart of the orchestrator, from its document as stored.
+    /// Resumes the task after a restart of the orchestrator, from its stored document.
     ///
-    /// - Parameter origin: Identifier of the cause of what follows.
+    /// - Parameter origin: Identifier of the cause of the consequences.
     public mutating func restored(
         room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
     ) -> [TaskAction] {

@@ -65,7 +65,7 @@ public struct OutputErrorCode: RawRepresentable, Hashable, Codable, Sendable, Cu
     public static let tlsFailed = OutputErrorCode(rawValue: "tls_failed")
     /// The server does not speak RTMP, or violates the protocol.
     public static let protocolError = OutputErrorCode(rawValue: "protocol_error")
-    /// The server refuses the application: it has none of that name, or requires another key.
+    /// The server refuses the application: it does not have one of that name, or requires another key.
     public static let applicationRefused = OutputErrorCode(rawValue: "application_refused")
     /// The server refuses the stream: the key is wrong, or another publisher uses that name.
     public static let publishRefused = OutputErrorCode(rawValue: "publish_refused")

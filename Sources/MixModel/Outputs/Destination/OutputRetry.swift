@@ -1,4 +1,4 @@
-/// Limits after which a failing destination is given up. Without either limit it is retried for ever.
+/// Limits after which a failing destination is given up. Without either limit it is retried forever.
 public struct OutputRetry: Hashable, Codable, Sendable {
     /// Maximum number of attempts that fail in a row, including the first. A connection that lasts resets the count.
     public var maxAttempts: Int?

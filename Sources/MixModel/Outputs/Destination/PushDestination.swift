@@ -2,12 +2,12 @@ import TextFormats
 
 /// A server that a program is pushed to.
 ///
-/// The scheme of its URL decides which protocol a relay speaks.
+/// The scheme of its URL determines the protocol that a relay uses.
 public struct PushDestination: Hashable, Codable, Sendable {
     public var id: OutputID
     /// Push URL. May contain a stream key; never logged.
     public var url: String
-    /// Limits on retries after a failure; `nil` means that it is retried for ever.
+    /// Limits on retries after a failure; `nil` means that it is retried forever.
     public var retry: OutputRetry?
 
     public init(id: OutputID, url: String, retry: OutputRetry? = nil) {
@@ -26,8 +26,8 @@ extension PushDestination: OutputDocument {
 
     public var connections: Int { 1 }
 
-    /// Returns the state of the destinations: running while one of them is live, with the error of the first that is
-    /// not.
+    /// Returns the state of the destinations: running while one of them is live, with the error of the first one that
+    /// is not.
     public static func service(of planned: [PushDestination], _ statuses: [DestinationStatus]) -> ServiceState {
         let actual = Dictionary(statuses.map { ($0.id, $0) }) { first, _ in first }
         let known = planned.compactMap { actual[$0.id] }

@@ -2,13 +2,13 @@
 public struct HLSSettings: Hashable, Codable, Sendable {
     /// Intended length of segments, 1…10 seconds. Segments begin with keyframes, so the publisher affects it too.
     public var segmentSeconds: Int
-    /// Time that players can go back while the program is live. 6…3600 seconds; at least three segments.
+    /// Time by which players can go back while the program is live. 6…3600 seconds; at least three segments.
     public var windowSeconds: Int
     /// Whether all segments are kept, and offered on demand and as one file.
     public var enableVOD: Bool
     /// Free text of the caller, shown with the variant.
     public var metadata: String?
-    /// Lower renditions beside the program itself. Each costs a transcoder.
+    /// Lower renditions in addition to the program itself. Each requires a transcoder.
     public var renditions: [HLSRendition]
 
     public static let defaultSegmentSeconds = 4
@@ -30,7 +30,7 @@ public struct HLSSettings: Hashable, Codable, Sendable {
     }
 }
 
-/// A smaller picture of a program, with the same sound.
+/// A smaller picture of a program, with the same audio.
 public struct HLSRendition: Hashable, Codable, Sendable {
     /// Height in pixels, even, 90…1080. A program with a smaller picture keeps its size.
     public var height: Int

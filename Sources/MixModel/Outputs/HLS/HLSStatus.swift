@@ -1,11 +1,11 @@
 /// The state of a program's HLS.
 public struct HLSStatus: Hashable, Codable, Sendable {
     public var service: ServiceState
-    /// Directory name of the session that is being made; part of URLs.
+    /// Directory name of the current session; part of URLs.
     public var session: String?
     /// Start of the session, in seconds since 1970.
     public var startedAt: Double?
-    /// Variants, the program itself first; empty until the first segment is there.
+    /// Variants, the program itself first; empty until the first segment is available.
     public var variants: [HLSVariantStatus]
 
     public init(
@@ -30,7 +30,7 @@ public struct HLSVariantStatus: Hashable, Codable, Sendable {
     public var height: Int
     /// Peak bit rate as stated in the playlist, in bit/s.
     public var bandwidth: Int
-    /// Reason why segments are missing, in words for operators.
+    /// The reason why segments are missing, in words for operators.
     public var error: String?
 
     public init(

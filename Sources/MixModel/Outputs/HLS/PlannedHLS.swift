@@ -1,6 +1,6 @@
-/// The HLS that a relay has a packager make, and the first line that the packager reads.
+/// The HLS output of a relay, in the form of the first line that its packager reads.
 public struct PlannedHLS: Hashable, Codable, Sendable {
-    /// Absolute path of the room's directory, in which each session has its own.
+    /// Absolute path of the room's directory, which has a subdirectory for each session.
     public var directory: String
     public var settings: HLSSettings
 
@@ -15,7 +15,7 @@ extension PlannedHLS: OutputDocument {
     public static let planField = OutputField("hls", .optional)
     public static let statusField = OutputField("hls", .optional)
 
-    /// A program has one HLS at most.
+    /// A program has at most one HLS output.
     public var outputID: OutputID { "hls" }
 
     public static func service(of planned: [PlannedHLS], _ statuses: [HLSStatus]) -> ServiceState {

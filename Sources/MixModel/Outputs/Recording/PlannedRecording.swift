@@ -1,7 +1,7 @@
-/// A recording that a relay is to make of its program.
+/// A recording that a relay makes of its program.
 public struct PlannedRecording: Hashable, Codable, Sendable {
-    /// Settings of the recording. A relay that already makes it goes on; another one with the same id and directory may
-    /// continue its file.
+    /// Settings of the recording. A relay that already makes it continues; another relay with the same identifier and
+    /// directory may continue its file.
     public var settings: RecordingSettings
     /// Absolute path for the room's files. Created if it does not exist.
     public var directory: String
@@ -41,8 +41,8 @@ extension RecordingStatus: OutputStatusDocument {
 }
 
 extension ServiceState {
-    /// Creates the state that apps see of a recording: the program's, with a participant's error when the program has
-    /// none.
+    /// Creates the state of a recording as shown by apps: the program's, with a participant's error when the program
+    /// has none.
     public init(_ settings: RecordingSettings?, _ statuses: [RecordingStatus]) {
         let mine = statuses.filter { $0.id == settings?.id }
         let program = mine.first { $0.source == nil }
@@ -69,7 +69,7 @@ extension ServiceStates {
         set { self["streamRecordings"] = newValue }
     }
 
-    /// Takes note of the recordings of single streams, which are no kind of output of their own.
+    /// Applies the recordings of single streams, which are not a separate kind of output.
     public mutating func takeStreams(of statuses: [RecordingStatus]) {
         for status in statuses where status.source != nil {
             streamRecordings.running = streamRecordings.running || status.service.running

@@ -1,8 +1,8 @@
 /// The settings for recording a room's program. Everything has a default.
 public struct RecordingSettings: Hashable, Codable, Sendable {
-    /// Whether the recording goes on in the same file after a recorder or a relay was lost.
+    /// Whether the recording continues in the same file after a recorder or a relay was lost.
     public var singleFilePerLayer: Bool
-    /// Whether the streams of all participants are recorded too, untouched, each in a file of its own.
+    /// Whether the streams of all participants are also recorded, untouched, each in its own file.
     public var participants: Bool
     /// Duration after which the recording ends by itself, in seconds; `nil` means never.
     public var maxSeconds: Int?
@@ -10,10 +10,10 @@ public struct RecordingSettings: Hashable, Codable, Sendable {
     public var maxBytes: Int64?
     /// Duration after which a new file begins with the next keyframe, in seconds; `nil` means never.
     public var partSeconds: Int?
-    /// Whether only sound is recorded; `nil` means false.
+    /// Whether only audio is recorded; `nil` means false.
     public var audioOnly: Bool?
-    /// Whether time that is missing between two stretches of a single file is left out of it, as that of a pause; `nil` means
-    /// false: it is a gap.
+    /// Whether missing time between two stretches of a single file is omitted from the file, as for a pause; `nil`
+    /// means false: it remains as a gap.
     public var leavesOutGaps: Bool?
     /// Identifier of the recording, given by the caller that starts it. It stays the same while settings change and the
     /// recording is not stopped.

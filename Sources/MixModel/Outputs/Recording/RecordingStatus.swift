@@ -8,7 +8,7 @@ public struct RecordingStatus: Hashable, Codable, Sendable {
         case recovering
         /// The recording ended by itself, as requested.
         case ended
-        /// The recording ended, and trying again would not help.
+        /// The recording ended with an error, and another attempt would not help.
         case failed
     }
 
@@ -27,7 +27,7 @@ public struct RecordingStatus: Hashable, Codable, Sendable {
     public var bytes: Int64
     /// Last failure, if any.
     public var error: ServiceState.Failure?
-    /// Number of times that the process was started again.
+    /// Number of restarts of the process.
     public var restarts: Int
 
     public init(

@@ -3,11 +3,12 @@ import LayoutEngine
 /// The content of the JSON file beside each file of a recording.
 public struct RecordingManifest: Hashable, Codable, Sendable {
     public enum State: String, Hashable, Codable, Sendable {
-        /// Being written, or left by a recorder that was lost: a fragmented file that plays up to its last second.
+        /// The file is being written, or was left by a lost recorder: a fragmented file that plays up to its last
+        /// second.
         case recording
-        /// Closed and indexed.
+        /// The file is closed and indexed.
         case complete
-        /// Closed without an index: the file plays, but seeking in it may be slow.
+        /// The file was closed without an index: it plays, but seeking in it may be slow.
         case unindexed
     }
 
@@ -63,8 +64,8 @@ public struct RecordingManifest: Hashable, Codable, Sendable {
     public var bytes: Int64
     public var hasVideo: Bool
     public var hasAudio: Bool
-    /// Reason for the end: `stopped`, `partSeconds`, `tracksChanged`, `maxSeconds`, `maxBytes` or the code of `error`;
-    /// `nil` while the file is being written.
+    /// The reason for the end: `stopped`, `partSeconds`, `tracksChanged`, `maxSeconds`, `maxBytes` or the code of
+    /// `error`; `nil` while the file is being written.
     public var endReason: String?
     public var error: ServiceState.Failure?
     public var switches: [Switch] = []
