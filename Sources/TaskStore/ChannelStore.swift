@@ -1,30 +1,30 @@
 import MixModel
 
-/// The channels of rooms as they survive a restart: their last messages, and a document of everything else.
+/// The parts of rooms' channels that survive a restart: their last messages, and a document of everything else.
 ///
-/// The store does not read messages and documents. They go with their room.
+/// The store does not interpret messages and documents. They are deleted with their room.
 public protocol ChannelStore: Sendable {
-    /// Stores a change of a channel whole, or not at all; returns when it is durable.
+    /// Stores a change of a channel, whole or not at all; returns when it is durable.
     ///
     /// - Throws: `StoreError.conflict` if the room is not stored, `StoreError.fenced` if another node holds a lease,
-    ///   `StoreError.overloaded` if too many changes wait already. Nothing is stored then.
+    ///   `StoreError.overloaded` if too many changes are already waiting. Nothing is stored then.
     func commit(_ change: ChannelChange) async throws(StoreError)
-    /// Returns what is stored of a room's channel; nothing of a room that is not stored.
+    /// Returns the stored part of a room's channel; empty for a room that is not stored.
     ///
-    /// - Parameter limit: Most messages: the newest ones.
+    /// - Parameter limit: Maximum number of messages. The newest ones are returned.
     func channel(of room: RoomID, limit: Int) async throws(StoreError) -> StoredChannel
 }
 
 /// A change of one room's channel.
 public struct ChannelChange: Hashable, Sendable {
     public var room: RoomID
-    /// Messages to append. One whose number the room has already is left out.
+    /// Messages to append. A message whose number already exists in the room is left out.
     public var messages: [StoredMessage]
     /// Numbers of messages to remove.
     public var removed: [Int64]
-    /// The channel's new document; `nil` leaves the old one.
+    /// The channel's new document; `nil` keeps the old one.
     public var document: String?
-    /// Newest messages of the room that are kept. Older ones are removed from time to time.
+    /// Number of newest messages of the room that are kept. Older ones are removed from time to time.
     public var kept: Int
     /// Messages for subscriptions, stored with the change.
     public var outbox: [OutboxMessage]
@@ -45,9 +45,9 @@ public struct ChannelChange: Hashable, Sendable {
     }
 }
 
-/// A message of a channel as it is stored.
+/// A message of a channel in its stored form.
 public struct StoredMessage: Hashable, Sendable {
-    /// Number of the message, which grows within a room.
+    /// Number of the message, which increases within a room.
     public var id: Int64
     public var document: String
 
@@ -57,9 +57,9 @@ public struct StoredMessage: Hashable, Sendable {
     }
 }
 
-/// What is stored of a channel.
+/// The stored part of a channel.
 public struct StoredChannel: Hashable, Sendable {
-    /// Messages by their numbers, the lowest first.
+    /// Messages in ascending order of their numbers.
     public var messages: [StoredMessage]
     public var document: String?
 

@@ -2,12 +2,12 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Copies the write-ahead log to the database file, so that the log does not grow for ever and writers do not wait for
+/// Copies the write-ahead log to the database file, so that the log does not grow forever and writers do not wait for
 /// it.
 ///
-/// A connection of its own copies the bulk while writers go on. The writer itself copies the little that they wrote
-/// meanwhile, between two groups, and then the log begins anew at its start. This replaces the engine's own
-/// checkpoints, for which the committing connection waits.
+/// A separate connection copies the bulk while writers continue. The writer itself copies the little that was written
+/// in the meantime, between two groups, and then the log starts again from its beginning. This replaces the engine's
+/// own checkpoints, for which the committing connection waits.
 final class Checkpointer: Sendable {
     /// Length in pages at which the log is emptied: 20 MB. It continues to grow while the bulk is copied.
     static let length = 5120
@@ -16,11 +16,11 @@ final class Checkpointer: Sendable {
     private struct State {
         enum Phase { case growing, copying, isCopied }
         var phase = Phase.growing
-        /// Length of the log in pages when it was last copied.
+        /// Length of the log, in pages, when it was last copied.
         var copied = 0
     }
     private let state = Mutex(State())
-    /// Length of the log in pages after the last commit.
+    /// Length of the log, in pages, after the last commit.
     private let pages = Atomic<Int>(0)
     private let connection: DatabaseQueue
 
@@ -33,7 +33,7 @@ final class Checkpointer: Sendable {
 
     /// Makes the writer's connection report the length of the log. That connection must not outlive the checkpointer.
     func watch(_ db: Database) throws {
-        // The log file is cut to this size when the log begins anew.
+        // The log file is truncated to this size when the log starts again.
         try db.execute(sql: "PRAGMA journal_size_limit = \(2 * Self.length * Self.pageSize)")
         sqlite3_wal_hook(db.sqliteConnection, noteCommit, Unmanaged.passUnretained(self).toOpaque())
     }
@@ -46,7 +46,7 @@ final class Checkpointer: Sendable {
         let phase = state.withLock { state in
             switch state.phase {
             case .growing:
-                // A reader may keep the log from beginning anew; then only its new pages count.
+                // A reader may keep the log from starting again; then only its new pages count.
                 let grown = pages < state.copied ? pages : pages - state.copied
                 if grown < Self.length { return State.Phase.growing }
                 state.phase = .copying
@@ -61,7 +61,7 @@ final class Checkpointer: Sendable {
         case .growing: break
         case .copying:
             connection.asyncWriteWithoutTransaction { db in
-                // A failed checkpoint is repeated when the log has grown by as much again.
+                // A failed checkpoint is repeated when the log has grown by the same amount again.
                 _ = try? db.checkpoint(.passive)
                 self.state.withLock { $0.phase = .isCopied }
             }

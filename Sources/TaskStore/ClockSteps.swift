@@ -1,8 +1,8 @@
 import GRDB
 import Synchronization
 
-/// Detects that the clock was set back and moves due times with it. Otherwise messages would wait, and leases would
-/// hold, for as long as the clock went back.
+/// Detects that the clock was set back, and moves due times with it. Otherwise messages would wait, and leases would
+/// hold, for as long as the clock was set back.
 ///
 /// A clock that is set forward makes things due early, which does no harm.
 final class ClockSteps: Sendable {
@@ -21,7 +21,7 @@ final class ClockSteps: Sendable {
             sql: "UPDATE nodes SET until = max(until - ?2, ?1) WHERE until > ?1", arguments: [time, last - time])
     }
 
-    /// Notes the time of a transaction. Call it when the transaction is durable.
+    /// Records the time of a transaction. Call it when the transaction is durable.
     func committed(at time: Double) { last.withLock { $0 = time } }
 
     /// Returns the approximate time of the last write before the store was opened.

@@ -2,11 +2,11 @@ import MixModel
 
 /// An attempt to deliver a message.
 public struct DeliveryAttempt: Hashable, Codable, Sendable {
-    /// Number of the attempt, from 1. It continues when the message is sent anew.
+    /// Number of the attempt, from 1. It continues when the message is sent again.
     public var number: Int
     /// Time at which the attempt began, in seconds since 1970.
     public var at: Double
-    /// HTTP status of the answer; `nil` if none came.
+    /// HTTP status of the answer; `nil` if there was none.
     public var code: Int?
     /// Duration in milliseconds.
     public var milliseconds: Int
@@ -28,21 +28,21 @@ public struct DeliveryAttempt: Hashable, Codable, Sendable {
 /// The state of a message.
 public enum DeliveryState: String, Hashable, Codable, Sendable, CaseIterable {
     case waiting, delivered
-    /// Given up: a dead letter.
+    /// The message was given up: a dead letter.
     case dead
 }
 
 /// A message and the state of its delivery.
 public struct Delivery: Hashable, Sendable {
     public var message: OutboxMessage
-    /// Number that grows in the order in which messages were stored.
+    /// Number that increases in the order in which messages were stored.
     public var number: Int64
     public var state: DeliveryState
-    /// Time at which the message was stored or sent anew, in seconds since 1970.
+    /// Time at which the message was stored or sent again, in seconds since 1970.
     public var queuedAt: Double
     public var attempts: Int
-    /// Time of the next attempt, in seconds since 1970; `nil` while an earlier message of its lane waits, and once it
-    /// is settled.
+    /// Time of the next attempt, in seconds since 1970; `nil` while an earlier message of its lane waits, and once the
+    /// message is settled.
     public var due: Double?
     /// Time at which the message was delivered or given up, in seconds since 1970.
     public var settledAt: Double?
@@ -91,9 +91,9 @@ public struct DeliveryCounts: Hashable, Sendable {
     }
 }
 
-/// Subscriptions, their deliveries and attempts, kept for as long as `Retention` says.
+/// Subscriptions, their deliveries and attempts, kept for as long as `Retention` specifies.
 public protocol DeliveryLog: Sendable {
-    /// Returns all subscriptions, ordered by id.
+    /// Returns all subscriptions, ordered by identifier.
     func subscriptions() async throws(StoreError) -> [Versioned<Subscription>]
     /// Returns deliveries, newest first.
     ///
@@ -104,7 +104,7 @@ public protocol DeliveryLog: Sendable {
     func delivery(_ message: String, of subscription: SubscriptionID) async throws(StoreError) -> Delivery?
     /// Returns the attempts to deliver a message, oldest first.
     func attempts(of message: String, of subscription: SubscriptionID) async throws(StoreError) -> [DeliveryAttempt]
-    /// Returns the attempts that began in this time (seconds since 1970), newest first.
+    /// Returns the attempts that began in this period (seconds since 1970), newest first.
     func attempts(
         of subscriptions: [SubscriptionID], in time: ClosedRange<Double>, offset: Int, limit: Int
     ) async throws(StoreError) -> [LoggedAttempt]

@@ -3,7 +3,7 @@ import MixModel
 import Synchronization
 
 /// Removes what `Retention` no longer keeps, a few rows at a time: as part of other transactions while there are many,
-/// by itself while there are few.
+/// on its own while there are few.
 final class Expiry: Sendable {
     private let retention: Retention
     /// The number of changes since the last step.

@@ -5,7 +5,7 @@ import Synchronization
 public struct GroupCommit: Hashable, Sendable {
     /// Number of changes that shared the transaction and its sync to disk.
     public var changes: Int
-    /// Number of changes that waited when the group was done.
+    /// Number of changes that were waiting when the group was done.
     public var waiting: Int
     /// Time from the beginning of the transaction to the end of its sync.
     public var duration: Duration
@@ -18,7 +18,7 @@ public struct GroupCommit: Hashable, Sendable {
 }
 
 /// The store's only writer. It takes all waiting changes, writes them in one transaction with one sync to disk, then
-/// answers every caller. While a group is being written, the next one gathers.
+/// answers every caller. While a group is being written, the next one accumulates.
 ///
 /// It runs on the connection's own serial queue, so it does not block the cooperative pool.
 final class GroupWriter: Sendable {
@@ -26,16 +26,16 @@ final class GroupWriter: Sendable {
     protocol Write: Sendable {
         /// Writes inside the group's transaction.
         ///
-        /// A write that refuses itself keeps the refusal for `answer` and leaves no trace. It throws only if the engine
-        /// fails.
+        /// A write that refuses its own change keeps the refusal for `answer` and leaves no trace. It throws only if
+        /// the engine fails.
         func perform(_ db: Database, at time: Double) throws
         /// Reports the outcome. Called once, when the transaction is durable (`nil`) or rolled back.
         func answer(_ failure: StoreError?)
     }
 
-    /// The most changes that wait. Further ones are refused.
+    /// Maximum number of changes that wait. Further ones are refused.
     static let queueSize = 8192
-    /// The most changes in one transaction.
+    /// Maximum number of changes in one transaction.
     static let groupSize = 512
 
     private enum Admission {
@@ -74,12 +74,12 @@ final class GroupWriter: Sendable {
         self.onCommit = onCommit
     }
 
-    /// Number of changes that wait, without the group being written.
+    /// Number of changes that wait, not counting the group being written.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Writes the changes of `body` together with other waiting ones; returns when they are durable.
     ///
-    /// - Parameter body: May throw a `StoreError` to refuse its own change, and must leave no trace then. Any other
+    /// - Parameter body: May throw a `StoreError` to refuse its own change, and must then leave no trace. Any other
     ///   error fails the group.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database, _ time: Double) throws -> Value
@@ -121,7 +121,7 @@ final class GroupWriter: Sendable {
         }
     }
 
-    /// Whether the error may be the fault of a single write rather than of the file.
+    /// Whether a single write may have caused the error, rather than the file.
     private static func isOfOneWrite(_ error: any Error, _ failure: StoreError) -> Bool {
         if case .engine = failure { return true }
         return (error as? DatabaseError).map { $0.resultCode == .SQLITE_ERROR } ?? true
@@ -169,7 +169,7 @@ final class GroupWriter: Sendable {
             }
             return
         }
-        // Checks the files after the commit: a change that is answered as stored is in a file that the next start
+        // Checks the files after the commit: a change that is reported as stored must be in a file that the next start
         // finds.
         let problem = files.problem
         state.withLock { $0.isDisplaced = problem != nil }

@@ -12,7 +12,7 @@ public struct LayoutVersion: Hashable, Codable, Sendable {
     public var layout: String
     /// Number of the version, from 1. It continues if a layout is deleted and created again.
     public var number: Int
-    /// Seconds since 1970.
+    /// Time of the version, in seconds since 1970.
     public var at: Double
     public var origin: Origin
     /// Length of the content in bytes.
@@ -42,21 +42,21 @@ public struct NewLayoutVersion: Hashable, Sendable {
 /// An event of a layout, kept for operators.
 public struct LayoutEvent: Hashable, Codable, Sendable {
     public enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Another version is in use.
+        /// A different version is in use.
         case changed = "layout.changed"
         /// The file has errors: the last good version stays in use.
         case rejected = "layout.rejected"
-        /// The file is gone.
+        /// The file was deleted.
         case deleted = "layout.deleted"
     }
 
     public var layout: String
-    /// Seconds since 1970.
+    /// Time of the event, in seconds since 1970.
     public var at: Double
     public var kind: Kind
     /// Version in use after the event; `nil` if there is none.
     public var version: Int?
-    /// Message for people; may have several lines.
+    /// Human-readable message; may have several lines.
     public var message: String
 
     public init(layout: String, at: Double, kind: Kind, version: Int?, message: String) {

@@ -1,6 +1,6 @@
 import MixModel
 
-/// Identifier of one life of a process that runs tasks. Every start is a new node, so that late writes of an earlier
+/// An identifier of one life of a process that runs tasks. Every start is a new node, so that late writes of an earlier
 /// life are refused.
 public struct NodeID: Identifier {
     public let rawValue: String
@@ -19,10 +19,10 @@ public struct Node: Hashable, Sendable {
     }
 }
 
-/// Proof that a writer is still the owner of a task.
+/// Proof that a writer still owns a task.
 public struct Fence: Hashable, Sendable {
     public var owner: NodeID
-    /// Number that grows with every owner of the task.
+    /// Number that increases with every owner of the task.
     public var epoch: Int64
 
     public init(owner: NodeID, epoch: Int64) {
@@ -46,30 +46,30 @@ public struct Lease: Hashable, Sendable {
 public enum Renewal: Hashable, Sendable {
     /// The node still holds every lease.
     case kept
-    /// The leases had run out, and another node may have taken some. `leases(of:)` returns the ones that are left.
+    /// The leases had expired, and another node may have taken some. `leases(of:)` returns the remaining ones.
     case lapsed
 }
 
 /// The assignment of tasks to nodes.
 ///
-/// A node's leases run out together, `duration` after its last call of `register`, `claim` or `renew`, as judged by the
-/// store's clock alone. Holders count on a clock of their own, from before that call. A lease that has run out still
-/// lets its holder write until another node takes the task: taking over is what fences.
+/// A node's leases expire together, `duration` after its last call of `register`, `claim` or `renew`, as judged by the
+/// store's clock alone. Holders count on their own clock, from before that call. An expired lease still permits its
+/// holder to write until another node takes the task: only the takeover fences.
 public protocol LeaseStore: Sendable {
     /// Registers a node.
     ///
-    /// - Parameter name: The same in all lives of one machine or data directory.
+    /// - Parameter name: A name that is the same in all lives of one machine or data directory.
     /// - Returns: A node that did not exist before.
     func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID
-    /// Returns every node that was not expelled, in the order of registration, including those whose leases have run
-    /// out.
+    /// Returns every node that was not expelled, in the order of registration, including those whose leases have
+    /// expired.
     func nodes() async throws(StoreError) -> [Node]
-    /// Takes tasks that have no holder, or whose holder's leases have run out. The tasks need not be stored yet.
+    /// Takes tasks that have no holder, or whose holder's leases have expired. The tasks need not be stored yet.
     ///
-    /// - Returns: The leases of those of `tasks` that the node holds now, old and new.
+    /// - Returns: The leases of those of `tasks` that the node now holds, old and new.
     /// - Throws: `StoreError.expelled`.
     func claim(_ tasks: [TaskID], by node: NodeID, for duration: Duration) async throws(StoreError) -> [Lease]
-    /// Takes stored tasks that have no holder, or whose holder's leases have run out.
+    /// Takes stored tasks that have no holder, or whose holder's leases have expired.
     ///
     /// - Returns: The leases taken, at most `limit`, ordered by task.
     /// - Throws: `StoreError.expelled`.
@@ -78,12 +78,13 @@ public protocol LeaseStore: Sendable {
     ///
     /// - Throws: `StoreError.expelled`.
     func renew(_ node: NodeID, for duration: Duration) async throws(StoreError) -> Renewal
-    /// Gives a task back. Does nothing if the lease is no longer the current one.
+    /// Gives a task back. Has no effect if the lease is no longer current.
     func release(_ lease: Lease) async throws(StoreError)
     /// Returns the leases of a node, ordered by task.
     func leases(of node: NodeID) async throws(StoreError) -> [Lease]
-    /// Returns the stored tasks that a node holds, ordered by id.
+    /// Returns the stored tasks that a node holds, ordered by identifier.
     func owned(by node: NodeID) async throws(StoreError) -> [Versioned<TaskMachine>]
-    /// Removes a node that is known to be dead. Its leases are free at once, and late writes of the node are refused.
+    /// Removes a node that is known to be dead. Its leases become free at once, and late writes of the node are
+    /// refused.
     func expel(_ node: NodeID) async throws(StoreError)
 }

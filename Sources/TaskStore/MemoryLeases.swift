@@ -6,7 +6,7 @@ struct MemoryLeases {
     private var registered = 0
     private var holders: [TaskID: (owner: NodeID?, epoch: Int64)] = [:]
     private var profiles: [NodeID: NodeProfile] = [:]
-    /// Highest epoch of the leases that were forgotten.
+    /// Highest epoch of all forgotten leases.
     private var forgotten: Int64 = 0
     /// Owner of rooms whose node was expelled.
     private static let nobody: NodeID = "#0"
@@ -29,7 +29,7 @@ struct MemoryLeases {
         return nodes[index].until > time ? .kept : .lapsed
     }
 
-    /// Moves the ends of leases with a clock that was set back, so that no lease holds for longer than before.
+    /// Moves the expiry of leases with a clock that was set back, so that no lease is extended.
     mutating func clockWasSetBack(by step: Double, to time: Double) {
         for index in nodes.indices where nodes[index].until > time {
             nodes[index].until = max(nodes[index].until - step, time)

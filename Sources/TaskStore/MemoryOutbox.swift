@@ -5,14 +5,14 @@ struct MemoryOutbox {
     struct Entry {
         var delivery: Delivery
         var earlierAttempts = 0
-        /// Whether the message has a due time. Of the waiting messages of a lane only the oldest has one.
+        /// Whether the message has a due time. Only the oldest waiting message of a lane has one.
         var isHead: Bool { delivery.due != nil }
     }
     /// The messages, oldest first.
     private(set) var entries: [Entry] = []
     private(set) var log: [LoggedAttempt] = []
     private var lastNumber: Int64 = 0
-    /// The most messages of one subscription that wait.
+    /// Maximum number of waiting messages of one subscription.
     let limit: Int
 
     init(limit: Int = Retention().waitingMessages) { self.limit = limit }
@@ -55,7 +55,7 @@ struct MemoryOutbox {
         }
     }
 
-    /// Moves due times with a clock that was set back, so that no message waits for longer.
+    /// Moves due times with a clock that was set back, so that no message waits longer.
     mutating func clockWasSetBack(by step: Double, to time: Double) {
         for index in entries.indices {
             if let due = entries[index].delivery.due, due > time {
@@ -84,7 +84,7 @@ struct MemoryOutbox {
 
     /// Settles a message that was taken.
     ///
-    /// - Returns: False if the message was taken again meanwhile, or is settled.
+    /// - Returns: False if the message was taken again in the meantime, or is already settled.
     mutating func settle(
         _ item: OutboxItem, _ outcome: DeliveryOutcome, _ attempt: DeliveryAttempt?, at time: Double
     ) -> Bool {

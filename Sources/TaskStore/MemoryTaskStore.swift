@@ -2,7 +2,7 @@ import MixModel
 import Synchronization
 import TextFormats
 
-/// A store in memory that lasts as long as the process, for tests and trials.
+/// A store in memory, for tests and trials. Its content is lost with the process.
 public final class MemoryTaskStore: TaskStore {
     struct State {
         var rooms: [RoomID: Versioned<Room>] = [:]
@@ -12,7 +12,7 @@ public final class MemoryTaskStore: TaskStore {
         var known: Set<[UTF8Key]> = []
         var timeline: [TaskID: [StampedEntry]] = [:]
         var switches: [TaskID: [SwitchRecord]] = [:]
-        /// Time of deletion, in seconds since 1970, of each deleted task whose history is still there.
+        /// Time of deletion, in seconds since 1970, of each deleted task whose history still exists.
         var removedTasks: [TaskID: Double] = [:]
         /// The versions of each layout, oldest first.
         var layoutVersions: [String: [NewLayoutVersion]] = [:]

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import MixModel
 
-/// A change with encoded documents, so that the writer, which is shared by all callers, only has to store them.
+/// A change with encoded documents, so that the writer, which all callers share, only has to store them.
 struct PreparedChange: Sendable {
     private struct Event: Sendable {
         var app: String
@@ -98,15 +98,15 @@ struct PreparedChange: Sendable {
 
     // MARK: - Storing
 
-    /// Stores the whole change, or refuses it without a trace, so that the other changes of the transaction stay.
+    /// Stores the whole change, or refuses it without a trace, so that the other changes of the transaction remain.
     func store(_ db: Database, at time: Double) throws -> CommitResult {
         for requirement in require where try !SQLiteLeases.holds(requirement, db) {
             throw StoreError.fenced("task \(requirement.task)")
         }
-        // The event log answers first: a repeated event is a duplicate, whatever has happened to the room since.
+        // The event log is checked first: a repeated event is a duplicate, regardless of later changes of the room.
         if let event, try !append(event, db, time) { return .duplicate }
         let number = db.lastInsertedRowID
-        // Most events change only their room, and then nothing else can be refused.
+        // Most events change only their room, in which case nothing else can be refused.
         if tasks.isEmpty, layoutVersion == nil, layoutEvent == nil, subscription == nil, outbox.isEmpty,
             try replaceRoom(db)
         {
@@ -172,7 +172,7 @@ struct PreparedChange: Sendable {
         guard version ?? 0 == document.expected else { throw StoreError.conflict(document: document.id) }
     }
 
-    /// Appends an event. Returns false if the event was there before.
+    /// Appends an event. Returns false if the event already exists.
     private func append(_ event: Event, _ db: Database, _ time: Double) throws -> Bool {
         try db.cachedStatement(
             sql: """
@@ -194,7 +194,7 @@ struct PreparedChange: Sendable {
                 sql: "INSERT INTO tasks (id, version, document, room, active) VALUES (?, 1, ?, ?, ?)"
             ).execute(arguments: [id, text, room, isActive])
         case .put(let id, let text, _, .room(let life, let layout)):
-            // Most changes leave the indexed columns, and so the indices, as they are.
+            // Most changes leave the indexed columns, and so the indices, unchanged.
             try db.cachedStatement(
                 sql: """
                     UPDATE rooms SET version = version + 1, document = ?2 WHERE id = ?1 AND live = ?3 AND layout IS ?4
@@ -230,7 +230,7 @@ struct PreparedChange: Sendable {
         let insertion = try db.cachedStatement(sql: "INSERT INTO \(table) (\(column), document) VALUES (?, ?)")
         for row in rows {
             try insertion.execute(arguments: [owner, row])
-            // Cutting from time to time is enough, and cheaper.
+            // Trimming occasionally is sufficient, and cheaper.
             guard db.lastInsertedRowID % 64 == 0 else { continue }
             try db.execute(
                 sql: """

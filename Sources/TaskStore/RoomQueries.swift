@@ -2,25 +2,26 @@ import MixModel
 
 /// Queries that find rooms and tasks without reading all of them. A service keeps only the active ones in memory.
 public protocol RoomQueries: Sendable {
-    /// Returns every task of the room, ordered by id.
+    /// Returns every task of the room, ordered by identifier.
     func tasks(of room: RoomID) async throws(StoreError) -> [Versioned<TaskMachine>]
-    /// Returns the tasks that have or want a relay, ordered by id.
+    /// Returns the tasks that have or want a relay, ordered by identifier.
     func activeTasks() async throws(StoreError) -> [Versioned<TaskMachine>]
     /// Returns at most `limit` rooms of this life whose number is greater than `number`, in the store's own order. With
-    /// `number` 0 it starts from the first.
+    /// `number` 0 it starts from the first room.
     func rooms(of life: RoomLife, after number: Int64, limit: Int) async throws(StoreError) -> [NumberedRoom]
-    /// Returns at most `limit` rooms after this one, ordered by id; `nil` starts from the first.
+    /// Returns at most `limit` rooms after this one, ordered by identifier; `nil` starts from the first.
     func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>]
-    /// Returns at most `limit` rooms that have a task, after this one, ordered by id; `nil` starts from the first.
+    /// Returns at most `limit` rooms that have a task, after this one, ordered by identifier; `nil` starts from the
+    /// first.
     func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID]
     /// Returns the room of every task.
     func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID]
     /// Returns the number of stored rooms and tasks.
     func counts() async throws(StoreError) -> (rooms: Int, tasks: Int)
-    /// Returns the storage that each app uses; apps without a room are left out. It reads all rooms and is meant for a
-    /// start.
+    /// Returns the storage that each app uses; apps without rooms are left out. It reads all rooms and is intended for
+    /// start-up.
     func usage() async throws(StoreError) -> [AppID: StoredUsage]
-    /// Returns at most `limit` rooms of the app, or of all apps (`nil`), that name this layout, ordered by id.
+    /// Returns at most `limit` rooms of the app, or of all apps (`nil`), that name this layout, ordered by identifier.
     func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID]
 }
 
@@ -28,11 +29,11 @@ public protocol RoomQueries: Sendable {
 public enum RoomLife: Int, Sendable, CaseIterable {
     /// The room needs nothing; it is read when a request names it.
     case dormant = 0
-    /// A participant publishes, and the room names destinations for its program.
+    /// A participant is publishing, and the room names destinations for its program.
     case live = 1
-    /// A participant publishes, and the program goes to the configured default destinations, if there are any.
+    /// A participant is publishing, and the program goes to the configured default destinations, if there are any.
     case liveByDefault = 2
-    /// No participant publishes, and the room names destinations or streams of other rooms.
+    /// No participant is publishing, and the room names destinations or streams of other rooms.
     case settled = 3
 }
 
@@ -45,7 +46,7 @@ extension Room {
     }
 }
 
-/// A room and its place in the store's own order.
+/// A room and its position in the store's own order.
 public struct NumberedRoom: Hashable, Sendable {
     public var number: Int64
     public var room: Room

@@ -5,12 +5,12 @@ import GRDB
 package final class SQLiteContents: StoreContents {
     package let place: String
     private let queue: DatabaseQueue
-    /// The connection while a transaction runs on the queue.
+    /// The connection, while a transaction runs on the queue.
     private var connection: Database?
 
     /// Opens the file and brings its tables up to date.
     ///
-    /// - Parameter creates: Whether a file that does not exist is made.
+    /// - Parameter creates: Whether a missing file is created.
     package init(path: String, creates: Bool) throws(StoreError) {
         place = path
         guard creates || FileManager.default.fileExists(atPath: path) else {
@@ -26,7 +26,7 @@ package final class SQLiteContents: StoreContents {
             let migrator = SQLiteSchema.migrator
             if try queue.read(migrator.hasBeenSuperseded) { throw StoreError.tooNew(path: path) }
             try migrator.migrate(queue)
-            // Made by the store when it is first needed.
+            // The store creates it when it is first needed.
             try queue.write { try $0.execute(sql: SetAside.table) }
         } catch {
             throw StoreError(error, path: path)
@@ -63,7 +63,7 @@ package final class SQLiteContents: StoreContents {
     }
 
     package func rows(_ table: StoredTable, after key: [StoredValue]?, limit: Int) throws -> [[StoredValue]] {
-        // As bytes: a text that is read as text ends at its first NUL, and blobs of damaged rows may be texts.
+        // Read as bytes: a value that is read as text ends at its first NUL, and blobs of damaged rows may be texts.
         let columns = table.columns.map { [.blob, .text].contains($0.kind) ? "CAST(\($0.name) AS BLOB)" : $0.name }
         let order = table.key.joined(separator: ", ")
         let marks = table.key.map { _ in "?" }.joined(separator: ", ")
@@ -80,7 +80,7 @@ package final class SQLiteContents: StoreContents {
         }
     }
 
-    /// - Throws: `StoreError.corrupt` for a value that is not of the column's kind.
+    /// - Throws: `StoreError.corrupt` for a value that is not of the column's type.
     private static func value(
         _ value: DatabaseValue, _ column: StoredTable.Column, _ table: StoredTable, _ place: String
     ) throws -> StoredValue {

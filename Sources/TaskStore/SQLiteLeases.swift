@@ -2,11 +2,11 @@ import Foundation
 import GRDB
 import MixModel
 
-/// The SQL statements of `LeaseStore`. A node's leases hold while `nodes.until` is in the future; expelling a node
+/// The SQL statements of `LeaseStore`. A node's leases are valid while `nodes.until` is in the future; expelling a node
 /// deletes its row.
 enum SQLiteLeases {
-    /// Whether the task still belongs to that owner. Time alone does not end this: only a takeover, a release or an
-    /// expulsion does.
+    /// Whether the task still belongs to that owner. Ownership does not end with time, only by a takeover, a release or
+    /// an expulsion.
     static func holds(_ requirement: StoreChange.Requirement, _ db: Database) throws -> Bool {
         guard let number = number(of: requirement.fence.owner) else { return false }
         return try Bool.fetchOne(
@@ -28,7 +28,7 @@ enum SQLiteLeases {
 
     /// Renews the leases of a node.
     ///
-    /// - Returns: `kept` if none had run out.
+    /// - Returns: `kept` if none had expired.
     static func renew(_ node: NodeID, at time: Double, until: Double, _ db: Database) throws -> Renewal {
         guard let number = number(of: node),
             let before = try Double.fetchOne(
@@ -85,14 +85,14 @@ enum SQLiteLeases {
 
     static func expel(_ node: NodeID, _ db: Database) throws {
         guard let number = number(of: node) else { return }
-        // Rooms are noted as orphaned: no node has the number 0.
+        // Rooms are marked as orphaned: no node has the number 0.
         try db.execute(
             sql: "UPDATE leases SET owner = CASE WHEN task >= '//' AND task < '/0' THEN 0 END WHERE owner = ?",
             arguments: [number])
         try db.execute(sql: "DELETE FROM nodes WHERE number = ?", arguments: [number])
     }
 
-    /// Forgets leases of rooms that are not there, and keeps the highest of their epochs.
+    /// Deletes leases of rooms that do not exist, and keeps the highest of their epochs.
     static func forget(limit: Int, _ db: Database) throws -> Int {
         let gone = try Row.fetchAll(
             db,

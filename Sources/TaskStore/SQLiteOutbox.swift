@@ -4,8 +4,8 @@ import MixModel
 
 /// An implementation of `Outbox` and `DeliveryLog` in SQL.
 ///
-/// Of the waiting messages of a lane only the oldest has a due time, so a search for due messages never passes the ones
-/// behind it, however many they are.
+/// Only the oldest waiting message of a lane has a due time, so a search for due messages never visits the ones behind
+/// it, however many there are.
 enum SQLiteOutbox {
     static func append(_ message: OutboxMessage, _ db: Database, _ time: Double) throws {
         try db.cachedStatement(
@@ -36,7 +36,7 @@ enum SQLiteOutbox {
         for row in rows {
             let number: Int64 = try row.value("number")
             let found = try? item(row, of: subscription)
-            // A message that cannot be read becomes a dead letter at once: it would block its lane for ever.
+            // A message that cannot be read becomes a dead letter at once: it would block its lane forever.
             guard let found else {
                 try bury(number, of: subscription, db, time)
                 continue
@@ -94,7 +94,7 @@ enum SQLiteOutbox {
 
     /// Settles a message that was taken.
     ///
-    /// - Returns: False if the message was taken again meanwhile, or is settled.
+    /// - Returns: False if the message was taken again in the meantime, or is already settled.
     static func settle(
         _ item: OutboxItem, _ outcome: DeliveryOutcome, _ db: Database, at time: Double
     ) throws -> Bool {

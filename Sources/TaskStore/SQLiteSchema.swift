@@ -46,7 +46,7 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("3 which rooms and tasks are live") { db in
-            // Existing rows count as live until they are written again: some are read once in vain, none is missed.
+            // Existing rows count as live until they are written again: some are read needlessly, but none is missed.
             try db.execute(
                 sql: """
                     ALTER TABLE rooms ADD COLUMN live INTEGER NOT NULL DEFAULT 1;
@@ -188,7 +188,7 @@ enum SQLiteSchema {
             try db.execute(sql: "ALTER TABLE nodes ADD COLUMN profile TEXT")
         }
         migrator.registerMigration("10 channels of rooms") { db in
-            // A migration that replaces the table of rooms has to make the trigger anew.
+            // A migration that replaces the table of rooms must recreate the trigger.
             try db.execute(
                 sql: """
                     CREATE TABLE channel_messages (

@@ -21,9 +21,9 @@ extension SQLiteTaskStore {
     }
 }
 
-/// The SQL statements of channels. A trigger removes what belongs to a room that is deleted.
+/// The SQL statements of channels. A trigger removes the data of a deleted room.
 enum SQLiteChannels {
-    /// - Throws: `StoreError` if the change is refused; it has left no trace then.
+    /// - Throws: `StoreError` if the change is refused; it has then left no trace.
     static func store(_ change: ChannelChange, _ db: Database, at time: Double) throws {
         let room = change.room.rawValue
         for requirement in change.require where try !SQLiteLeases.holds(requirement, db) {
@@ -52,7 +52,7 @@ enum SQLiteChannels {
                 INSERT INTO channel_messages (room, id, document, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
                 """
         ).execute(arguments: [room, message.id, message.document, time])
-        // Cutting from time to time is enough, and cheaper.
+        // Trimming occasionally is sufficient, and cheaper.
         guard db.changesCount == 1, db.lastInsertedRowID % 64 == 0 else { return }
         try db.cachedStatement(
             sql: """

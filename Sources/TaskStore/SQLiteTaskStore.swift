@@ -17,13 +17,13 @@ public final class SQLiteTaskStore: TaskStore {
     /// Interval at which an idle store removes expired rows, in seconds.
     private static let housekeepingInterval = 30
 
-    /// Opens the file, or creates it, and brings its tables up to date.
+    /// Opens the file, creating it if necessary, and brings its tables up to date.
     ///
-    /// A new file is readable by this user only, because events contain pull URLs. The call blocks; it is meant for
+    /// A new file is readable by this user only, because events contain pull URLs. The call blocks; it is intended for
     /// start-up.
     ///
     /// - Parameters:
-    ///   - clock: Judges leases, retention and due messages.
+    ///   - clock: The clock for leases, retention and due messages.
     ///   - onCommit: Called after every group of changes, on the writer's queue; must be quick.
     ///   - onUnreadable: Called with each row that cannot be read.
     /// - Throws: `notWritable`, `corrupt`, `tooNew`, `full`, `unreadable`, or `engine` if another program holds the
@@ -41,7 +41,7 @@ public final class SQLiteTaskStore: TaskStore {
             try pool.writeWithoutTransaction(checkpointer.watch)
         } catch {
             let failure = StoreError(error, path: path)
-            // An error at the start is the fault of the file, unless another program holds it.
+            // An error at the start is caused by the file, unless another program holds it.
             let isHeld = [.SQLITE_BUSY, .SQLITE_LOCKED].contains((error as? DatabaseError)?.resultCode)
             guard case .engine = failure, !isHeld else { throw failure }
             throw .corrupt(path: path, reason: (error as? DatabaseError)?.message ?? "\(error)")
@@ -136,7 +136,7 @@ public final class SQLiteTaskStore: TaskStore {
         housekeeping.cancel()
         await writer.close()
         try? pool.close()
-        // The last connection empties the log into the file. The pool's readers are not allowed to.
+        // The last connection moves the log into the file. The pool's readers are not allowed to.
         checkpointer.close()
     }
 
@@ -145,7 +145,7 @@ public final class SQLiteTaskStore: TaskStore {
         try await write { db, _ in try Int.fetchOne(db, sql: "PRAGMA synchronous") }
     }
 
-    /// Number of writes that wait, without those being written.
+    /// Number of writes that wait, not counting those being written.
     public var waiting: Int { writer.waiting }
 
     /// Limits the file to a number of pages, which simulates a full disk.
@@ -262,7 +262,7 @@ extension StoreError {
             }
     }
 
-    /// Whether the engine misses a table, column or index that a sound file has.
+    /// Whether the engine reports a missing table, column or index that an intact file has.
     private static func names(missing reason: String) -> Bool {
         ["no such table", "no such column", "no such index"].contains { reason.hasPrefix($0) }
             || reason.contains("has no column named")

@@ -2,14 +2,14 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// A row that cannot be read, and what was done with it.
+/// A row that cannot be read, and the action taken.
 public struct UnreadableRow: Hashable, Sendable {
-    /// The table in which the row is, or was.
+    /// The table of the row.
     public var table: String
     /// Identifier of the room, task, subscription, layout version or log row.
     public var id: String
     public var reason: String
-    /// Whether the row was moved to the table `set_aside`. If false, it stayed where it is and is skipped.
+    /// Whether the row was moved to the table `set_aside`. If false, it stayed in place and is skipped.
     public var isSetAside: Bool
 
     package init(table: String, id: String, reason: String, isSetAside: Bool) {
@@ -19,9 +19,9 @@ public struct UnreadableRow: Hashable, Sendable {
         self.isSetAside = isSetAside
     }
 
-    /// Describes what happened and what the operator can do.
+    /// Describes the damage and the operator's options.
     ///
-    /// - Parameter inspection: Where the engine tells more about a damaged log.
+    /// - Parameter inspection: The command with which the engine describes a damaged log in detail.
     public func advice(_ path: String, inspection: String = "PRAGMA integrity_check") -> String {
         isSetAside
             ? "its stored data cannot be read and starts empty: \(reason). \(path) keeps the original in the table "
@@ -30,8 +30,8 @@ public struct UnreadableRow: Hashable, Sendable {
     }
 }
 
-/// Moves unreadable documents out of the way, so that each costs nothing but itself. The table `set_aside` keeps them
-/// as they are. Unreadable rows of logs stay where they are and are skipped.
+/// Moves unreadable documents out of the way, so that each affects only itself. The table `set_aside` keeps them
+/// unchanged. Unreadable rows of logs stay in place and are skipped.
 final class SetAside: Sendable {
     private let report: @Sendable (UnreadableRow) -> Void
     /// Tables for which a skipped row has been reported.
@@ -58,12 +58,12 @@ final class SetAside: Sendable {
         init(table: String, row: Row, _ error: any Error) {
             self.table = table
             key = SetAside.key(of: table).map { row.hasColumn($0) ? row[$0] : DatabaseValue.null }
-            // Limited, so that the reason quotes little of a document.
+            // Limited, so that the reason quotes only a little of the document.
             reason = String(decoding: "\(error)".utf8.prefix(300), as: UTF8.self)
         }
     }
 
-    /// The table, made when it is first needed.
+    /// The definition of the table, which is created when it is first needed.
     static let table = """
         CREATE TABLE IF NOT EXISTS set_aside (
             number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id, document, content, at REAL NOT NULL
@@ -113,7 +113,7 @@ final class SetAside: Sendable {
 extension SQLiteTaskStore {
     /// Returns the readable documents. The others are set aside before this returns.
     ///
-    /// - Parameter selection: The SQL after FROM, beginning with the table.
+    /// - Parameter selection: The SQL after FROM, starting with the table.
     func documents<Document: Decodable & Hashable & Sendable>(
         _ selection: String, _ arguments: StatementArguments = []
     ) async throws(StoreError) -> [Versioned<Document>] {
@@ -136,7 +136,7 @@ extension SQLiteTaskStore {
         _ table: String, sql: String, _ arguments: StatementArguments,
         _ value: @escaping @Sendable (Row) throws -> Value
     ) async throws(StoreError) -> [Value] {
-        // Setting a row aside may uncover another one that is to be read in its place.
+        // Setting a row aside may expose another one that must be read in its place.
         for _ in 0..<3 {
             let (found, unreadable) = try await read { db in try Self.sorted(db, table, sql, arguments, value) }
             guard !unreadable.isEmpty else { return found }

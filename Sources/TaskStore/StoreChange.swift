@@ -2,24 +2,24 @@ import MixModel
 
 /// An atomic change of the store.
 public struct StoreChange: Sendable {
-    /// Event to append to the event log. If its app already has one of this `source` and `id`, nothing of the change is
-    /// stored.
+    /// Event to append to the event log. If its app already has an event with this `source` and `id`, nothing of the
+    /// change is stored.
     public var event: RoomEvent?
     public var room: Write<Room>?
     /// The changes of tasks.
     public var tasks: [TaskChange]
-    /// A new version of a layout. Its number must be greater than all before: `StoreError.conflict` otherwise.
+    /// A new version of a layout. Its number must be greater than all earlier ones: `StoreError.conflict` otherwise.
     @Boxed public var layoutVersion: NewLayoutVersion?
     @Boxed public var layoutEvent: LayoutEvent?
-    /// Write of a subscription. A deletion drops the messages that wait for it; the delivery log stays.
+    /// Write of a subscription. A deletion drops the messages that wait for it; the delivery log remains.
     @Boxed public var subscription: Write<Subscription>?
-    /// Messages to deliver at least once. A message is not added if its id is there already or its subscription is
-    /// gone.
+    /// Messages to deliver at least once. A message is not added if its identifier already exists or its subscription
+    /// was deleted.
     public var outbox: [OutboxMessage]
     /// Leases that the writer must still hold: `StoreError.fenced` otherwise.
     public var require: [Requirement]
-    /// Room that decided on the change; `nil` if none did. It is not stored: a cluster's node adds its lease of the room to
-    /// `require`.
+    /// Room that decided on the change; `nil` if none did. It is not stored: a node of a cluster adds its lease of the
+    /// room to `require`.
     public var decidedBy: RoomID?
 
     public init(
@@ -40,7 +40,7 @@ public struct StoreChange: Sendable {
     /// The change of one task and of its history.
     public struct TaskChange: Sendable {
         public var id: TaskID
-        /// Write of the document; `nil` leaves it as it is.
+        /// Write of the document; `nil` leaves it unchanged.
         public var write: Write<TaskMachine>?
         /// Timeline entries to append, oldest first.
         public var timeline: [StampedEntry]
@@ -77,17 +77,17 @@ public struct StoreChange: Sendable {
     }
 }
 
-/// The outcome of a change that was not refused.
+/// The result of a change that was not refused.
 public enum CommitResult: Hashable, Sendable {
     case committed
-    /// The event had been stored already; nothing of the change was stored.
+    /// The event was already stored; nothing of the change was stored.
     case duplicate
 }
 
 /// A document with its version.
 public struct Versioned<Document: Hashable & Sendable>: Hashable, Sendable {
     public var document: Document
-    /// 1 for the first version stored.
+    /// Version of the document: 1 for the first one stored.
     public var version: Int
 
     public init(_ document: Document, version: Int) {
@@ -98,7 +98,7 @@ public struct Versioned<Document: Hashable & Sendable>: Hashable, Sendable {
 
 /// A timeline entry with the time at which it was made.
 public struct StampedEntry: Hashable, Codable, Sendable {
-    /// Seconds since 1970.
+    /// Time of the entry, in seconds since 1970.
     public var at: Double
     public var entry: TimelineEntry
     /// Sequence number, greater than that of every entry before it; `nil` in entries written by older versions.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The clock by which a store judges leases, retention and due messages. Tests replace it with their own.
+/// The clock that a store uses for leases, retention and due messages. Tests replace it with their own.
 public struct StoreClock: Sendable {
     /// Returns the time in seconds since 1970.
     public var now: @Sendable () -> Double

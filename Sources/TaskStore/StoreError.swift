@@ -2,11 +2,11 @@
 public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another writer changed the document after it was read.
     case conflict(document: String)
-    /// The task or the message belongs to another node now.
+    /// The task or the message now belongs to another node.
     case fenced(String)
-    /// The node was declared dead, or never existed. It has to register again.
+    /// The node was declared dead, or never existed. It must register again.
     case expelled(NodeID)
-    /// More changes wait to be stored than the store keeps waiting.
+    /// Too many changes are already waiting to be stored.
     case overloaded
     /// The directory or the file cannot be written.
     case notWritable(path: String, reason: String)
@@ -22,11 +22,11 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case full(path: String)
     /// The database server cannot be reached.
     case unavailable(place: String, reason: String)
-    /// The connection was lost while the server stored the change, and it did not come back in time to ask.
+    /// The connection was lost while the server stored the change, and was not restored in time to ask for the result.
     case outcomeUnknown(place: String)
     /// The database's schema was written by a newer version of this program.
     case schemaTooNew(place: String, found: Int, known: Int)
-    /// The database's schema belongs to another cluster than the data directory.
+    /// The database's schema belongs to a different cluster than the data directory.
     case otherCluster(place: String, found: String, expected: String)
     /// Any other error of the database engine.
     case engine(String)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The database's files as they were opened.
+/// The identities of the database's files when they were opened.
 ///
 /// An open file can be removed or replaced under a running service. Data written to it afterwards is lost when the
 /// process ends.
@@ -19,15 +19,16 @@ struct StoreFiles: Sendable {
 
     private let opened: [(path: String, identity: Identity)]
 
-    /// Notes the identities of the database, its log and their directory.
+    /// Records the identities of the database, its log and their directory.
     ///
-    /// - Parameter path: Path of the database. The database and its log are open already.
+    /// - Parameter path: Path of the database. The database and its log are already open.
     init(database path: String) {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         opened = [directory, path, path + "-wal"].compactMap { path in Identity(of: path).map { (path, $0) } }
     }
 
-    /// The first file that is not as it was opened, as an error; `nil` if all are. The check takes some microseconds.
+    /// An error for the first file that was removed or replaced; `nil` if there is none. The check takes some
+    /// microseconds.
     var problem: StoreError? {
         for (path, identity) in opened {
             let now = Identity(of: path)

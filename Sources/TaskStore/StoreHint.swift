@@ -1,21 +1,21 @@
 import MixModel
 
-/// Word of another node that something has happened for which nodes otherwise look from time to time.
+/// A hint from another node about a change for which nodes otherwise check periodically.
 ///
-/// A hint may be lost, late or repeated: what it tells of is in the store, and whoever follows hints looks there without
-/// them, too, only later.
+/// A hint may be lost, late or repeated: the change itself is in the store, and nodes that follow hints also check
+/// there without them, only later.
 public enum StoreHint: String, Hashable, CaseIterable, Sendable {
     /// Rooms wait for a node.
     case rooms
-    /// A node is gone: its rooms and its messages wait for another.
+    /// A node is gone: its rooms and its messages wait for another node.
     case departure
     /// Subscriptions were added, changed or removed.
     case subscriptions
-    /// Hints may have been lost, so that anything may have happened.
+    /// Hints may have been lost, so that anything may have changed.
     case anything
 }
 
 extension ClusterStore {
-    /// No hints: what happens is found by looking.
+    /// Returns a stream without hints: changes are found by the periodic checks.
     public func hints() -> AsyncStream<StoreHint> { AsyncStream { _ in } }
 }

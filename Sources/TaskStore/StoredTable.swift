@@ -1,4 +1,4 @@
-/// A value of a column, as every engine can hold it.
+/// A value of a column, in a form that every engine can hold.
 package enum StoredValue: Hashable, Sendable {
     case null
     case integer(Int64)
@@ -18,9 +18,9 @@ package struct StoredTable: Sendable {
 
     package var name: String
     package var columns: [Column]
-    /// The columns by which rows are ordered; no two rows have the same values there.
+    /// The columns by which rows are ordered. Their values are unique to each row.
     package var key: [String]
-    /// Whether the column `number` is counted up by the engine, never twice the same.
+    /// Whether the engine assigns increasing values to the column `number`, which are never reused.
     package var isNumbered: Bool
 
     private init(_ name: String, key: [String] = ["number"], isNumbered: Bool = true, _ columns: [(String, Kind)]) {
@@ -38,7 +38,7 @@ package struct StoredTable: Sendable {
         key.compactMap { name in columns.firstIndex { $0.name == name }.map { row[$0] } }
     }
 
-    /// Everything that a store keeps.
+    /// All tables of a store.
     package static let all = [
         StoredTable(
             "rooms",
@@ -98,9 +98,9 @@ package struct StoredTable: Sendable {
 
 /// The whole content of a store that no service uses. Calls block.
 package protocol StoreContents: AnyObject {
-    /// The store in words.
+    /// Human-readable description of the store.
     var place: String { get }
-    /// Runs `body` in one transaction, which is undone if it throws.
+    /// Runs `body` in one transaction, which is rolled back if it throws.
     func transaction<Value>(_ body: () throws -> Value) throws -> Value
     func count(_ table: StoredTable) throws -> Int
     /// Returns at most `limit` rows with a greater key, in the order of their keys; `nil` starts from the first.
@@ -111,12 +111,12 @@ package protocol StoreContents: AnyObject {
     func setHighestNumber(_ number: Int64, _ table: StoredTable) throws
 }
 
-/// A copy of a whole store into an empty one of another engine.
+/// Copies a whole store into an empty one of another engine.
 package enum StoreCopy {
-    /// Rows that are read and written at once.
+    /// Number of rows that are read and written at once.
     static let page = 500
 
-    /// Copies everything, and compares every row afterwards. If anything fails, the target stays empty.
+    /// Copies everything, and compares every row afterwards. If any step fails, the target stays empty.
     ///
     /// - Returns: The number of rows of each table.
     package static func copy(

@@ -2,7 +2,7 @@ import MixModel
 
 /// A store of rooms, tasks, events and layout versions that survives a crash at any instruction.
 ///
-/// Documents carry a version. A write names the version at which its document was read, and a write that lost a race is
+/// Documents have a version. A write names the version at which its document was read; a write that lost a race is
 /// refused. A `StoreChange` is stored whole or not at all. `commit` returns only when the change is durable.
 ///
 /// Every implementation passes the conformance suite in `TaskStoreTests`.
@@ -12,22 +12,23 @@ public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, 
     /// Stores a change; returns when it is durable.
     ///
     /// - Throws: `StoreError.conflict` if a document is not at the expected version, `StoreError.fenced` if another
-    ///   node holds a lease, `StoreError.overloaded` if too many changes wait already. Nothing is stored then.
+    ///   node holds a lease, `StoreError.overloaded` if too many changes are already waiting. Nothing is stored then.
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult
-    /// Takes tasks as `claim` does and commits a change that needs them. The tasks stay taken if the change is refused.
+    /// Takes tasks as `claim` does and commits a change that requires them. The tasks stay taken if the change is
+    /// refused.
     ///
-    /// - Returns: The outcome of the change, and the leases of `tasks`.
+    /// - Returns: The result of the change, and the leases of `tasks`.
     /// - Throws: As `commit` and `claim`; `StoreError.fenced` if another node has one of the tasks.
     func commit(
         _ change: StoreChange, claiming tasks: [TaskID], by node: NodeID, for duration: Duration
     ) async throws(StoreError) -> (CommitResult, [Lease])
     /// Writes a value durably and reads it back.
     func check() async throws(StoreError)
-    /// Removes a part of what `Retention` no longer keeps. Stores also do so by themselves.
+    /// Removes a part of the data that `Retention` no longer keeps. Stores also do so by themselves.
     ///
     /// - Returns: The number of rows removed; 0 if nothing is left to remove.
     @discardableResult func removeExpired() async throws(StoreError) -> Int
-    /// Closes the store after the writes under way. Every later call throws.
+    /// Closes the store after the pending writes. Every later call throws.
     func close() async
 }
 
@@ -49,18 +50,18 @@ extension TaskStore {
 /// The latest stored state of rooms and tasks.
 public protocol DocumentStore: Sendable {
     func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>?
-    /// Returns all rooms, ordered by id.
+    /// Returns all rooms, ordered by identifier.
     func rooms() async throws(StoreError) -> [Versioned<Room>]
     func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>?
-    /// Returns all tasks, ordered by id.
+    /// Returns all tasks, ordered by identifier.
     func tasks() async throws(StoreError) -> [Versioned<TaskMachine>]
 }
 
 /// The history of rooms and tasks. It is only appended to; `Retention` removes its oldest entries.
 public protocol EventLog: Sendable {
-    /// Returns the room's events as they were accepted, oldest first.
+    /// Returns the room's events in the order of their acceptance, oldest first.
     ///
-    /// The search reads the whole log. It is for people who look for a cause, not for the path of an event.
+    /// The search reads the whole log. It is intended for diagnosis, not for the processing of events.
     func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent]
     /// Returns the task's timeline, newest entry first.
     func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry]
