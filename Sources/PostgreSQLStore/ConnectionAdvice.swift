@@ -22,7 +22,7 @@ enum ConnectionAdvice {
         ),
     ]
 
-    /// Returns the message with the remedy of the first line of the table that fits.
+    /// Returns the message with the remedy from the first matching row of the table.
     static func message(_ text: String) -> String {
         let found = remedies.first { entry in
             entry.words[0].hasSuffix("\"")

@@ -1,7 +1,7 @@
 import Foundation
 import TaskStore
 
-/// The connection of one thread. It is made when it is needed, and made again, with pauses, when it is lost.
+/// The connection of one thread. It is opened when needed, and reopened, with pauses, when it is lost.
 final class ConnectionKeeper {
     private let target: PostgreSQLTarget
     /// Identity of the cluster that the schema must have.
@@ -12,7 +12,7 @@ final class ConnectionKeeper {
     private var nextAttempt = ContinuousClock.now
 
     static let shortestPause: Duration = .milliseconds(100)
-    /// Bounds how long after a failover of the database the service goes on.
+    /// Limits the time that the service takes to resume after a failover of the database.
     static let longestPause: Duration = .seconds(1)
 
     init(_ target: PostgreSQLTarget, cluster: String) {
@@ -20,10 +20,10 @@ final class ConnectionKeeper {
         self.cluster = cluster
     }
 
-    /// Returns a connection. While a pause lasts, it throws the last failure at once, so that callers need not wait for
-    /// time-outs.
+    /// Returns a connection. During a pause it throws the last failure at once, so that callers need not wait for
+    /// timeouts.
     ///
-    /// - Parameter isUrgent: Connects even while a pause lasts.
+    /// - Parameter isUrgent: Connects even during a pause.
     func connected(isUrgent: Bool = false) throws(PGFailure) -> PGConnection {
         if let connection {
             if connection.isUsable { return connection }
@@ -51,10 +51,10 @@ final class ConnectionKeeper {
         }
     }
 
-    /// Ends the connection; the next caller gets a new one.
+    /// Closes the connection; the next caller gets a new one.
     func drop() { connection = nil }
 
-    /// Ends a transaction that failed. A connection that cannot do so is dropped.
+    /// Rolls back a failed transaction. A connection on which that fails is dropped.
     func rollBack() {
         guard let connection, connection.isUsable else { return drop() }
         do { try connection.execute("ROLLBACK") } catch { drop() }

@@ -3,9 +3,9 @@ import TaskStore
 
 /// A write that waits for its group.
 protocol GroupWrite: Sendable {
-    /// The change to send together with others; `nil` for a write that `perform`s itself.
+    /// The change to send together with others; `nil` for a write that is done by `perform`.
     var change: PreparedChange? { get }
-    /// Takes the server's answer to `change`.
+    /// Processes the server's answer to `change`.
     func read(_ result: SQLResult) throws
     /// Writes inside the group's transaction. May run again if the transaction failed.
     func perform(_ connection: PGConnection, at time: Double) throws
@@ -21,7 +21,7 @@ final class CallbackWrite<Value: Sendable>: GroupWrite {
     private let whenDone: @Sendable (Result<Value, StoreError>) -> Void
     private let result = Mutex(Result<Value, StoreError>.failure(.engine("the write was not performed")))
 
-    /// - Parameter body: May throw a `StoreError` to refuse its own change, and must leave no trace then. Any other
+    /// - Parameter body: May throw a `StoreError` to refuse its own change, and must then leave no trace. Any other
     ///   error fails the group.
     init(
         _ body: @escaping @Sendable (PGConnection, Double) throws -> Value,

@@ -2,19 +2,19 @@ import Foundation
 import Synchronization
 import TaskStore
 
-/// Hears what other nodes tell with NOTIFY, on a thread with a connection of its own. Thread-safe.
+/// Receives the other nodes' NOTIFY hints, on a thread with its own connection. Thread-safe.
 ///
-/// The thread begins with the first listener, so that programs that follow no hints need no further connection. When the
-/// connection is lost it makes another one; `StoreHint.anything` stands for what was not heard meanwhile.
+/// The thread starts with the first listener, so that programs that follow no hints need no further connection. When
+/// the connection is lost, the thread opens another one; `StoreHint.anything` stands for hints missed in the meantime.
 final class HintListener: Sendable {
-    /// Channel of the cluster: those of a database are shared by all of its schemas.
+    /// The cluster's channel: channels of a database are shared by all of its schemas.
     let channel: String
-    /// Marks the hints of this process, which are not for itself.
+    /// Marks the hints of this process, which ignores its own.
     let origin = String(UInt64.random(in: 0 ... .max), radix: 36)
 
-    /// Hints that wait for one listener. Of more, the oldest are dropped.
+    /// Maximum number of hints that wait for one listener. Beyond it, the oldest are dropped.
     static let mostWaiting = 64
-    /// Time after which a silent connection is tried.
+    /// Time after which a silent connection is tested.
     private static let heartbeat: Duration = .seconds(10)
 
     private struct State {
@@ -36,8 +36,8 @@ final class HintListener: Sendable {
         channel = "mixorchestrator_" + plain.lowercased().prefix(40)
     }
 
-    /// Returns what is heard from now on, until `close`. Whenever a connection begins to listen, that is
-    /// `StoreHint.anything`.
+    /// Returns a stream of the hints received from now on, until `close`. Whenever a connection starts to listen, it
+    /// yields `StoreHint.anything`.
     func hints() -> AsyncStream<StoreHint> {
         let (stream, listener) = AsyncStream.makeStream(
             of: StoreHint.self, bufferingPolicy: .bufferingNewest(Self.mostWaiting))
@@ -57,13 +57,13 @@ final class HintListener: Sendable {
         return stream
     }
 
-    /// Number of those that listen.
+    /// Number of listeners.
     var listeners: Int { state.withLock { $0.listeners.count } }
 
     private func forget(_ number: Int) { state.withLock { $0.listeners[number] = nil } }
 
-    /// Tells listeners of a notification. One of this process, of a release that knows other words, or of somebody else is
-    /// ignored.
+    /// Passes a notification to the listeners. Notifications from this process, from a release with other words, or
+    /// from other programs are ignored.
     func hear(_ payload: String) {
         let words = payload.split(separator: " ", maxSplits: 1)
         guard words.count == 2, words[0] != origin, let hint = StoreHint(rawValue: String(words[1])) else { return }
@@ -89,8 +89,8 @@ final class HintListener: Sendable {
 
     /// Waits for notifications once.
     ///
-    /// - Parameter known: The connection that listens already.
-    /// - Returns: The connection that listens; `nil` if it was lost.
+    /// - Parameter known: The connection that is already listening.
+    /// - Returns: The connection that is listening; `nil` if it was lost.
     private func listen(_ keeper: ConnectionKeeper, _ known: PGConnection?) -> PGConnection? {
         do throws(PGFailure) {
             let connection = try keeper.connected()
@@ -122,15 +122,15 @@ final class HintListener: Sendable {
     }
 }
 
-/// Wakes a thread that waits for a descriptor, once and for all.
+/// Wakes a thread that waits for a descriptor, once and permanently.
 private final class Alarm: Sendable {
-    /// Can be read after `ring`.
+    /// A descriptor that is readable after `ring`.
     let descriptor: Int32
     private let ringer: Int32
 
     init() {
         var ends: [Int32] = [-1, -1]
-        // Closed in workers, which are started at any time.
+        // Close-on-exec, because workers may be started at any time.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         if socketpair(AF_UNIX, kind, 0, &ends) != 0 { ends = [-1, -1] }
         (descriptor, ringer) = (ends[0], ends[1])
@@ -146,7 +146,7 @@ private final class Alarm: Sendable {
         _ = write(ringer, &byte, 1)
     }
 
-    /// Waits until it rings, or `limit` is over.
+    /// Waits until the alarm rings, or `limit` has passed.
     func wait(for limit: Duration) {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         _ = Foundation.poll(&poll, 1, Int32(limit / .milliseconds(1)))
@@ -156,8 +156,8 @@ private final class Alarm: Sendable {
 extension PostgreSQLTaskStore {
     public func hints() -> AsyncStream<StoreHint> { listener.hints() }
 
-    /// Tells the other nodes what they may look for. It is no part of what was stored before, which must not fail because
-    /// of it: nodes that do not hear it look later.
+    /// Sends a hint to the other nodes. It is not part of the change that was stored before, which must not fail
+    /// because of it: nodes that miss the hint find the change later.
     func tell(_ hint: StoreHint) async {
         let (channel, origin) = (listener.channel, listener.origin)
         do {
@@ -166,7 +166,7 @@ extension PostgreSQLTaskStore {
                     "SELECT pg_notify($1, $2)", [.text(channel), .text("\(origin) \(hint.rawValue)")])
             }
         } catch {
-            // They look.
+            // The other nodes find the change by their periodic checks.
         }
     }
 }

@@ -11,14 +11,14 @@ final class JobQueue<Job: Sendable>: Sendable {
     private let condition = NSCondition()
     /// Guarded by `condition`.
     private nonisolated(unsafe) var state = State()
-    /// The most jobs that wait.
+    /// Maximum number of jobs that wait.
     let limit: Int
 
     init(limit: Int) { self.limit = limit }
 
     var count: Int { condition.withLock { state.waiting.count } }
 
-    /// Adds a job. Returns why it was refused, or `nil`.
+    /// Adds a job. Returns the reason if it was refused, or `nil`.
     func add(_ job: Job) -> Refusal? {
         condition.withLock {
             if state.isClosed { return .closed }
@@ -29,7 +29,8 @@ final class JobQueue<Job: Sendable>: Sendable {
         }
     }
 
-    /// Takes the oldest jobs, at most `most`. Blocks while none waits. Returns `nil` once the queue is closed and empty.
+    /// Takes the oldest jobs, at most `most`. Blocks while no job waits. Returns `nil` once the queue is closed and
+    /// empty.
     func take(_ most: Int) -> [Job]? {
         condition.withLock {
             while state.waiting.isEmpty {
@@ -42,7 +43,7 @@ final class JobQueue<Job: Sendable>: Sendable {
         }
     }
 
-    /// Refuses further jobs. Those that wait are still taken.
+    /// Refuses further jobs. Waiting jobs can still be taken.
     func close() {
         condition.withLock {
             state.isClosed = true

@@ -2,20 +2,20 @@ import CLibPQ
 import Foundation
 
 extension PGConnection {
-    /// What another connection sent with NOTIFY.
+    /// A message that another connection sent with NOTIFY.
     struct Notification: Sendable {
         var channel: String
         var payload: String
     }
 
-    /// Waits for notifications of the channels to which the connection listens. Blocks.
+    /// Waits for notifications on the channels to which the connection listens. Blocks.
     ///
     /// - Parameters:
     ///   - limit: Time after which it returns none.
-    ///   - alarm: Descriptor that ends the wait when it can be read.
+    ///   - alarm: Descriptor that ends the wait when it becomes readable.
     /// - Throws: `PGFailure` of the kind `lost`.
     func notifications(within limit: Duration, orUntil alarm: Int32) throws(PGFailure) -> [Notification] {
-        // Those that came with the answer to another statement.
+        // Notifications that arrived with the answer to another statement.
         let early = takeNotifications()
         guard early.isEmpty else { return early }
         var polls = [

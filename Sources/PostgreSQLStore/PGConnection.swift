@@ -1,19 +1,19 @@
 import CLibPQ
 import Foundation
 
-/// One connection to the server. It blocks, and belongs to the one thread that made it.
+/// A connection to the server. It blocks, and belongs to the thread that made it.
 final class PGConnection {
     let handle: OpaquePointer
     private let secrets: [String]
-    /// The names of prepared statements by their text.
+    /// The names of prepared statements, by text.
     private var prepared: [String: String] = [:]
 
-    /// The longest time that an answer may take. A server that is stopped keeps its connections open.
+    /// The longest time that an answer may take. A server that is suspended keeps its connections open.
     static let answerLimit: Duration = .seconds(30)
 
-    /// Connects and sets the session up.
+    /// Connects and sets up the session.
     ///
-    /// - Throws: `PGFailure` of the kind `unreachable`, with the cure.
+    /// - Throws: `PGFailure` of the kind `unreachable`, with the remedy.
     init(_ target: PostgreSQLTarget) throws(PGFailure) {
         secrets = target.secrets
         let handle = Self.connect(target.keywords)
@@ -23,7 +23,7 @@ final class PGConnection {
             let message = Self.line(PQerrorMessage(handle), hiding: target.secrets)
             throw PGFailure(.unreachable, ConnectionAdvice.message(message))
         }
-        // Notices would go to standard error.
+        // Notices would otherwise go to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
         do {
             try run(Self.setup)
@@ -34,8 +34,8 @@ final class PGConnection {
 
     deinit { PQfinish(handle) }
 
-    /// A commit that is not durable would be no commit. A transaction whose owner is gone must end, because the next
-    /// owner waits for its locks.
+    /// A commit that is not durable is useless. A transaction whose owner is gone must end, because the next owner
+    /// waits for its locks.
     private static let setup = """
         SET client_min_messages = warning;
         SET bytea_output = hex;
@@ -54,7 +54,7 @@ final class PGConnection {
         return PQconnectdbParams(ended.0, ended.1, 0)
     }
 
-    /// Whether the connection can be used. A broken one stays broken.
+    /// Whether the connection can be used. A broken connection stays broken.
     var isUsable: Bool { PQstatus(handle) == CONNECTION_OK }
 
     // MARK: Statements
@@ -70,7 +70,7 @@ final class PGConnection {
         if let failed { throw failed }
     }
 
-    /// Runs one statement, prepared at its first use. Texts of statements must be few: each is kept.
+    /// Runs one statement, which is prepared at its first use. There must be few different texts, because each is kept.
     @discardableResult
     func execute(_ statement: String, _ values: [SQLValue] = []) throws(PGFailure) -> SQLResult {
         try execute(statement, EncodedParameters(values))
@@ -82,8 +82,7 @@ final class PGConnection {
         return try result()
     }
 
-    /// Runs statements one after another with one wait for all answers. At the first that fails, the others are
-    /// skipped.
+    /// Runs statements one after another with a single wait for all answers. If one fails, the rest are skipped.
     func pipeline(
         _ statements: [(text: String, parameters: EncodedParameters)]
     ) throws(PGFailure) -> [SQLResult] {
@@ -126,7 +125,7 @@ final class PGConnection {
 
     // MARK: Answers
 
-    /// Returns the one result of a statement.
+    /// Returns the single result of a statement.
     private func result() throws(PGFailure) -> SQLResult {
         var found: Result<SQLResult, PGFailure>?
         while let result = try next() {
@@ -150,7 +149,7 @@ final class PGConnection {
             var poll = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
             guard left > 0, poll.fd >= 0, Glibc.poll(&poll, 1, Int32(left * 1000)) != 0 else {
                 if let socket = Int32(exactly: PQsocket(handle)), socket >= 0 {
-                    // Nothing that comes later may be taken for the answer to another question.
+                    // A later answer must not be taken for the answer to another statement.
                     shutdown(socket, Int32(SHUT_RDWR))
                     _ = PQconsumeInput(handle)
                 }
@@ -191,7 +190,7 @@ final class PGConnection {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Returns a message as one line of at most 400 bytes, without secrets.
+    /// Returns a message as a single line of at most 400 bytes, without secrets.
     private static func line(_ message: UnsafePointer<CChar>?, hiding secrets: [String]) -> String {
         var text = message.map { String(cString: $0) } ?? ""
         for secret in secrets where !secret.isEmpty { text = text.replacing(secret, with: "***") }

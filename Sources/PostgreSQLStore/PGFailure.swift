@@ -3,16 +3,16 @@ import TaskStore
 /// A failure of the connection, or of a statement.
 struct PGFailure: Error, Sendable {
     enum Kind: Sendable {
-        /// No connection could be made.
+        /// A connection could not be made.
         case unreachable
-        /// The connection is gone. What the server did of the last request is unknown.
+        /// The connection was lost. The effect of the last request is unknown.
         case lost
-        /// The server refused the statement; the connection is sound.
+        /// The server refused the statement; the connection is intact.
         case refused
     }
 
     var kind: Kind
-    /// One line without secrets.
+    /// A single line without secrets.
     var message: String
     /// SQLSTATE of the server's answer, if there was one (postgresql.org/docs/15/errcodes-appendix.html).
     var state: String?
@@ -24,20 +24,21 @@ struct PGFailure: Error, Sendable {
         self.state = state
     }
 
-    /// The server ends the connection (shutdown, crash of another process), starts or stops, or does not write any more
-    /// because it became a standby.
+    /// The server ends the connection (shutdown, crash of another process), is starting or stopping, or no longer
+    /// accepts writes because it became a standby.
     private static let ends: Set = ["57P01", "57P02", "57P03", "57P05", "25P03", "25006"]
 
-    /// Whether the same statements may succeed when they are repeated at once: another writer was in the way.
+    /// Whether the same statements may succeed when they are repeated at once, because they conflicted with another
+    /// writer.
     var isTransient: Bool { ["40001", "40P01", "23505", "55P03"].contains(state) }
 
-    /// Whether one change of a group may be the cause, and not the server, its disk or the connection.
+    /// Whether a single change of a group may be the cause, rather than the server, its disk or the connection.
     var isOfOneWrite: Bool {
         guard kind == .refused, let state else { return false }
         return !["53", "58", "57", "XX"].contains { state.hasPrefix($0) }
     }
 
-    /// The failure as callers of the store get it.
+    /// Returns the failure as the error that callers of the store receive.
     func storeError(_ place: String) -> StoreError {
         switch (kind, state) {
         case (.unreachable, _), (.lost, _): .unavailable(place: place, reason: message)
@@ -52,7 +53,7 @@ struct PGFailure: Error, Sendable {
 }
 
 extension StoreError {
-    /// Converts an error of a statement or of the reading of its rows.
+    /// Converts an error of a statement or of reading its rows.
     init(_ error: any Error, place: String) {
         switch error {
         case let error as StoreError: self = error

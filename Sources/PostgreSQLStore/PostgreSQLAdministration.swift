@@ -1,8 +1,8 @@
 import TaskStore
 
-/// What operators do with a store's database. Calls block.
+/// Operators' tasks on a store's database. Calls block.
 public enum PostgreSQLAdministration {
-    /// What is in a database.
+    /// The state of a database.
     public struct Report: Sendable {
         /// Version of the server, such as `15.20`.
         public var server: String
@@ -12,16 +12,16 @@ public enum PostgreSQLAdministration {
         public var knownVersion: Int
         /// Identity of the cluster; `nil` without tables.
         public var cluster: String?
-        /// Names of the services whose leases have not run out.
+        /// Names of the services whose leases have not expired.
         public var services: [String]
-        /// Number of rows of each table, ordered by table; empty unless asked for.
+        /// Number of rows of each table, ordered by table; empty unless requested.
         public var counts: [(table: String, rows: Int)]
     }
 
-    /// Looks at the database and writes nothing.
+    /// Inspects the database without writing.
     ///
     /// - Parameter expected: Identity that the schema must have; `nil` = any.
-    /// - Throws: `StoreError` if a service could not use it.
+    /// - Throws: `StoreError` if a service could not use the database.
     public static func inspect(
         _ target: PostgreSQLTarget, cluster expected: String?, counting: Bool
     ) throws(StoreError) -> Report {

@@ -22,7 +22,7 @@ package final class PostgreSQLContents: StoreContents {
         }
     }
 
-    /// The names of nodes whose leases have not run out.
+    /// Returns the names of nodes whose leases have not expired.
     static func users(_ connection: PGConnection) throws -> [String] {
         try connection.execute(
             "SELECT name FROM nodes WHERE until > extract(epoch FROM clock_timestamp()) ORDER BY number"
@@ -31,7 +31,7 @@ package final class PostgreSQLContents: StoreContents {
 
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         do {
-            // A copy takes as long as it takes, and sees one state of the store.
+            // A copy has no time limit, and sees a single state of the store.
             try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = 0")
             let value = try body()
             try connection.run("COMMIT")

@@ -3,7 +3,7 @@ import Synchronization
 import TaskStore
 
 /// Removes what `Retention` no longer keeps, a few rows at a time: as part of other transactions while there are many,
-/// by itself while there are few.
+/// on its own while there are few.
 final class PostgreSQLExpiry: Sendable {
     private struct State {
         /// The number of changes since the last step.
@@ -15,7 +15,7 @@ final class PostgreSQLExpiry: Sendable {
     private let state = Mutex(State())
     /// The number of changes between two steps. A step removes more rows than these changes add.
     private static let interval = Retention.step / 2
-    /// Waiting messages are not counted more often than this within other transactions.
+    /// Minimum time between two counts of waiting messages within other transactions.
     private static let cutInterval: Duration = .seconds(5)
     /// Age in seconds at which the row of a writer that has ended is removed.
     private static let writerAge = 86_400.0
@@ -37,7 +37,7 @@ final class PostgreSQLExpiry: Sendable {
 
     /// Removes some rows of each kind.
     ///
-    /// - Parameter cuts: Whether waiting messages beyond their limit become dead letters, too.
+    /// - Parameter cuts: Whether waiting messages beyond their limit become dead letters as well.
     /// - Returns: The number of rows removed.
     func step(_ connection: PGConnection, at time: Double, cuts: Bool = true) throws -> Int {
         var removed = try removeOld("events", age: retention.eventAge, most: retention.events, connection, time)

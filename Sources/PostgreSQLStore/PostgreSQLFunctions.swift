@@ -1,9 +1,9 @@
-/// The functions that run on the server: a change costs one message there and one back, however many tables it touches.
+/// The functions that run on the server: a change costs one message in each direction, however many tables it affects.
 enum PostgreSQLFunctions {
-    /// Begins a group: notes which group it is, so that a lost answer to its COMMIT can be looked up, and moves due
-    /// times if the clock was set back. Returns the group's time in seconds since 1970.
+    /// Begins a group: records its number, so that a lost answer to its COMMIT can be looked up, and moves due times if
+    /// the clock was set back. Returns the group's time in seconds since 1970.
     ///
-    /// The time of the last group is noted once a second at most, and never waited for.
+    /// The time of the last group is recorded at most once a second, without waiting for other transactions.
     static let beginGroup = """
         CREATE FUNCTION begin_group_1(p_now double precision, p_writer text, p_number bigint)
         RETURNS double precision LANGUAGE plpgsql AS $$
@@ -34,11 +34,11 @@ enum PostgreSQLFunctions {
 
         """
 
-    /// Stores the whole change, or refuses it without a trace. Everything that can refuse it comes before its first
+    /// Stores the whole change, or refuses it without a trace. All checks that can refuse it come before its first
     /// write; documents and leases that were checked are locked until the transaction ends.
     ///
-    /// What only another node's transaction can bring about after the checks raises an error, and the change is tried
-    /// again alone.
+    /// If another node's transaction makes a check invalid afterwards, an error is raised, and the change is retried
+    /// alone.
     static let commitChange = """
         CREATE FUNCTION commit_change_1(
             p_now double precision,
@@ -187,7 +187,7 @@ enum PostgreSQLFunctions {
 
         """
 
-    /// The limits of `Retention` as they were when the function was written: a function never changes.
+    /// The limits of `Retention` at the time when the function was written: a function never changes.
     private enum Limits {
         static let timeline = 1000
         static let switches = 200

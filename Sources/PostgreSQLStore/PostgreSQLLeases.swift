@@ -1,7 +1,7 @@
 import MixModel
 import TaskStore
 
-/// The SQL statements of `LeaseStore`. A node's leases hold while `nodes.until` is in the future; expelling a node
+/// The SQL statements of `LeaseStore`. A node's leases are valid while `nodes.until` is in the future; expelling a node
 /// deletes its row.
 enum PostgreSQLLeases {
     static func register(_ name: String, until: Double, _ connection: PGConnection) throws -> NodeID {
@@ -20,7 +20,7 @@ enum PostgreSQLLeases {
 
     /// Renews the leases of a node.
     ///
-    /// - Returns: `kept` if none had run out.
+    /// - Returns: `kept` if none had expired.
     static func renew(_ node: NodeID, at time: Double, until: Double, _ connection: PGConnection) throws -> Renewal {
         guard let number = number(of: node) else { throw StoreError.expelled(node) }
         let renewed = try connection.execute(
@@ -38,9 +38,9 @@ enum PostgreSQLLeases {
     ) throws -> [Lease] {
         guard let number = number(of: node) else { throw StoreError.expelled(node) }
         let names = SQLValue.texts(tasks.map(\.rawValue))
-        // Nobody may forget leases meanwhile: a new one continues their epochs.
+        // No leases may be deleted in the meantime, because a new lease continues their epochs.
         try connection.execute("SELECT pg_advisory_xact_lock_shared($1)", [.integer(forgetting)])
-        // In one order, so that two nodes never wait for each other.
+        // In a fixed order, so that two nodes never wait for each other.
         try connection.execute(
             """
             INSERT INTO leases (task, owner, epoch)
@@ -87,20 +87,22 @@ enum PostgreSQLLeases {
         }
     }
 
-    /// Removes a node. Its row goes first: a claim of the node that is under way ends before, or finds no row.
+    /// Removes a node. Its row is deleted first: a concurrent claim of the node either ends before that, or finds no
+    /// row.
     static func expel(_ node: NodeID, _ connection: PGConnection) throws {
         guard let number = number(of: node) else { return }
         try connection.execute("DELETE FROM nodes WHERE number = $1", [.integer(number)])
-        // Rooms are noted as orphaned: no node has the number 0.
+        // Rooms are marked as orphaned: no node has the number 0.
         try connection.execute(
             "UPDATE leases SET owner = CASE WHEN task >= '//' AND task < '/0' THEN 0 END WHERE owner = $1",
             [.integer(number)])
     }
 
-    /// Number of the lock that keeps leases from being made while others are forgotten.
+    /// Number of the lock that prevents leases from being made while others are deleted.
     private static let forgetting: Int64 = 0x6D69_786C_6561_7365
 
-    /// Forgets leases of rooms that are not there, and keeps the highest of their epochs. Does nothing while leases are made.
+    /// Deletes leases of rooms that do not exist, and keeps the highest of their epochs. Has no effect while leases are
+    /// being made.
     static func forget(limit: Int, _ connection: PGConnection) throws -> Int {
         let isAlone = try connection.execute(
             "SELECT pg_try_advisory_xact_lock($1)::int AS locked", [.integer(forgetting)]
@@ -188,7 +190,7 @@ extension PostgreSQLTaskStore {
 }
 
 extension PostgreSQLTaskStore {
-    /// Returns the nodes whose leases have not run out, in the order of registration.
+    /// Returns the nodes whose leases have not expired, in the order of registration.
     package func nodesAtWork() async throws(StoreError) -> [Node] {
         try await write { connection, time in
             try connection.execute(

@@ -3,10 +3,10 @@ import TaskStore
 
 /// The SQL statements of `Outbox`.
 ///
-/// Of the waiting messages of a lane only the oldest has a due time, so a search for due messages never passes the ones
-/// behind it, however many they are.
+/// Only the oldest waiting message of a lane has a due time, so a search for due messages never visits the ones behind
+/// it, however many there are.
 enum PostgreSQLOutbox {
-    /// Takes messages. Another node that takes at the same time gets others.
+    /// Takes messages. A node that takes messages at the same time gets different ones.
     static func take(
         of subscription: SubscriptionID, _ limit: Int, _ connection: PGConnection, at time: Double, until: Double
     ) throws -> OutboxTake {
@@ -21,7 +21,7 @@ enum PostgreSQLOutbox {
         for row in found.rows {
             let number = try row.integer("number")
             let found = try? item(row, of: subscription)
-            // A message that cannot be read becomes a dead letter at once: it would block its lane for ever.
+            // A message that cannot be read becomes a dead letter at once: it would block its lane forever.
             guard let found else {
                 try bury(number, of: subscription, connection, time)
                 continue
@@ -89,7 +89,7 @@ enum PostgreSQLOutbox {
 
     /// Settles a message that was taken.
     ///
-    /// - Returns: False if the message was taken again meanwhile, or is settled.
+    /// - Returns: False if the message was taken again in the meantime, or is already settled.
     static func settle(
         _ item: OutboxItem, _ outcome: DeliveryOutcome, _ connection: PGConnection, at time: Double
     ) throws -> Bool {
@@ -114,7 +114,7 @@ enum PostgreSQLOutbox {
         return true
     }
 
-    /// Sends a message anew: it gets a new row, at the end of its lane.
+    /// Sends a message again: it gets a new row, at the end of its lane.
     static func sendAgain(
         _ id: String, of subscription: SubscriptionID, _ connection: PGConnection, at time: Double
     ) throws -> Bool {

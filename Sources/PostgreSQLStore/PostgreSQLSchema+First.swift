@@ -1,6 +1,6 @@
 extension PostgreSQLSchema {
     /// Names and identifiers are compared by their bytes. Where rows are changed often, pages have room for the next
-    /// version, so that indices stay as they are.
+    /// version, so that indices need not change.
     static let first = tables + PostgreSQLFunctions.beginGroup + PostgreSQLFunctions.commitChange
 
     private static let tables = """

@@ -1,5 +1,5 @@
 extension PostgreSQLSchema {
-    /// Channels of rooms: their last messages, and a document of everything else. They go with their room.
+    /// Channels of rooms: their last messages, and a document of everything else. They are deleted with their room.
     static let fourth =
         """
         CREATE TABLE channel_messages (
@@ -18,8 +18,8 @@ extension PostgreSQLSchema {
 
         """ + commitChannel
 
-    /// Stores a channel's change whole, or refuses it without a trace. Leases and messages for subscriptions are those of
-    /// any other change.
+    /// Stores a channel's change whole, or refuses it without a trace. Leases and messages for subscriptions are
+    /// handled as in any other change.
     private static let commitChannel = """
         CREATE FUNCTION commit_channel_1(
             p_now double precision,

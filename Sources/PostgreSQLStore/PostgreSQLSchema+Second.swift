@@ -1,4 +1,4 @@
 extension PostgreSQLSchema {
-    /// Several nodes at work on one store.
+    /// Support for several nodes on one store.
     static let second = "ALTER TABLE nodes ADD COLUMN profile text"
 }

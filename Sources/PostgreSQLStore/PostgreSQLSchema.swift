@@ -4,24 +4,24 @@ import TaskStore
 /// The tables and their migrations. Migrations are only ever appended; functions carry a number in their names, so that
 /// binaries of two versions can use one schema.
 enum PostgreSQLSchema {
-    /// The migrations, oldest first. The schema's version is the number of those that it has.
+    /// The migrations, oldest first. The schema's version is the number of migrations applied to it.
     static let migrations = [first, second, third, fourth]
 
     static var version: Int64 { Int64(migrations.count) }
 
-    /// Oldest server that is accepted, as `server_version_num`.
+    /// Oldest server version that is accepted, as `server_version_num`.
     private static let oldestServer: Int64 = 130_000
 
     /// The state of the schema that a connection uses.
     struct State: Sendable {
-        /// 0 = the schema is empty.
+        /// Version of the schema; 0 = the schema is empty.
         var version: Int64
         /// Identity of the cluster; `nil` in an empty schema.
         var cluster: String?
     }
 
-    /// Returns what is in the schema, and writes nothing. It reads the catalogue's tables: `to_regclass` may not know yet what
-    /// another connection has just made.
+    /// Returns the state of the schema without writing. It reads the catalogue's tables: `to_regclass` may not yet see
+    /// what another connection has just created.
     ///
     /// - Throws: `StoreError` if the server cannot be used, or the schema is newer than this program.
     static func state(_ connection: PGConnection, _ place: String) throws -> State {
@@ -60,14 +60,14 @@ enum PostgreSQLSchema {
         return state
     }
 
-    /// Brings the schema up to date, in one transaction. Of several programs that start at once, one does it.
+    /// Brings the schema up to date, in one transaction. If several programs start at once, one of them does it.
     ///
     /// - Returns: The versions before and after.
     @discardableResult
     static func migrate(_ connection: PGConnection, _ place: String) throws -> (before: Int64, after: State) {
         try connection.run("BEGIN")
         do {
-            // Another node's migration may take its time.
+            // Another node's migration may take some time.
             try connection.run("SET LOCAL lock_timeout = 0")
             try connection.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended('mixorchestrator ' || current_schema(), 0))")
@@ -93,7 +93,7 @@ enum PostgreSQLSchema {
 }
 
 extension PostgreSQLSchema {
-    /// Checks that the schema belongs to the cluster whose identity is known already.
+    /// Checks that the schema belongs to the cluster whose identity is already known.
     ///
     /// - Throws: `StoreError.otherCluster`.
     static func check(_ state: State, _ expected: String?, _ place: String) throws(StoreError) {

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import TaskStore
 
-/// Moves unreadable documents out of the way, so that each costs nothing but itself. The table `set_aside` keeps them
-/// as they are. Unreadable rows of logs stay where they are and are skipped.
+/// Moves unreadable documents out of the way, so that each affects only itself. The table `set_aside` keeps them
+/// unchanged. Unreadable rows of logs stay in place and are skipped.
 final class PostgreSQLSetAside: Sendable {
     private let report: @Sendable (UnreadableRow) -> Void
     /// Tables for which a skipped row has been reported.
@@ -30,7 +30,7 @@ final class PostgreSQLSetAside: Sendable {
         init(table: String, row: SQLRow, _ error: any Error) {
             self.table = table
             key = PostgreSQLSetAside.key(of: table).map { (try? row.text($0)) ?? "" }
-            // Limited, so that the reason quotes little of a document.
+            // Limited, so that the reason quotes only a little of the document.
             reason = String(decoding: "\(error)".utf8.prefix(300), as: UTF8.self)
         }
     }
@@ -80,7 +80,7 @@ final class PostgreSQLSetAside: Sendable {
 extension PostgreSQLTaskStore {
     /// Returns the readable documents. The others are set aside before this returns.
     ///
-    /// - Parameter selection: The SQL after FROM, beginning with the table.
+    /// - Parameter selection: The SQL after FROM, starting with the table.
     func documents<Document: Decodable & Hashable & Sendable>(
         _ selection: String, _ arguments: [SQLValue] = []
     ) async throws(StoreError) -> [Versioned<Document>] {
@@ -103,7 +103,7 @@ extension PostgreSQLTaskStore {
         _ table: String, _ statement: String, _ arguments: [SQLValue],
         _ value: @escaping @Sendable (SQLRow) throws -> Value
     ) async throws(StoreError) -> [Value] {
-        // Setting a row aside may uncover another one that is to be read in its place.
+        // Setting a row aside may expose another one that must be read in its place.
         for _ in 0..<3 {
             let (found, unreadable) = try await read { try Self.sorted($0, table, statement, arguments, value) }
             guard !unreadable.isEmpty else { return found }

@@ -1,20 +1,20 @@
 import CLibPQ
 import TaskStore
 
-/// The database in which a store is, and how to connect to it.
+/// The database of a store, and the parameters with which to connect to it.
 public struct PostgreSQLTarget: Sendable {
-    /// The parameters for libpq, the password among them.
+    /// The parameters for libpq, including the password.
     let keywords: [(name: String, value: String)]
-    /// What no message may contain.
+    /// Texts that no message may contain.
     let secrets: [String]
-    /// The database in words, without secrets: `the database mix on db.example:5432`.
+    /// Human-readable description of the database, without secrets: `the database mix on db.example:5432`.
     public let place: String
 
-    /// The schemes of URLs that name a PostgreSQL database.
+    /// The schemes of URLs that identify a PostgreSQL database.
     public static let schemes = ["postgresql://", "postgres://"]
 
-    /// Applied where the URL sets nothing else. Times are in seconds, `tcp_user_timeout` in milliseconds. A server of
-    /// several that does not answer delays each attempt by `connect_timeout`.
+    /// Applied where the URL does not say otherwise. Times are in seconds, `tcp_user_timeout` in milliseconds. If one
+    /// of several servers does not answer, it delays each attempt by `connect_timeout`.
     private static let defaults = [
         ("connect_timeout", "2"), ("tcp_user_timeout", "15000"), ("keepalives_idle", "10"),
         ("keepalives_interval", "5"), ("keepalives_count", "3"), ("target_session_attrs", "read-write"),
@@ -22,7 +22,7 @@ public struct PostgreSQLTarget: Sendable {
     ]
 
     /// - Parameters:
-    ///   - url: A connection URI of libpq (postgresql.org/docs/15/libpq-connect.html), with several hosts if need be.
+    ///   - url: A connection URI of libpq (postgresql.org/docs/15/libpq-connect.html), with several hosts if necessary.
     ///   - password: Used instead of a password in the URL.
     /// - Throws: `StoreError.engine`. The message does not quote the URL, which may contain a password.
     public init(url: String, password: String? = nil) throws(StoreError) {

@@ -75,7 +75,7 @@ extension PostgreSQLTaskStore {
         try await write { connection, time in
             guard let owner = PostgreSQLLeases.number(of: lease.fence.owner) else { return .notHeld }
             let number = PostgreSQLLeases.number(of: receiver) ?? 0
-            // The node's row goes first, as in `expel`.
+            // The node's row is deleted first, as in `expel`.
             let isAtWork = try !connection.execute(
                 "SELECT 1 FROM nodes WHERE number = $1 AND until > $2 FOR SHARE", [.integer(number), .real(time)]
             ).rows.isEmpty
@@ -104,7 +104,7 @@ extension PostgreSQLTaskStore {
                     .rows.isEmpty
             else { throw StoreError.expelled(node) }
             if let old = PostgreSQLLeases.number(of: earlier) {
-                // Its row goes first, as in `expel`.
+                // Its row is deleted first, as in `expel`.
                 try connection.execute("DELETE FROM nodes WHERE number = $1", [.integer(old)])
                 try connection.execute(
                     "UPDATE leases SET owner = $2, epoch = epoch + 1 WHERE owner = $1",
@@ -117,10 +117,11 @@ extension PostgreSQLTaskStore {
 
 /// The SQL statements that find rooms without a node.
 enum PostgreSQLRooms {
-    /// Finds at most `$1` leases of nodes whose time is over at `$2`.
+    /// Finds at most `$1` leases of nodes that had expired at `$2`.
     ///
-    /// Rows are compared as a whole and sorted by both columns, which only the index by owner gives. With `owner = …` the planner
-    /// takes the one by name and reads every lease: it expects to meet the owner soon, as few nodes have all leases.
+    /// Rows are compared as a whole and sorted by both columns, which only the index by owner provides. With `owner =
+    /// …` the planner chooses the index by name and reads every lease: it expects to meet the owner soon, because few
+    /// nodes have all leases.
     static let orphanedQuery = """
         SELECT found.task FROM (SELECT number FROM nodes WHERE until <= $2 UNION ALL SELECT 0) AS gone
         CROSS JOIN LATERAL (
@@ -131,14 +132,15 @@ enum PostgreSQLRooms {
         ORDER BY found.task LIMIT $1
         """
 
-    /// Returns the names of the leases of rooms whose node is gone, or gave them away. Takes no longer for more rooms.
+    /// Returns the names of the leases of rooms whose node is gone, or gave them up. The time does not grow with the
+    /// number of rooms.
     static func orphaned(limit: Int, at time: Double, _ connection: PGConnection) throws -> [TaskID] {
         try connection.execute(orphanedQuery, [.integer(Int64(limit)), .real(time)])
             .rows.map { TaskID(try $0.text("task")) }
     }
 
-    /// Returns the names of the leases of rooms that need a node and have none, also of those that never had one. Reads every
-    /// room with a relay or a publisher.
+    /// Returns the names of the leases of rooms that need a node and have none, including rooms that never had one.
+    /// Reads every room with a relay or a publisher.
     static func waiting(
         of lives: [RoomLife], limit: Int, at time: Double, _ connection: PGConnection
     ) throws -> [TaskID] {
@@ -157,7 +159,7 @@ enum PostgreSQLRooms {
         ).rows.map { TaskID(try $0.text("lease")) }
     }
 
-    /// Returns those of the leases that no other node is just taking, and locks them.
+    /// Returns those of the leases that no other node is taking at the moment, and locks them.
     static func unlocked(_ leases: [TaskID], _ connection: PGConnection) throws -> [TaskID] {
         let names = SQLValue.texts(leases.map(\.rawValue))
         let known = try connection.execute("SELECT task FROM leases WHERE task = ANY($1::text[])", [names]).rows.map {

@@ -2,10 +2,10 @@ import Foundation
 import MixModel
 import TaskStore
 
-/// The store in a PostgreSQL database, which several machines can reach. Changes that arrive together share one
+/// A store in a PostgreSQL database, which several machines can reach. Changes that arrive together share one
 /// transaction.
 public final class PostgreSQLTaskStore: TaskStore {
-    /// The database in words, without secrets.
+    /// Human-readable description of the database, without secrets.
     public let place: String
     /// Identity of the cluster whose schema this is. It never changes.
     public let cluster: String
@@ -22,12 +22,12 @@ public final class PostgreSQLTaskStore: TaskStore {
     /// Interval at which an idle store removes expired rows, in seconds.
     private static let housekeepingInterval = 30
 
-    /// Connects, and creates the tables or brings them up to date. The call blocks; it is meant for start-up.
+    /// Connects, and creates the tables or brings them up to date. The call blocks; it is intended for start-up.
     ///
     /// - Parameters:
     ///   - cluster: Identity that the schema must have; `nil` = any.
-    ///   - clock: Judges leases, retention and due messages; `nil` = the server's clock, the only one that several
-    ///     machines share.
+    ///   - clock: The clock for leases, retention and due messages; `nil` = the server's clock, the only one that
+    ///     several machines share.
     ///   - onCommit: Called after every group of changes, on the writer's thread; must be quick.
     ///   - onUnreadable: Called with each row that cannot be read.
     /// - Throws: `unavailable`, `schemaTooNew`, `otherCluster`, or `engine`. Nothing is written then. The messages are
@@ -124,7 +124,7 @@ public final class PostgreSQLTaskStore: TaskStore {
         await reader.close()
     }
 
-    /// Number of writes that wait, without those being written.
+    /// Number of writes that wait, not counting those being written.
     public var waiting: Int { writer.waiting }
 
     func read<Value: Sendable>(

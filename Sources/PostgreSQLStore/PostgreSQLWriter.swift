@@ -1,13 +1,12 @@
 import Foundation
 import TaskStore
 
-/// The store's only writer of this process: a thread with a connection of its own. It takes all waiting changes, writes
-/// them in one transaction, and answers every caller after the COMMIT. While a group is being written, the next one
-/// gathers.
+/// The only writer of this process: a thread with its own connection. It takes all waiting changes, writes them in one
+/// transaction, and answers every caller after the COMMIT. While a group is being written, the next one accumulates.
 final class PostgreSQLWriter: Sendable {
-    /// The most changes that wait. Further ones are refused.
+    /// Maximum number of changes that wait. Further ones are refused.
     static let queueSize = 8192
-    /// The most changes in one transaction.
+    /// Maximum number of changes in one transaction.
     static let groupSize = 512
 
     private let queue = JobQueue<any GroupWrite>(limit: PostgreSQLWriter.queueSize)
@@ -34,7 +33,7 @@ final class PostgreSQLWriter: Sendable {
         thread.start()
     }
 
-    /// Number of changes that wait, without the group being written.
+    /// Number of changes that wait, not counting the group being written.
     var waiting: Int { queue.count }
 
     /// Writes the changes of `body` together with other waiting ones; returns when they are durable.
@@ -70,7 +69,7 @@ final class PostgreSQLWriter: Sendable {
     }
 }
 
-/// The end of one or several threads, for which others wait.
+/// The end of one or several threads, for which other code can wait.
 final class Ending: Sendable {
     private let condition = NSCondition()
     private nonisolated(unsafe) var left: Int

@@ -1,7 +1,7 @@
 import MixModel
 import TaskStore
 
-/// A change with encoded documents, so that the writer, which is shared by all callers, only has to send it.
+/// A change with encoded documents, so that the writer, which all callers share, only has to send it.
 struct PreparedChange: Sendable {
     private static let change = call("commit_change_1", 38)
     private static let channel = call("commit_channel_1", 15)
@@ -15,14 +15,14 @@ struct PreparedChange: Sendable {
         "SELECT \(function)(" + (1...count).map { "$\($0)" }.joined(separator: ", ") + ") AS outcome"
     }
 
-    /// - Parameter now: Time in seconds since 1970; `nil` = that of the server.
-    /// - Throws: `StoreError.engine` for what cannot be written as a document or a text.
+    /// - Parameter now: Time in seconds since 1970; `nil` = the server's time.
+    /// - Throws: `StoreError.engine` for a value that cannot be written as a document or a text.
     init(_ change: StoreChange, now: Double?) throws(StoreError) {
         try self.init(Self.change) { try Self.values(change, now) }
     }
 
-    /// - Parameter now: Time in seconds since 1970; `nil` = that of the server.
-    /// - Throws: `StoreError.engine` for what cannot be written as a text.
+    /// - Parameter now: Time in seconds since 1970; `nil` = the server's time.
+    /// - Throws: `StoreError.engine` for a value that cannot be written as a text.
     init(_ change: ChannelChange, now: Double?) throws(StoreError) {
         try self.init(Self.channel) { Self.values(change, now) }
     }
@@ -152,7 +152,7 @@ struct PreparedChange: Sendable {
         ]
     }
 
-    /// Reads the answer of `statement`.
+    /// Parses the answer of `statement`.
     ///
     /// - Throws: `StoreError.conflict` or `StoreError.fenced`: nothing of the change was stored.
     static func outcome(_ result: SQLResult) throws -> CommitResult {
@@ -162,7 +162,7 @@ struct PreparedChange: Sendable {
         case "duplicate": return .duplicate
         default: break
         }
-        // By bytes: what follows may begin with a combining character.
+        // Split by bytes: the rest may begin with a combining character.
         let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
         let (word, name) = (text[..<colon], String(text.utf8[colon...].dropFirst()) ?? "")
         if word == "fenced" { throw StoreError.fenced("task \(name)") }

@@ -1,13 +1,13 @@
 import Foundation
 import TaskStore
 
-/// Threads that read, each with a connection of its own.
+/// A pool of reading threads, each with its own connection.
 final class ReadPool: Sendable {
     private typealias Job = @Sendable (ConnectionKeeper) -> Void
 
-    /// Number of connections. They are made when they are needed.
+    /// Number of connections. They are opened when needed.
     static let size = 4
-    /// The most reads that wait. Further ones are refused.
+    /// Maximum number of reads that wait. Further ones are refused.
     static let queueSize = 4096
 
     private let queue = JobQueue<Job>(limit: ReadPool.queueSize)

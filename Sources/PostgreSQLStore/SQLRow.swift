@@ -5,9 +5,9 @@ struct SQLResult: Sendable {
     var affected: Int
 }
 
-/// One row of a result. Columns are found by name; wrong names and unexpected contents throw.
+/// A row of a result. Columns are found by name; wrong names and unexpected contents throw.
 struct SQLRow: Sendable {
-    /// A column that is missing or cannot be read as the wanted type.
+    /// A column that is missing or cannot be read as the requested type.
     struct Unreadable: Error, CustomStringConvertible {
         var description: String
     }

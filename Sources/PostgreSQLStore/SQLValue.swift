@@ -16,7 +16,7 @@ enum SQLValue: Sendable {
     static func real(_ number: Double?) -> SQLValue { number.map { .real($0) } ?? .null }
 }
 
-/// The parameters of one statement as libpq takes them.
+/// The parameters of one statement in the form that libpq expects.
 struct EncodedParameters: Sendable {
     private struct Place: Sendable {
         var offset: Int

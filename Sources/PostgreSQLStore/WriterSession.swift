@@ -1,12 +1,12 @@
 import Foundation
 import TaskStore
 
-/// What the writer's thread does with a group. It belongs to that thread.
+/// The writer thread's processing of a group. It belongs to that thread.
 final class WriterSession {
     private enum Outcome {
         case stored
         case notStored(PGFailure)
-        /// The connection was lost while the server committed, and nobody can be asked what came of it.
+        /// The connection was lost while the server committed, and the result cannot be determined.
         case unknown
     }
 
@@ -14,17 +14,17 @@ final class WriterSession {
     private let keeper: ConnectionKeeper
     private let clock: StoreClock?
     private let expiry: PostgreSQLExpiry
-    /// Identifies this writer's row in `commits`, whose number is that of its last group that was stored.
+    /// Identifies this writer's row in `commits`, whose number is that of the last group that was stored.
     private let writer = UUID().uuidString
     private var number: Int64 = 0
-    /// Whether the row exists. It is made before the first group, because only a row that exists can be locked.
+    /// Whether the row exists. It is created before the first group, because only an existing row can be locked.
     private var isNoted = false
 
-    /// The most statements that are sent without reading answers. Their answers fit into the sockets' buffers.
+    /// Maximum number of statements sent without reading answers. Their answers fit into the sockets' buffers.
     private static let pipelineSize = 64
-    /// The longest time for which the outcome of a lost COMMIT is looked for.
+    /// Maximum time spent determining the outcome of a lost COMMIT.
     static let resolvingLimit: Duration = .seconds(12)
-    /// The most attempts for a write in whose way others are.
+    /// Maximum number of attempts for a write that conflicts with others.
     private static let mostAttempts = 6
 
     init(_ target: PostgreSQLTarget, cluster: String, clock: StoreClock?, expiry: PostgreSQLExpiry) {
@@ -48,7 +48,7 @@ final class WriterSession {
                 for write in group { write.answer(.outcomeUnknown(place: place)) }
                 return false
             case .notStored(let failure):
-                // Nothing is stored: the server ended the connection, perhaps long ago.
+                // Nothing is stored: the server ended the connection, possibly long ago.
                 if failure.kind == .lost, attempt == 1 { continue }
                 if failure.isOfOneWrite, group.count > 1 {
                     for write in group { self.write([write]) }
@@ -100,7 +100,7 @@ final class WriterSession {
         }
     }
 
-    /// Leaves the connection without a transaction, or drops it.
+    /// Ends the connection's transaction, or drops the connection.
     private func end(_ failure: PGFailure) {
         if failure.kind == .refused, failure.state != nil { keeper.rollBack() } else { keeper.drop() }
     }
@@ -137,9 +137,9 @@ final class WriterSession {
         try expiry.wrote(group.count, connection, at: time ?? 0)
     }
 
-    /// Finds out whether the last group was stored although its COMMIT was not answered.
+    /// Determines whether the last group was stored although its COMMIT was not answered.
     ///
-    /// The row is locked by a transaction that still runs, so the answer is that after its end.
+    /// The row is locked by a transaction that is still running, so that the answer is the one after its end.
     private func resolved(_ failure: PGFailure) -> Outcome {
         let end = ContinuousClock.now + Self.resolvingLimit
         repeat {
