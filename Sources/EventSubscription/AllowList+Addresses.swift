@@ -2,7 +2,7 @@ import TextFormats
 
 extension AllowList {
     /// Whether the URL is allowed and may be fetched from this address, to which its host was resolved. Addresses of
-    /// local networks have to be spelt out in an entry, so that a name cannot lead there.
+    /// local networks must be spelt out in an entry, so that a name cannot lead there.
     public func allows(_ url: StreamURL, at address: InternetAddress) -> Bool {
         guard allows(url) else { return false }
         if address.isPublic { return true }

@@ -1,21 +1,22 @@
 import TextFormats
 
-/// The places that streams may be pulled from or pushed to, as entries `scheme://host[:port]` with `*` as wildcard.
+/// The places from which streams may be pulled, or to which they may be pushed, as entries `scheme://host[:port]` with
+/// `*` as wildcard.
 ///
-/// - An entry without a port allows every port. `*` in a host stands for any characters, dots too: `*.example` is every
-///   host below `example`.
-/// - Addresses and `localhost` are matched by an entry that spells out an address (`10.0.*`, `127.0.0.1`), never by a
-///   wildcard for names: `*` does not open the local network.
-/// - An empty list allows what `whenEmpty` says.
+/// - An entry without a port allows every port. `*` in a host stands for any characters, including dots: `*.example` is
+///   every host below `example`.
+/// - Addresses and `localhost` are matched only by an entry that spells out an address (`10.0.*`, `127.0.0.1`), never
+///   by a wildcard for names: `*` does not open the local network.
+/// - An empty list allows what `whenEmpty` specifies.
 public struct AllowList: Hashable, Sendable {
     public let entries: [Entry]
     public let whenEmpty: WhenEmpty
 
     /// The meaning of a list without entries.
     public enum WhenEmpty: Hashable, Sendable {
-        /// Loopback addresses are allowed, for a service that serves this machine alone.
+        /// Loopback addresses are allowed, for a service that only serves this machine.
         case loopback
-        /// No address is allowed, for a service with tenants, to whom its loopback does not belong.
+        /// No address is allowed, for a service with tenants, who have no claim to its loopback.
         case nothing
     }
 
@@ -66,13 +67,13 @@ public struct AllowList: Hashable, Sendable {
             host.contains(where: \.isNumber) && host.allSatisfy { $0.isNumber || $0 == "." || $0 == "*" }
         }
 
-        /// Whether the entry stands for addresses, and not for a name to resolve.
+        /// Whether the entry stands for addresses, rather than for a name to resolve.
         var spellsAddress: Bool { isAddressPattern || host.contains(":") || host == "localhost" }
     }
 
     /// Creates a list from the text of its entries.
     ///
-    /// - Throws: `InputError` about the first entry that cannot be read.
+    /// - Throws: `InputError` about the first entry that cannot be parsed.
     public init(_ entries: [String], whenEmpty: WhenEmpty = .loopback) throws(InputError) {
         var read: [Entry] = []
         for text in entries {
@@ -109,14 +110,14 @@ public struct AllowList: Hashable, Sendable {
     /// Parses a URL and checks that it is allowed.
     ///
     /// - Parameters:
-    ///   - schemes: Schemes that can be used in this place.
+    ///   - schemes: Schemes that are possible in this place.
     ///   - field: JSON path, for the error.
     ///   - setting: The configuration key that holds this list, for the error.
     /// - Throws: `InputError` of code `invalidField` or `refusedURL`; its `found` is redacted.
     public func check(
         _ text: String, schemes: Set<StreamURL.Scheme>, field: String, setting: String
     ) throws(InputError) -> StreamURL {
-        // One list, whatever is wrong with the scheme. Most URLs need none.
+        // Lists all schemes, whatever is wrong with the given one. Most URLs need no list.
         var expectedScheme: String {
             let names = StreamURL.Scheme.allCases.filter { schemes.contains($0) }.map { $0.rawValue + "://" }
             return "a URL that starts with one of " + names.joined(separator: ", ")

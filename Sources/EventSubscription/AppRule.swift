@@ -1,11 +1,11 @@
 import MixModel
 
-/// The tenants that events are accepted for, and the permitted values of an event's `app`.
+/// The tenants for which events are accepted, and the permitted values of an event's `app`.
 public enum AppRule: Hashable, Sendable {
     /// The sender belongs to this tenant.
     case only(AppID)
-    /// The sender may speak for any of these tenants, and for the standard one, which is meant by an event without an
-    /// `app`.
+    /// The sender may speak for any of these tenants, and for the standard one, which an event without an `app`
+    /// implies.
     case any(Set<AppID>)
 
     /// Returns the tenant of an event with this `app`.

@@ -19,7 +19,7 @@ extension EventParser {
             }
         }
         if body.isEmpty { attributes["datacontenttype"] = nil }
-        // The data is the body, whatever headers say.
+        // The data is the body, regardless of the headers.
         attributes["data_base64"] = nil
         attributes["data"] = body.isEmpty ? nil : try JSONValue(parsing: body)
         do {

@@ -1,11 +1,12 @@
 import MixModel
 import TextFormats
 
-/// Reading of publications whose stream is a web page.
+/// Parsing of publications whose stream is a web page.
 extension EventParser {
     private enum Kind: String, CaseIterable { case stream, page }
 
-    /// Reads the page of a publication; `nil` if it is a stream. `kind` says which, or `meetingURL` in place of `url`.
+    /// Reads the page of a publication; `nil` if it is not a page. `kind` distinguishes the two, or `meetingURL` in
+    /// place of `url`.
     func page(_ data: inout FieldReader) throws(InputError) -> PageSource? {
         let kind = try data.choice("kind", of: Kind.self)
         let meeting = try data.string("meetingURL", expected: "the URL of a page")
@@ -38,7 +39,7 @@ extension EventParser {
         return page
     }
 
-    /// Checks the address. What follows `#` is the page's own, and has no meaning to anybody else.
+    /// Checks the address. The part after `#` belongs to the page, and has no meaning to other software.
     private func check(_ page: PageSource, field: String) throws(InputError) {
         guard page.url.utf8.count <= StreamURL.longest, page.url.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw InputError(

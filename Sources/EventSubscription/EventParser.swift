@@ -1,13 +1,13 @@
 import MixModel
 import TextFormats
 
-/// Reads events from app servers: CloudEvents 1.0 in structured, batched and binary mode, or the short form for one
+/// Parses events from app servers: CloudEvents 1.0 in structured, batched and binary mode, or the short form for one
 /// room.
 public struct EventParser: Sendable {
-    /// Places that streams may be pulled from.
+    /// Places from which streams may be pulled.
     public var allowList: AllowList
-    /// Template of the pull URL for a stream that is published without one. `{app}`, `{room}`, `{user}` and `{stream}`
-    /// are replaced.
+    /// Template of the pull URL for a stream that is published without a URL. `{app}`, `{room}`, `{user}` and
+    /// `{stream}` are replaced.
     public var urlTemplate: String?
 
     /// URL schemes that the relay can pull.
@@ -47,7 +47,7 @@ public struct EventParser: Sendable {
     }
 
     /// Reads an event in CloudEvents' structured mode. Unknown extension attributes are ignored, as the specification
-    /// asks; unknown fields of `data` are refused.
+    /// requires; unknown fields of `data` are refused.
     public func cloudEvent(
         _ document: JSONValue, path: String = "", apps: AppRule = .any([])
     ) throws(InputError) -> RoomEvent {
@@ -111,10 +111,10 @@ public struct EventParser: Sendable {
     /// Maximum length of an event's `id` and `source`, in bytes.
     private static let longestName = 1024
 
-    /// Maximum length of names and reasons for people, in bytes of UTF-8.
+    /// Maximum length of names and reasons for display, in bytes of UTF-8.
     public static let longestText = 256
 
-    /// Reads text for people. Text that is too long is cut, because a long name must not cost an event.
+    /// Reads text for display. Text that is too long is cut, because a long name must not cause the loss of an event.
     public static func freeText(_ key: String, _ reader: inout FieldReader) throws(InputError) -> String? {
         try reader.string(key).map { String($0.prefix(bytes: longestText)) }
     }
@@ -187,7 +187,7 @@ public struct EventParser: Sendable {
         return publication
     }
 
-    /// Returns the URL that `urlTemplate` gives a stream; `nil` without a template.
+    /// Returns the URL that `urlTemplate` produces for a stream; `nil` without a template.
     private func templateURL(_ room: RoomID, _ user: UserID, _ stream: StreamKind) -> String? {
         urlTemplate.map { template in
             Self.substitute(
@@ -196,7 +196,7 @@ public struct EventParser: Sendable {
         }
     }
 
-    /// Whether the stream's URL is the one that `urlTemplate` gives it.
+    /// Whether the stream's URL is the one that `urlTemplate` produces.
     public func takesTemplate(_ publication: Publication, room: RoomID) -> Bool {
         templateURL(room, publication.user, publication.stream) == publication.url
     }
@@ -226,11 +226,11 @@ public struct EventParser: Sendable {
                 data.requiredString("user", expected: "the participant's id"), field: data.path(of: "user")))
     }
 
-    /// Maximum length of the ids of rooms and users, in bytes.
+    /// Maximum length of the identifiers of rooms and users, in bytes.
     public static let longestIdentifier = 128
 
-    /// Checks the id of a room, a user, a task or an output that may be created: 1 to `longest` bytes, no control
-    /// characters, no white space, none of `/ ? # % \`, in NFC, and with a first scalar that stands by itself.
+    /// Checks the identifier of a room, a user, a task or an output that may be created: 1 to `longest` bytes, no
+    /// control characters, no white space, none of `/ ? # % \`, in NFC, and with a first scalar that can stand alone.
     ///
     /// - Parameter longest: Maximum length, in bytes.
     public static func identifier(
@@ -241,8 +241,8 @@ public struct EventParser: Sendable {
         return text
     }
 
-    /// Checks the id of a user from another interface: any text without control characters, with the same rules of
-    /// spelling.
+    /// Checks the identifier of a user from another interface: any text without control characters, with the same
+    /// spelling rules.
     public static func foreignIdentifier(_ text: String, field: String) throws(InputError) -> String {
         guard 1...longestIdentifier ~= text.utf8.count, !Identifiers.hasControlCharacters(text) else {
             throw InputError(
@@ -253,8 +253,8 @@ public struct EventParser: Sendable {
         return text
     }
 
-    /// Checks the id of a thing that may already exist, in any spelling: older stores may hold names that are not in
-    /// NFC.
+    /// Checks the identifier of a thing that may already exist, in any spelling: older stores may contain names that
+    /// are not in NFC.
     ///
     /// - Parameter longest: Maximum length, in bytes.
     public static func knownIdentifier(
@@ -265,7 +265,7 @@ public struct EventParser: Sendable {
     }
 
     static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
-        // Above 2^53, not every whole number can be represented in JSON, and order would get lost (RFC 7493 §2.2).
+        // Above 2^53, not every whole number can be represented in JSON, and the order would be lost (RFC 7493 §2.2).
         let expected = "a whole number: a JSON number up to 9007199254740991, or decimal digits in a string"
         guard let value = reader.value("sequence") else { return nil }
         let number: UInt64? =

@@ -2,7 +2,7 @@ import TextFormats
 
 /// Reads the fields of one JSON object and reports exactly what is wrong with a field.
 ///
-/// Every accessor marks its key as known; `finish` refuses the keys that are left.
+/// Every accessor marks its key as known; `finish` refuses the remaining keys.
 public struct FieldReader {
     /// JSON path of the object, such as `outputs[0]`; empty for the document.
     public let path: String
@@ -21,7 +21,7 @@ public struct FieldReader {
     /// Returns the path of a key of this object.
     public func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    /// Returns the value as it came; `nil` when the key is absent or null.
+    /// Returns the value unchanged; `nil` when the key is absent or null.
     public mutating func value(_ key: String) -> JSONValue? {
         asked.append(key)
         guard let value = fields[key], value != .null else { return nil }
@@ -95,7 +95,7 @@ public struct FieldReader {
 
     /// Refuses keys that were never read, suggesting the known one with the most similar spelling.
     public func finish() throws(InputError) {
-        // No set for the few keys of a document that is right.
+        // No set is built for the few keys of a valid document.
         guard let stranger = fields.keys.lazy.filter({ !asked.contains($0) }).min() else { return }
         let names = Set(asked)
         let known = names.sorted().joined(separator: ", ")
@@ -105,7 +105,7 @@ public struct FieldReader {
     }
 }
 
-/// Finds the known word that a misspelt one is nearest to.
+/// Finds the known word that is nearest to a misspelt one.
 public enum Suggestion {
     /// Returns ` (did you mean "x"?)`, or an empty string.
     public static func phrase(for word: String, among known: some Collection<String>) -> String {

@@ -1,9 +1,9 @@
-/// The rules for the characters of ids.
+/// The rules for the characters of identifiers.
 enum Identifiers {
-    /// Checks the characters and the length of an id.
+    /// Checks the characters and the length of an identifier.
     ///
     /// - Parameter longest: Maximum length, in bytes.
-    /// - Throws: `InputError` for text that no id has ever been allowed to be.
+    /// - Throws: `InputError` for text that has never been allowed as an identifier.
     static func check(_ text: String, field: String, longest: Int) throws(InputError) {
         guard 1...longest ~= text.utf8.count, hasOnlyNameCharacters(text), text != ".", text != ".." else {
             throw InputError(
@@ -14,7 +14,7 @@ enum Identifiers {
 
     /// Checks that a name has only one spelling.
     ///
-    /// - Throws: `InputError` when the name can be spelt in another way, or its first character joins what stands
+    /// - Throws: `InputError` when the name can be spelt in another way, or its first character combines with the one
     ///   before it.
     static func checkSpelling(_ text: String, field: String) throws(InputError) {
         guard !isASCII(text) else { return }
@@ -52,7 +52,7 @@ enum Identifiers {
                 return false
             case 0x21...0x7E: continue
             case 0x80...:
-                // The Unicode tables are slow, and most names need none.
+                // The Unicode tables are slow, and most names do not need them.
                 return text.unicodeScalars.allSatisfy { scalar in
                     !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
                         && !"/?#%\\".unicodeScalars.contains(scalar)

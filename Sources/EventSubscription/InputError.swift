@@ -1,7 +1,7 @@
-/// A reason for refusing input: the field at fault, what was found, and what was expected.
+/// A reason for refusing input: the field at fault, the value found, and the values expected.
 ///
-/// Contains no secret: URLs in `found` are redacted before they get here. Quotations of the input are cut, so that a
-/// sender of a megabyte does not get it back.
+/// Contains no secret: URLs in `found` are redacted beforehand. Quotations of the input are cut, so that a sender of a
+/// megabyte does not get it back.
 public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A stable code, which becomes the problem's `type` in HTTP answers.
     public enum Code: String, Hashable, Sendable {
@@ -23,7 +23,7 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Maximum length of a quotation, in bytes of UTF-8.
     public static let longestQuote = 100
-    /// Maximum length of a path with the names in it, in bytes of UTF-8.
+    /// Maximum length of a path including the names in it, in bytes of UTF-8.
     private static let longestPath = 256
 
     public init(_ code: Code, field: String, found: String? = nil, expected: String) {

@@ -27,8 +27,8 @@ extension JSONValue {
         }
     }
 
-    /// Summary for error messages: scalars as they are, with strings cut to 100 bytes and without secrets of URLs;
-    /// arrays and objects by kind.
+    /// Summary for error messages: scalars unchanged, with strings cut to 100 bytes and without secrets of URLs; arrays
+    /// and objects by kind.
     public var summary: String {
         switch self {
         case .null: "null"
@@ -41,7 +41,7 @@ extension JSONValue {
     }
 
     /// Returns text without secrets of URLs. It is cut only afterwards, because a part of a URL may look like another
-    /// one.
+    /// URL.
     private static func shown(_ text: String) -> String {
         URLRedaction.hasURL(text) ? URLRedaction.shown(text) : text
     }

@@ -1,9 +1,9 @@
 import MixModel
 import TextFormats
 
-/// A URL of a media stream, parsed strictly: no other parser reads a URL that this type accepts differently.
+/// A URL of a media stream, parsed strictly: no other parser interprets a URL that this type accepts differently.
 public struct StreamURL: Hashable, Sendable {
-    /// A scheme that a URL or an entry of an allow-list may have: one that is pulled or used elsewhere.
+    /// A scheme that a URL or an entry of an allow-list may have: one that can be pulled, or is used elsewhere.
     public struct Scheme: RawRepresentable, Hashable, Sendable, CaseIterable {
         /// Name in lower case, without `://`.
         public let rawValue: String
@@ -29,7 +29,7 @@ public struct StreamURL: Hashable, Sendable {
 
         /// Every scheme once, those that can be pulled first.
         public static let allCases: [Scheme] = {
-            // Those of destinations, images and endpoints.
+            // Schemes of destinations, images and endpoints.
             let others: [Scheme] = [.rtmp, .rtmps, .srt, .whip, .whips, .http, .https]
             return (PullSchemes.all.map(Scheme.init(known:)) + others).reduce(into: []) {
                 if !$0.contains($1) { $0.append($1) }
@@ -45,10 +45,10 @@ public struct StreamURL: Hashable, Sendable {
     public let path: String
     /// Query without `?`.
     public let query: String?
-    /// URL as it was given.
+    /// The URL as given.
     public let text: String
 
-    /// What stands before the host, percent-encoded as it was given; `nil` if there is nothing. Secret.
+    /// The part before the host, percent-encoded as given; `nil` if there is none. Secret.
     package var userInformation: Substring? {
         guard let start = text.firstRange(of: "://")?.upperBound else { return nil }
         let authority = text[start...].prefix { !"/?#".contains($0) }
@@ -56,7 +56,7 @@ public struct StreamURL: Hashable, Sendable {
     }
 
     static let longest = 2048
-    /// Those in whose URLs a bearer token may stand before the host.
+    /// Schemes whose URLs may contain a bearer token before the host.
     private static let withToken: [Scheme] = [.whip, .whips]
     /// Whether each byte value is allowed. Spaces would be options to librtmp; the other forbidden bytes are those of
     /// RFC 3986.
@@ -66,7 +66,7 @@ public struct StreamURL: Hashable, Sendable {
 
     /// Creates a URL by parsing text.
     ///
-    /// - Throws: `Malformed`, whose words contain no part of the URL behind the host.
+    /// - Throws: `Malformed`, whose text contains no part of the URL after the host.
     public init(_ text: String) throws(Malformed) {
         guard text.utf8.count <= Self.longest else { throw Malformed(expected: "at most \(Self.longest) bytes") }
         guard text.utf8.allSatisfy({ Self.isAllowed[Int($0)] }) else {
@@ -101,14 +101,14 @@ public struct StreamURL: Hashable, Sendable {
         self.host = host
     }
 
-    /// Returns the URL with an address in place of the host; `text` stays.
+    /// Returns the URL with an address in place of the host; `text` is unchanged.
     func at(_ address: InternetAddress) -> StreamURL { StreamURL(self, host: "\(address)") }
 
     public struct Malformed: Error, Hashable, Sendable {
         public let expected: String
     }
 
-    /// Returns what follows a user and a password, or a token, where the scheme allows them.
+    /// Returns the part after a user and a password, or after a token, where the scheme allows them.
     private static func withoutCredentials(_ authority: Substring, _ scheme: Scheme) throws(Malformed) -> Substring {
         guard let sign = authority.utf8.firstIndex(of: UInt8(ascii: "@")) else { return authority }
         if withToken.contains(scheme) {
@@ -122,7 +122,7 @@ public struct StreamURL: Hashable, Sendable {
             let names = PullSchemes.withCredentials.map { $0 + "://" }.joined(separator: ", ")
             throw Malformed(expected: "no user name or password before the host, except with \(names)")
         }
-        // Another @ or a second colon would be read differently by others; a bare % is not decoded by all.
+        // Another @ or a second colon would be parsed differently by other software; a bare % is not decoded by all.
         let parts = authority.utf8[..<sign].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts.allSatisfy(isPercentEncoded) else {
             throw Malformed(expected: "user:password before the host, with everything special percent-encoded")
@@ -130,7 +130,7 @@ public struct StreamURL: Hashable, Sendable {
         return authority[authority.utf8.index(after: sign)...]
     }
 
-    /// Whether the bytes may stand there as they are or percent-encoded (RFC 3986 §3.2.1), and are printable ASCII.
+    /// Whether the bytes may appear there unchanged or percent-encoded (RFC 3986 §3.2.1), and are printable ASCII.
     private static func isPercentEncoded(_ text: Substring.UTF8View) -> Bool {
         var rest = Array(text)[...]
         while let byte = rest.popFirst() {
@@ -193,7 +193,7 @@ public struct StreamURL: Hashable, Sendable {
         isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
     }
 
-    /// Whether the last label, ignoring dots at the end, looks like a number.
+    /// Whether the last label, ignoring trailing dots, looks like a number.
     private static func looksNumeric(_ host: Substring.UTF8View) -> Bool {
         var end = host.endIndex
         while end > host.startIndex, host[host.index(before: end)] == UInt8(ascii: ".") {
@@ -208,7 +208,7 @@ public struct StreamURL: Hashable, Sendable {
 
     static func isIPv4(_ host: String) -> Bool { isIPv4(Substring(host).utf8) }
 
-    /// Whether the host consists of four numbers, 0…255, without needless zeros.
+    /// Whether the host consists of four numbers, 0…255, without redundant zeros.
     private static func isIPv4(_ host: Substring.UTF8View) -> Bool {
         var parts = 1
         var digits = 0
@@ -227,7 +227,7 @@ public struct StreamURL: Hashable, Sendable {
         return parts == 4 && digits > 0
     }
 
-    /// Whether the host is an address (or a name that always means this machine) and not a name to look up.
+    /// Whether the host is an address (or a name that always means this machine) rather than a name to look up.
     var isAddress: Bool { host.contains(":") || Self.isIPv4(host) || isLoopback }
 
     /// Whether the host is in 127.0.0.0/8, `::1` or `localhost`.
@@ -235,12 +235,12 @@ public struct StreamURL: Hashable, Sendable {
         host == "localhost" || host == "::1" || (host.hasPrefix("127.") && Self.isIPv4(host))
     }
 
-    /// The scheme of text that may not be a URL; `nil` if it has none that is known.
+    /// The scheme of text that may not be a URL; `nil` if it has no known one.
     static func scheme(of text: String) -> Scheme? {
         text.firstRange(of: "://").flatMap { Scheme(rawValue: text[..<$0.lowerBound].lowercased()) }
     }
 
-    /// URL without parts that may be secret, see `URLRedaction`.
+    /// The URL without parts that may be secret, see `URLRedaction`.
     public var redacted: String { URLRedaction.shown(text) }
 
     /// Returns the redacted form of text that may not even be a URL.

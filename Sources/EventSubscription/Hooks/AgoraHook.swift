@@ -3,15 +3,15 @@ import TextFormats
 
 /// The channel events of Agora's notifications: channels and users, and their streams if the hook has a `url`.
 ///
-/// Format: Agora's documentation, "Receive notifications" and "Channel event types". `Agora-Signature` is the HMAC-SHA1 of the body and
-/// `Agora-Signature-V2` its HMAC-SHA256, in hexadecimal. `clientSeq` numbers the events of a user, which may arrive in another order.
-/// Agora has no event for media: whoever may send counts as sending. A notification that is not answered with 200 and JSON within
-/// 10 s is repeated up to three times.
+/// Format: Agora's documentation, "Receive notifications" and "Channel event types". `Agora-Signature` is the HMAC-SHA1
+/// of the body and `Agora-Signature-V2` its HMAC-SHA256, in hexadecimal. `clientSeq` numbers the events of a user,
+/// which may arrive in a different order. Agora has no event for media: every user who may send counts as sending. A
+/// notification that is not answered with 200 and JSON within 10 s is repeated up to three times.
 package struct AgoraHook: EventHook {
     package let name = "agora"
     package let signsBody = true
     package let namesParticipants = true
-    /// Agora chooses the secret.
+    /// Agora assigns the secret.
     package let shortestSecret = 6
 
     package init() {}
@@ -23,7 +23,7 @@ package struct AgoraHook: EventHook {
                 + #""sid":"6E9C1B0A3F","payload":{"channelName":"lobby","uid":12121212,"account":"alice","platform":1,"#
                 + #""clientSeq":1611566412650,"ts":1611566412}}"#).utf8))
 
-    /// The channel of the test that Agora's console sends.
+    /// The channel of the test notification that Agora's console sends.
     static let testChannel = "test_webhook"
 
     package func isAuthentic(_ request: HookRequest, secret: HookSecret) -> Bool {
@@ -47,10 +47,10 @@ package struct AgoraHook: EventHook {
         switch (document["productId"].integer, type) {
         case (1, 101): steps = [.roomOpened]
         case (1, 102): steps = [.roomClosed]
-        // In the communication profile (107, 108) everybody sends.
+        // In the communication profile (107, 108) every user sends.
         case (1, 103), (1, 107), (1, 111): steps = [.joined(name: nil), .begins(.camera, nil)]
         case (1, 104), (1, 108), (1, 112): steps = [.left]
-        // Whoever only watches (105, 106) is no participant.
+        // A user who only watches (105, 106) is not a participant.
         default: return .ignored("other")
         }
         let payload = document["payload"]

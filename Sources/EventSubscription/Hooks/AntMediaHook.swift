@@ -1,12 +1,12 @@
 import MixModel
 import TextFormats
 
-/// The webhooks of Ant Media Server: `liveStreamStarted` and `liveStreamEnded`, members of conference rooms, and its question
-/// whether somebody may publish (`webhookAuthenticateURL`).
+/// The webhooks of Ant Media Server: `liveStreamStarted` and `liveStreamEnded`, members of conference rooms, and the
+/// server's question whether a client may publish (`webhookAuthenticateURL`).
 ///
-/// Format: `AntMediaApplicationAdapter.java` and `WebhookAuthenticator` of `ant-media/Ant-Media-Server`: JSON, or a form in releases
-/// before 2.8 and with `webhookContentType`. Webhooks may arrive in another order than they were sent, so `timestamp` decides. Any
-/// 2xx is success; a question needs 200.
+/// Format: `AntMediaApplicationAdapter.java` and `WebhookAuthenticator` of `ant-media/Ant-Media-Server`: JSON, or a
+/// form in releases before 2.8 and with `webhookContentType`. Webhooks may arrive in a different order than they were
+/// sent, so `timestamp` decides. Any 2xx is success; a question needs 200.
 package struct AntMediaHook: EventHook {
     package let name = "ant-media"
 
@@ -80,7 +80,7 @@ package struct AntMediaHook: EventHook {
 
     private enum Step {
         case stream(begins: Bool)
-        /// The member of a conference room, which is a track that has others below it.
+        /// A member of a conference room, which is a track that contains other tracks.
         case member(joins: Bool)
     }
 

@@ -1,10 +1,11 @@
 import MixModel
 import TextFormats
 
-/// The room callbacks of ApsaraVideo Live (`CreateEventSub`): channels and users, and their streams if the hook has a `url`.
+/// The room callbacks of ApsaraVideo Live (`CreateEventSub`): channels and users, and their streams if the hook has a
+/// `url`.
 ///
-/// Format: Alibaba Cloud's documentation of `CreateEventSub`: JSON with several events, which are not signed, so that the secret
-/// is part of the callback's URL. Times are in seconds; `MsgId` identifies the message.
+/// Format: Alibaba Cloud's documentation of `CreateEventSub`: JSON with several events, which are not signed, so that
+/// the secret must be part of the callback's URL. Times are in seconds; `MsgId` identifies the message.
 package struct ApsaraVideoHook: EventHook {
     package let name = "apsaravideo"
     package let namesParticipants = true
@@ -65,10 +66,10 @@ package struct ApsaraVideoHook: EventHook {
         }
     }
 
-    /// `Role` of somebody who only watches, and therefore is no participant.
+    /// `Role` of a user who only watches, and therefore is not a participant.
     private static let viewer = 2
 
-    /// Returns what an event means; `nil` if it concerns no participant, or is unknown.
+    /// Returns the meaning of an event; `nil` if it concerns no participant, or is unknown.
     private static func steps(
         _ tag: String, ofChannel isChannel: Bool, isViewer: Bool
     ) -> [ParticipantReport.Step]? {

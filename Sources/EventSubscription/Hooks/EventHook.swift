@@ -1,25 +1,25 @@
-/// One kind of media server that calls `/v1/hooks/{name}` when streams begin and end.
+/// A kind of media server that calls `/v1/hooks/{name}` when streams begin and end.
 ///
-/// A hook is a value without state. It verifies a request over its bytes, reads it into events of rooms, and writes the
-/// answer that the server expects. What happens between reading and answering (storing, limits, metrics) is the same for
-/// all hooks. Add a hook with one file and one line in `EventHooks.all`.
+/// A hook is a value without state. It verifies a request over its bytes, parses it into events of rooms, and produces
+/// the answer that the server expects. The steps between parsing and answering (storing, limits, metrics) are the same
+/// for all hooks. Add a hook with one file and one line in `EventHooks.all`.
 package protocol EventHook: Sendable {
     /// Name in the path and in the configuration: lower-case letters, digits and `-`.
     var name: String { get }
-    /// Methods that servers of this kind call with.
+    /// HTTP methods that servers of this kind use.
     var methods: Set<HookRequest.Method> { get }
     /// Whether `isAuthentic` needs the body. If false, the body of a caller without the secret is never read.
     var signsBody: Bool { get }
-    /// Length of the shortest secret that the configuration may contain, in bytes.
+    /// Minimum length of a secret in the configuration, in bytes.
     var shortestSecret: Int { get }
-    /// Form that a secret must have beyond its length, for operators; `nil` if this one has it.
+    /// Returns the form that a secret must have in addition to its length, for operators; `nil` if this secret has it.
     func form(neededBy secret: String) -> String?
-    /// Longest body that is read, in bytes.
+    /// Maximum length of a body, in bytes.
     var longestBody: Int { get }
-    /// Whether events name rooms and participants, so that no pattern is needed, and give no place to pull streams from, so
-    /// that only the hook's own `url` makes streams of them.
+    /// Whether events name rooms and participants, so that no pattern is needed, but contain no place from which to
+    /// pull streams, so that streams are only created with the hook's own `url`.
     var namesParticipants: Bool { get }
-    /// A request that begins a stream whose name is `lobby__alice`, without a secret.
+    /// A request that begins a stream named `lobby__alice`, without a secret.
     var example: HookRequest { get }
 
     /// Whether the sender knows the secret.
@@ -27,15 +27,15 @@ package protocol EventHook: Sendable {
     /// The standard implementation compares the request's token, see `HookRequest.token`.
     func isAuthentic(_ request: HookRequest, secret: HookSecret) -> Bool
 
-    /// Reads an authentic request. A type of event that the hook does not know is an outcome without events.
+    /// Parses an authentic request. An event type that the hook does not know gives an outcome without events.
     ///
-    /// - Parameter reader: Turns the names of the media server into those of rooms and participants.
+    /// - Parameter reader: Maps the names of the media server to those of rooms and participants.
     /// - Throws: `InputError` for a request that no server of this kind sends, or that concerns a refused URL.
     func outcome(of request: HookRequest, reader: HookReader) throws(InputError) -> HookOutcome
 
-    /// Returns the answer by which the server does what the verdict says.
+    /// Returns the answer that makes the server act on the verdict.
     ///
-    /// - Parameter outcome: What was read, or `nil` if `outcome(of:reader:)` has thrown.
+    /// - Parameter outcome: The parsed outcome, or `nil` if `outcome(of:reader:)` has thrown.
     func answer(_ verdict: HookVerdict, to outcome: HookOutcome?) -> HookAnswer
 }
 

@@ -12,17 +12,17 @@ package struct HookAnswer: Hashable, Sendable {
         self.body = body
     }
 
-    /// Creates an answer of plain text.
+    /// Creates a plain-text answer.
     package init(status: Int, text: String) {
         self.init(status: status, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
     }
 
-    /// Creates an answer of JSON.
+    /// Creates a JSON answer.
     package init(status: Int = 200, json: String) {
         self.init(status: status, contentType: "application/json", body: Array(json.utf8))
     }
 
-    /// Returns text as a string of JSON.
+    /// Returns the text as a JSON string.
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -39,12 +39,12 @@ package struct HookAnswer: Hashable, Sendable {
     package static let noContent = HookAnswer(status: 204, contentType: nil, body: [])
 }
 
-/// What the service decided about a call.
+/// The service's decision about a call.
 package enum HookVerdict: Hashable, Sendable {
-    /// The call was taken, or does not concern any room. A publisher may go on.
+    /// The call was accepted, or does not concern any room. A publisher may continue.
     case accepted
     /// The publisher must not be served. The reason contains no secret.
     case refused(String)
-    /// The service itself could not take the call. The reason contains no secret.
+    /// The service itself could not process the call. The reason contains no secret.
     case failed(String)
 }

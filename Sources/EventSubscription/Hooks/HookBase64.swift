@@ -1,7 +1,7 @@
 import Foundation
 import TextFormats
 
-/// Base64 of signatures and tokens (RFC 4648).
+/// Decodes the Base64 of signatures and tokens (RFC 4648).
 enum HookBase64 {
     /// Returns the bytes, or `nil` if the text is not standard Base64 with its padding (§4).
     static func decoded(_ text: String) -> [UInt8]? {
@@ -10,7 +10,7 @@ enum HookBase64 {
         return Array(data)
     }
 
-    /// Returns the bytes of the form for URLs (§5), with or without its padding.
+    /// Returns the bytes of the URL-safe form (§5), with or without its padding.
     static func decodedForURLs(_ text: some StringProtocol) -> [UInt8]? {
         guard text.utf8.count <= longest, !text.utf8.contains(where: { "+/".utf8.contains($0) }) else { return nil }
         var standard = text.utf8.filter { $0 != UInt8(ascii: "=") }.map { byte in
@@ -24,6 +24,6 @@ enum HookBase64 {
         return Data(base64Encoded: Data(standard)).map { Array($0) }
     }
 
-    /// Longest text that is decoded, in bytes.
+    /// Maximum length of a text that is decoded, in bytes.
     static let longest = 8192
 }

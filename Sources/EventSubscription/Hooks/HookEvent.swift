@@ -1,19 +1,19 @@
 import MixModel
 
-/// An event as a hook reads it. `PublisherSessions` turns it into an event of the room.
+/// An event as parsed by a hook. `PublisherSessions` turns it into an event of the room.
 package struct HookEvent: Hashable, Sendable {
     package var room: RoomID
     package var kind: RoomEvent.Kind
     /// Identifier by which the media server recognises repetitions; `nil` if it has none.
     package var id: String?
-    /// Order among the server's events about one subject; `nil` if it has none.
+    /// Order among the server's events about one subject; `nil` if the server provides none.
     package var sequence: UInt64?
-    /// Time of the event, in seconds since 1970; `nil` if the server does not say.
+    /// Time of the event, in seconds since 1970; `nil` if the server does not provide it.
     package var time: Double?
     /// The publisher's connection, for servers whose events have neither identifiers nor an order.
     package var session: HookSession?
-    /// Whether a publication is dropped if the room has the stream already, because the server reports the beginning of its
-    /// audio and of its video one by one.
+    /// Whether a publication is dropped if the room already has the stream, because the server reports the start of its
+    /// audio and of its video separately.
     package var isForAbsentStream = false
 
     package init(
@@ -29,7 +29,7 @@ package struct HookEvent: Hashable, Sendable {
     }
 }
 
-/// The connection of a publisher, and what happens to it.
+/// The connection of a publisher, and the event that happened to it.
 package struct HookSession: Hashable, Sendable {
     /// Identifier of the connection at the media server. Unique only until the server restarts.
     package var id: String

@@ -2,12 +2,12 @@ import TextFormats
 
 /// The fields of form data (`application/x-www-form-urlencoded`) or of a query, in order.
 ///
-/// Media servers append what publishers wrote to the end, so a name may occur again there: the first value is the server's
-/// own. Fields behind the 256th are ignored.
+/// Media servers append publishers' text to the end, so a name may occur again there: the first value is the server's
+/// own. Fields after the 256th are ignored.
 package struct HookForm: Hashable, Sendable {
     private struct Field: Hashable, Sendable {
         var name: String
-        /// `nil` if the value is not UTF-8.
+        /// The value; `nil` if it is not UTF-8.
         var value: String?
     }
     private let fields: [Field]
@@ -38,7 +38,8 @@ package struct HookForm: Hashable, Sendable {
     /// Whether the field occurs, even if its value is not UTF-8.
     package func has(_ name: String) -> Bool { fields.contains { $0.name.hasSameUTF8(as: name) } }
 
-    /// Decodes form data; `nil` if the result is not UTF-8, because a replacement character must not become part of an id.
+    /// Decodes form data; `nil` if the result is not UTF-8, because a replacement character must not become part of an
+    /// identifier.
     private static func decoded(_ encoded: some Collection<UInt8>) -> String? {
         String(validating: PercentEncoding.formDecodedBytes(encoded), as: UTF8.self)
     }

@@ -1,20 +1,20 @@
 import MixModel
 
-/// Something that happened in a room, as a server reports it that names rooms and participants itself.
+/// An event in a room, reported by a server that names rooms and participants itself.
 struct ParticipantReport {
     enum Step: Hashable {
         case roomOpened, roomClosed
         case joined(name: String?)
         case left
-        /// The stream begins, or a part of it.
+        /// The stream, or a part of it, begins.
         case begins(StreamKind, Part?)
-        /// The stream ends, or a part of it.
+        /// The stream, or a part of it, ends.
         case ends(StreamKind, Part?)
     }
     enum Part: Hashable { case audio, video }
 
     var room: String
-    /// `nil` for what happens to the room itself.
+    /// The user; `nil` for an event of the room itself.
     var user: String?
     /// Values of `{app}` and `{name}` in the hook's `url`.
     var app: String
@@ -23,12 +23,12 @@ struct ParticipantReport {
     /// Identifier by which repetitions are recognised.
     var id: String?
     var sequence: UInt64?
-    /// In seconds since 1970.
+    /// Time of the event, in seconds since 1970.
     var time: Double?
 }
 
 extension HookReader {
-    /// Returns the outcome of a report. Streams come into the room only if the hook has a `url` of its own.
+    /// Returns the outcome of a report. Streams are added to the room only if the hook has its own `url`.
     func outcome(_ call: String, of report: ParticipantReport) -> HookOutcome {
         var outcome = HookOutcome(call: call, weight: .informative)
         switch settings.names.names(room: report.room, user: report.user) {
@@ -59,7 +59,7 @@ extension HookReader {
             let words = MediaServerStream(app: report.app, name: report.name)
             let url = try checked(
                 template.url(of: words, report.name, as: StreamNames(room: room, user: user, stream: stream)))
-            // Whether the other part is there is not known yet: until the server says that it is off, it counts as on.
+            // It is not known yet whether the other part exists: until the server reports it as off, it counts as on.
             return [.streamPublished(Publication(user: user, stream: stream, url: url))]
                 + Self.update(user, stream, part, isOn: true)
         case (.ends(let stream, let part), let user?):
@@ -81,7 +81,7 @@ extension HookReader {
 }
 
 extension HookOutcome {
-    /// Adds an event. Those of one report need identifiers of their own.
+    /// Adds an event. Several events of one report get different identifiers.
     fileprivate mutating func add(
         _ kind: RoomEvent.Kind, _ room: RoomID, _ report: ParticipantReport, _ step: ParticipantReport.Step
     ) {
@@ -93,17 +93,17 @@ extension HookOutcome {
 }
 
 extension NamePatterns {
-    /// Returns the room and the participant that a server names itself.
+    /// Returns the room and the participant that the server names itself.
     func names(room: String, user: String?) -> Result<(RoomID, UserID?), Unmatched> {
         do throws(InputError) {
             let name = try EventParser.identifier(room, field: "room")
-            // Services for conferences let people have ids with spaces and slashes.
+            // Conference services permit identifiers with spaces and slashes.
             let person = try user.map { text throws(InputError) in
                 UserID(try EventParser.foreignIdentifier(text, field: "user"))
             }
             return .success((RoomID(app: fixedTenant ?? .standard, name: name), person))
         } catch {
-            // What was found may be private.
+            // The rejected text may be private.
             return .failure(Unmatched(text: "the \(error.field) is not valid: expected \(error.expected)"))
         }
     }

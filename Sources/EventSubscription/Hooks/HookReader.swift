@@ -1,6 +1,6 @@
 import MixModel
 
-/// A stream in a media server's own words.
+/// A stream in a media server's own terms.
 package struct MediaServerStream: Hashable, Sendable {
     /// Virtual host; empty if the server has none.
     package var vhost: String
@@ -25,12 +25,12 @@ package struct MediaServerStream: Hashable, Sendable {
     }
 }
 
-/// Turns a media server's streams into events, by the hook's settings.
+/// Turns a media server's streams into events, according to the hook's settings.
 package struct HookReader: Sendable {
     package let settings: HookSettings
     private let parser: EventParser
 
-    /// - Parameter parser: Holds the allow-list of pull URLs, and the template for hooks without their own.
+    /// - Parameter parser: Provides the allow-list of pull URLs, and the template for hooks without their own.
     package init(settings: HookSettings, parser: EventParser) {
         self.settings = settings
         self.parser = parser
@@ -40,7 +40,7 @@ package struct HookReader: Sendable {
     ///
     /// - Parameters:
     ///   - id: Identifier of the event, for servers without connections.
-    ///   - time: Time of the event in seconds since 1970, if the server says it.
+    ///   - time: Time of the event in seconds since 1970, if the server provides it.
     package func outcome(
         _ call: String, _ weight: HookOutcome.Weight, _ step: HookSession.Step, of stream: MediaServerStream,
         id: String? = nil, time: Double? = nil
@@ -68,7 +68,8 @@ package struct HookReader: Sendable {
             events: [HookEvent(room: names.room, kind: kind, id: id, time: time, session: session)])
     }
 
-    /// Returns the outcome of a question whether a publisher may begin, if another call reports that it has begun.
+    /// Returns the outcome of a question whether a publisher may start, for servers that report the start in a separate
+    /// call.
     func permission(_ call: String, for stream: MediaServerStream) -> HookOutcome {
         var outcome = outcome(call, .decisive, .begins, of: stream)
         outcome.events = []

@@ -10,15 +10,15 @@ package struct HookRequest: Hashable, Sendable {
     package var method: Method
     /// Query as received, without `?`.
     package var query: String
-    /// Fields with names in lower case, in order of arrival.
+    /// Headers with names in lower case, in order of arrival.
     package var headers: [Header]
     /// Body as received. Signatures are verified over these bytes.
     package var body: [UInt8]
-    /// Last part of the path, percent-decoded; `nil` if the path ends with the hook's name.
+    /// Last component of the path, percent-decoded; `nil` if the path ends with the hook's name.
     package var pathToken: String?
     /// IP address of the caller.
     package var peer: String
-    /// Arrival, in seconds since 1970.
+    /// Time of arrival, in seconds since 1970.
     package var arrival: Double
 
     package struct Header: Hashable, Sendable {
@@ -31,7 +31,7 @@ package struct HookRequest: Hashable, Sendable {
         }
     }
 
-    /// Maximum length of a body, in bytes, unless its hook says otherwise. Most servers send at most a few thousand.
+    /// Maximum length of a body, in bytes, unless its hook specifies another. Most servers send at most a few thousand.
     package static let longestBody = 64 << 10
 
     package init(
@@ -52,8 +52,8 @@ package struct HookRequest: Hashable, Sendable {
     /// - Parameter name: In lower case.
     package func header(_ name: String) -> String? { headers.first { $0.name.hasSameUTF8(as: name) }?.value }
 
-    /// The secret that a server without signatures sends: the last part of the path, `token` in the query, or a bearer
-    /// token, in this order.
+    /// The secret sent by a server without signatures: the last component of the path, `token` in the query, or a
+    /// bearer token, in this order.
     package var token: String? {
         if let pathToken { return pathToken }
         if let token = HookForm(query.utf8).first("token") { return token }

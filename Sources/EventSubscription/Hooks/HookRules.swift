@@ -1,16 +1,16 @@
-/// The configured hooks, and what holds for all of them.
+/// The configured hooks, and the settings common to all of them.
 package struct HookRules: Sendable {
     /// The answer to a publisher whose stream's name belongs to no room.
     package enum Unmatched: String, Hashable, Sendable, CaseIterable {
-        /// The publisher may go on and is in no room.
+        /// The publisher may continue but is in no room.
         case allow
         /// The publisher is refused.
         case refuse
     }
 
     package var unmatched = Unmatched.allow
-    /// Whether publishers are refused while the service cannot store events. If false, they may go on, and the stream's
-    /// next report brings it into the room.
+    /// Whether publishers are refused while the service cannot store events. If false, they may continue, and the
+    /// stream's next report adds it to the room.
     package var failsClosed = false
     /// Settings of the hooks that are enabled, by name.
     package var settings: [String: HookSettings] = [:]
@@ -42,11 +42,11 @@ package struct HookSettings: Sendable {
     }
 }
 
-/// Where and when the statistics of a hook's servers are read.
+/// The servers whose statistics are read for a hook, and the interval.
 package struct HookPoll: Hashable, Sendable {
-    /// One URL for each server, `http://` or `https://`. Nothing else is asked, and redirects are not followed.
+    /// One URL for each server, `http://` or `https://`. No other URL is requested, and redirects are not followed.
     package var urls: [StreamURL]
-    /// User name and password as `name:password`, or the access token of OvenMediaEngine; `nil` sends none.
+    /// User name and password as `name:password`, or the access token of OvenMediaEngine; `nil` = none are sent.
     package var credentials: HookSecret?
     /// Time between two readings, in seconds.
     package var seconds: Int

@@ -13,14 +13,14 @@ package enum HookSignature {
         }
     }
 
-    /// Returns a short digest that tells texts apart without showing them, for identifiers that are stored.
+    /// Returns a short digest that distinguishes texts without revealing them, for identifiers that are stored.
     static func mark(of text: String) -> String {
         SHA256.hash(data: Array(text.utf8)).prefix(8).map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
     }
 
-    /// Whether the bytes are equal. The time depends on their number only.
+    /// Whether the bytes are equal. The time depends only on their number.
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0

@@ -1,6 +1,6 @@
 import TextFormats
 
-/// The addresses that a media server may call from: addresses in which `*` stands for any characters, as in `10.0.*`.
+/// The addresses from which a media server may call: addresses in which `*` stands for any characters, as in `10.0.*`.
 ///
 /// An empty list allows loopback addresses.
 package struct HookSources: Hashable, Sendable {

@@ -3,8 +3,8 @@ import TextFormats
 
 /// A template of the URLs from which a hook's streams are pulled, such as `rtmp://127.0.0.1/{app}/{name}`.
 ///
-/// `{vhost}`, `{app}` and `{name}` are the media server's words for the stream; `{tenant}`, `{room}`, `{user}` and
-/// `{stream}` are what the name was read as. Values are percent-encoded.
+/// `{vhost}`, `{app}` and `{name}` are the media server's names for the stream; `{tenant}`, `{room}`, `{user}` and
+/// `{stream}` are parsed from its name. Values are percent-encoded.
 package struct HookURLTemplate: Hashable, Sendable {
     package let text: String
 

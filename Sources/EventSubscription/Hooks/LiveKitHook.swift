@@ -4,9 +4,10 @@ import TextFormats
 
 /// The webhooks of LiveKit: rooms, participants, and tracks if the hook has a `url`.
 ///
-/// Format: `webhook/` and `livekit_webhook.proto` of `livekit/protocol`. `Authorization` is a JSON web token without `Bearer`, signed
-/// with the API key's secret (HS256), whose claim `sha256` is the digest of the body in base64. The body is JSON of protocol
-/// buffers: large numbers are strings, and zeros are missing. LiveKit repeats a webhook after an error up to four times.
+/// Format: `webhook/` and `livekit_webhook.proto` of `livekit/protocol`. `Authorization` is a JSON web token without
+/// `Bearer`, signed with the API key's secret (HS256), whose claim `sha256` is the digest of the body in Base64. The
+/// body is the JSON form of protocol buffers: large numbers are strings, and zeros are missing. LiveKit repeats a
+/// webhook after an error up to four times.
 package struct LiveKitHook: EventHook {
     package let name = "livekit"
     package let signsBody = true
@@ -52,14 +53,14 @@ package struct LiveKitHook: EventHook {
         case "room_finished": steps = [.roomClosed]
         case "participant_joined": steps = Self.isViewer(participant) ? [] : [joined]
         case "participant_left", "participant_connection_aborted": steps = [.left]
-        // Whoever was let in to watch may have been allowed to publish since.
+        // A participant who was admitted as a viewer may since have been allowed to publish.
         case "track_published": steps = Self.stream(document["track"]).map { [joined, .begins($0, $1)] } ?? []
         case "track_unpublished": steps = Self.stream(document["track"]).map { [Self.end($0, $1)] } ?? []
         default: return .ignored("other")
         }
         let room = try HookDocument.required(document["room"]["name"].text, "room.name", "the name of the room")
         let isAboutRoom = event.hasPrefix("room_")
-        // Recorders and agents are participants to LiveKit.
+        // LiveKit treats recorders and agents as participants.
         guard isAboutRoom || !["EGRESS", "AGENT"].contains(participant["kind"].text ?? "") else {
             return .ignored(event)
         }
@@ -83,7 +84,7 @@ package struct LiveKitHook: EventHook {
         }
     }
 
-    /// Returns the stream to which a track belongs, and which part of it the track is; `nil` for data.
+    /// Returns the stream to which a track belongs, and the part of the stream that it is; `nil` for data.
     ///
     /// `AUDIO` and `UNKNOWN` are zero and therefore missing.
     private static func stream(_ track: HookDocument) -> (StreamKind, ParticipantReport.Part)? {
@@ -96,13 +97,14 @@ package struct LiveKitHook: EventHook {
         }
     }
 
-    /// Whether somebody may only watch, and therefore is no participant. Permissions that are not given are missing.
+    /// Whether the participant may only watch, and therefore does not count as one. Permissions that are not granted
+    /// are missing.
     private static func isViewer(_ participant: HookDocument) -> Bool {
         let permission = participant["permission"]
         return permission.exists && (permission["canPublish"].boolean != true || permission["hidden"].boolean == true)
     }
 
-    /// Returns the end of a track. A shared screen ends with its picture; a participant stays without camera.
+    /// Returns the end of a track. A screen share ends with its picture; a participant stays without a camera.
     private static func end(_ stream: StreamKind, _ part: ParticipantReport.Part) -> ParticipantReport.Step {
         .ends(stream, stream == .screen && part == .video ? nil : part)
     }

@@ -1,11 +1,11 @@
 import TextFormats
 
-/// The calls of MediaMTX: what its commands `runOnReady` and `runOnNotReady` (`runOnAvailable` and `runOnUnavailable`) post, and its
-/// question whether a client may do something (`authMethod: http`).
+/// The calls of MediaMTX: the reports posted by its commands `runOnReady` and `runOnNotReady` (`runOnAvailable` and
+/// `runOnUnavailable`), and its question whether a client may perform an action (`authMethod: http`).
 ///
-/// Format: `internal/auth`, `internal/hooks` and `mediamtx.yml` of `bluenviron/mediamtx`. The commands are the operator's: their
-/// fields are `event`, `path`, `source_id` and `query`, as a form or JSON. A question is JSON with `action`, `path` and `protocol`;
-/// any status but 2xx is a refusal. MediaMTX repeats nothing.
+/// Format: `internal/auth`, `internal/hooks` and `mediamtx.yml` of `bluenviron/mediamtx`. The commands are written by
+/// the operator: their fields are `event`, `path`, `source_id` and `query`, as a form or JSON. A question is JSON with
+/// `action`, `path` and `protocol`; any status but 2xx is a refusal. MediaMTX repeats nothing.
 package struct MediaMTXHook: EventHook {
     package let name = "mediamtx"
 
@@ -29,7 +29,7 @@ package struct MediaMTXHook: EventHook {
         return try report(reader) { form.first($0) }
     }
 
-    /// Reads what a command posts.
+    /// Parses a command's report.
     private func report(_ reader: HookReader, _ field: (String) -> String?) throws(InputError) -> HookOutcome {
         let event = try HookDocument.required(
             field("event"), "event", "what has happened, such as event=ready (docs/integrations/mediamtx.md)")
@@ -46,7 +46,7 @@ package struct MediaMTXHook: EventHook {
         return reader.outcome(event, .informative, begins ? .begins : .ends, of: stream)
     }
 
-    /// Reads a question whether a client may do something.
+    /// Parses a question whether a client may perform an action.
     private func permission(
         _ action: String, _ document: HookDocument, _ reader: HookReader
     ) throws(InputError) -> HookOutcome {
@@ -59,7 +59,7 @@ package struct MediaMTXHook: EventHook {
             return reader.permission(action, for: stream)
         case "read", "playback": return HookOutcome(call: action, weight: .decisive)
         case "api", "metrics", "pprof":
-            // Who may watch may not therefore rule the server.
+            // Permission to watch does not imply permission to control the server.
             guard HookSources.loopback.allows(document["ip"].text ?? "") else {
                 return HookOutcome(
                     call: action, weight: .decisive,

@@ -3,7 +3,7 @@ import TextFormats
 extension NamePattern {
     /// Creates a pattern by parsing its text.
     ///
-    /// - Throws: `InputError` that names the place and the remedy, for operators.
+    /// - Throws: `InputError` that names the position and the remedy, for operators.
     package init(_ text: String) throws(InputError) {
         func wrong(_ found: String, _ expected: String) -> InputError {
             InputError(.invalidField, field: "pattern", found: found, expected: expected)

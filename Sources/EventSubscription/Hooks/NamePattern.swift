@@ -1,15 +1,15 @@
-/// A pattern of the names that streams have at a media server, such as `{room}__{user}`.
+/// A pattern for the names of streams at a media server, such as `{room}__{user}`.
 ///
-/// `{app}`, `{room}`, `{user}` and `{stream}` stand for at least one byte, `*` for any text, everything else for itself.
-/// Each takes the shortest text up to what follows it; the last one takes the rest. Parts before a `/` match the server's
+/// `{app}`, `{room}`, `{user}` and `{stream}` match at least one byte, `*` any text, everything else itself. Each takes
+/// the shortest text up to what follows it; the last one takes the rest. Parts before a `/` match the server's
 /// application, and before that its virtual host: `{room}/{user}`, `live.example/live/{room}__{user}`. Without them any
 /// application and host match.
 ///
-/// All work is on bytes of UTF-8, and takes time in proportion to the length of the pattern times that of the name.
+/// All work is on bytes of UTF-8, and takes time proportional to the length of the pattern times that of the name.
 package struct NamePattern: Hashable, Sendable {
     /// A part of the meaning of a name.
     package enum Field: String, Hashable, Sendable, CaseIterable {
-        /// The tenant that the room belongs to.
+        /// The tenant to which the room belongs.
         case app
         case room
         case user
@@ -25,7 +25,7 @@ package struct NamePattern: Hashable, Sendable {
         var isLiteral: Bool { if case .literal = self { true } else { false } }
     }
 
-    /// The pattern as it was written.
+    /// The pattern as written.
     package let text: String
     /// Pieces of the name, of the application before it, and of the virtual host before that.
     let parts: [[Piece]]

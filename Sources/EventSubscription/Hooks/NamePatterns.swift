@@ -1,7 +1,7 @@
 import MixModel
 import TextFormats
 
-/// What a stream's name at a media server stands for.
+/// The meaning of a stream's name at a media server.
 package struct StreamNames: Hashable, Sendable {
     package var room: RoomID
     package var user: UserID
@@ -14,14 +14,14 @@ package struct StreamNames: Hashable, Sendable {
     }
 }
 
-/// The rules by which a hook's streams get their room, participant and kind.
+/// The rules that map a hook's streams to rooms, participants and kinds.
 package struct NamePatterns: Hashable, Sendable {
     /// Patterns in the order in which they are tried. The first one that matches with valid identifiers decides.
     package let patterns: [NamePattern]
-    /// Whether publishers may name room, user and stream in the arguments of their URL: `?room=lobby&user=alice`. These
-    /// take precedence over a pattern.
+    /// Whether publishers may specify room, user and stream in the arguments of their URL: `?room=lobby&user=alice`.
+    /// Arguments take precedence over a pattern.
     package let allowsArguments: Bool
-    /// The tenant of all rooms; `nil` if names choose among `tenants`.
+    /// The tenant of all rooms; `nil` if names select one of `tenants`.
     package let fixedTenant: AppID?
     private let tenants: AppRule
 
@@ -36,9 +36,9 @@ package struct NamePatterns: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - patterns: Empty for `{room}__{user}`.
-    ///   - tenant: The tenant of all rooms; `nil` lets `{app}` choose among `tenants`, or the standard one.
-    /// - Throws: `InputError` for a pattern that cannot be read or can never name a room and a user.
+    ///   - patterns: Empty = `{room}__{user}`.
+    ///   - tenant: The tenant of all rooms; `nil` = `{app}` selects one of `tenants`, or the standard one.
+    /// - Throws: `InputError` for a pattern that cannot be parsed or can never name a room and a user.
     package init(
         _ patterns: [String], allowsArguments: Bool = false, tenant: AppID? = nil, tenants: Set<AppID> = []
     ) throws(InputError) {
@@ -74,7 +74,7 @@ package struct NamePatterns: Hashable, Sendable {
         fixedTenant = tenant
     }
 
-    /// Returns what the stream's name stands for.
+    /// Returns the meaning of the stream's name.
     package func names(of stream: MediaServerStream) -> Result<StreamNames, Unmatched> {
         guard let name = stream.name else { return .failure(Unmatched(text: "the name is not UTF-8")) }
         let given = allowsArguments ? stream.arguments : HookForm([UInt8]())
@@ -122,7 +122,7 @@ package struct NamePatterns: Hashable, Sendable {
                     room: RoomID(app: tenant, name: try EventParser.identifier(room, field: "room")),
                     user: UserID(try EventParser.identifier(user, field: "user")), stream: kind))
         } catch {
-            // What was found is part of the name.
+            // The rejected text is part of the name.
             let expected =
                 error.field == "app" ? "one of the configured apps" : error.expected
             return .failure(Unmatched(text: "the \(error.field) is not valid: expected \(expected)"))

@@ -3,9 +3,9 @@ import TextFormats
 /// The callbacks of nginx with the RTMP module: `on_publish`, `on_publish_done`, `on_done`, `on_update`; others are allowed
 /// and ignored.
 ///
-/// Format: `ngx_rtmp_notify_module.c` and `ngx_rtmp_netcall_module.c` of `arut/nginx-rtmp-module`. Fields are a form, in the
-/// body or, with `notify_method get`, in the query. The module appends a `?` of its own to the URL it calls, so with GET the
-/// secret has to be in the path.
+/// Format: `ngx_rtmp_notify_module.c` and `ngx_rtmp_netcall_module.c` of `arut/nginx-rtmp-module`. Fields are a form,
+/// in the body or, with `notify_method get`, in the query. The module appends its own `?` to the URL that it calls, so
+/// with GET the secret must be in the path.
 package struct NginxRTMPHook: EventHook {
     package let name = "nginx-rtmp"
     package let methods: Set<HookRequest.Method> = [.get, .post]

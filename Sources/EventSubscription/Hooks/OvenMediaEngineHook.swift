@@ -1,11 +1,11 @@
 import MixModel
 import TextFormats
 
-/// The admission webhooks of OvenMediaEngine: `opening` and `closing` of incoming streams; viewers are let in.
+/// The admission webhooks of OvenMediaEngine: `opening` and `closing` of incoming streams; viewers are always admitted.
 ///
-/// Format: `docs/access-control/admission-webhooks.md` of `OvenMediaLabs/OvenMediaEngine`. The body is signed: `X-OME-Signature` is the
-/// HMAC-SHA1 in base64 for URLs (RFC 4648 §5). The server wants JSON with `allowed` for an opening and `{}` for a closing, within
-/// the time of its setting `Timeout`. It repeats nothing.
+/// Format: `docs/access-control/admission-webhooks.md` of `OvenMediaLabs/OvenMediaEngine`. The body is signed:
+/// `X-OME-Signature` is the HMAC-SHA1 in URL-safe Base64 (RFC 4648 §5). The server expects JSON with `allowed` for an
+/// opening and `{}` for a closing, within the time of its setting `Timeout`. It repeats nothing.
 package struct OvenMediaEngineHook: EventHook {
     package let name = "ovenmediaengine"
     package let signsBody = true
@@ -71,7 +71,7 @@ package struct OvenMediaEngineHook: EventHook {
     }
 
     private static func decoded(_ part: Substring.UTF8View) -> String? {
-        // In a path, a plus sign is no space.
+        // In a path, a plus sign does not mean a space.
         let part = part.flatMap { $0 == UInt8(ascii: "+") ? Array("%2B".utf8) : [$0] }
         return String(validating: PercentEncoding.formDecodedBytes(part), as: UTF8.self)
     }

@@ -1,25 +1,25 @@
 import MixModel
 import TextFormats
 
-/// What a media server's statistics change.
+/// Corrections that follow from a media server's statistics.
 extension PublisherSessions {
-    /// An event that a server did not report, or reported in vain. Pass it on like a report.
+    /// An event that a server did not report, or whose report failed. Process it like a report.
     package struct Correction: Hashable, Sendable {
         package var event: HookEvent
-        /// Address of the server; empty if it is not known.
+        /// Address of the server; empty if unknown.
         package var peer: String
     }
 
-    /// Compares the streams that the servers of a hook have with those that are known.
+    /// Compares the current streams of a hook's servers with the known streams.
     ///
-    /// A stream that began or ended while the servers were asked may be missing from the list, or still in it. Streams that
-    /// began shortly before the question are therefore left alone until the next one, and a connection whose end was
-    /// reported does not come back.
+    /// A stream that began or ended during the query may be missing from the list, or still in it. Streams that began
+    /// shortly before the query are therefore left alone until the next one, and a connection whose end was reported
+    /// does not come back.
     ///
     /// - Parameters:
     ///   - listed: The publications of all servers of the hook, whose sessions have the step `continues`.
     ///   - stored: Streams that the hook brought into rooms before this run.
-    ///   - askedAt: Time before the servers were asked, in ns of a monotonic clock.
+    ///   - askedAt: Time before the servers were queried, in ns of a monotonic clock.
     package mutating func corrections(
         listed: [HookEvent], stored: [(room: RoomID, user: UserID, stream: StreamKind)], of hook: String,
         askedAt: Int64
@@ -47,7 +47,7 @@ extension PublisherSessions {
             case (false, true):
                 if !entry.isStored { corrections.append(Correction(event: event, peer: entry.session.peer ?? "")) }
             case (false, false):
-                // The server knows which connection publishes.
+                // The server is authoritative about which connection publishes.
                 guard entry.beganAt < askedAt - Self.trial else { break }
                 entries[subject.key]?.session = name
                 entries[subject.key]?.previous = nil

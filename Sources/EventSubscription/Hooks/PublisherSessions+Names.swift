@@ -2,7 +2,7 @@ import MixModel
 import TextFormats
 
 extension PublisherSessions {
-    /// The stream that an event is about, at one kind of server.
+    /// The stream that an event concerns, at one kind of server.
     struct Subject: Sendable {
         var hook: String
         var room: RoomID
@@ -15,7 +15,7 @@ extension PublisherSessions {
             source = SourceID(user: user, stream: stream)
         }
 
-        /// Returns `nil` for an event about no stream.
+        /// Returns `nil` for an event that concerns no stream.
         init?(_ event: HookEvent, _ hook: String) {
             switch event.kind {
             case .streamPublished(let publication):
@@ -26,16 +26,16 @@ extension PublisherSessions {
             }
         }
 
-        // No id of a room, a user or a hook contains a space.
+        // No identifier of a room, a user or a hook contains a space.
         var key: UTF8Key { UTF8Key("\(hook) \(room.rawValue) \(source.rawValue)") }
     }
 
-    /// A connection, by its identifier at the media server and by the address that the server calls from.
+    /// A connection, by its identifier at the media server and the address from which the server calls.
     ///
-    /// Statistics do not tell that address, and not always the identifier; what is not known fits anything.
+    /// Statistics do not provide that address, and not always the identifier; an unknown part matches anything.
     struct SessionName: Hashable, Sendable {
         var id: String
-        /// `nil` if it is not known.
+        /// Address of the server; `nil` if unknown.
         var peer: String?
 
         init(_ id: String, _ peer: String) {
@@ -48,7 +48,7 @@ extension PublisherSessions {
                 && (peer == nil || other.peer == nil || peer == other.peer)
         }
 
-        /// Returns the name with what another name of the same connection tells in addition.
+        /// Returns the name, completed with the known parts of another name of the same connection.
         func completed(by other: SessionName) -> SessionName {
             SessionName(id.isEmpty ? other.id : id, peer ?? other.peer ?? "")
         }

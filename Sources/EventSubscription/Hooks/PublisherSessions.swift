@@ -3,14 +3,15 @@ import TextFormats
 
 /// Turns the events of media servers into events of rooms, and remembers which connection publishes each stream.
 ///
-/// Servers without identifiers say only that a connection began or ended to publish a name. The newest connection counts:
-/// the end of an older one, which may be reported later, changes nothing. Identifiers of connections begin anew when a
-/// server restarts, so they are only compared with that of the stream's present connection.
+/// Servers without identifiers report only that a connection started or stopped publishing a name. The newest
+/// connection counts: the end of an older one, which may be reported later, changes nothing. Servers reuse identifiers
+/// of connections after a restart, so they are only compared with that of the stream's current connection.
 ///
 /// Events get a source of this run and increasing sequences. A room therefore keeps their order even if its mailbox
-/// receives them in another, and events of an earlier run, whose order nobody knows any more, do not hold up new ones.
+/// receives them in a different one, and events of an earlier run, whose order is no longer known, do not block new
+/// ones.
 ///
-/// Pure: times are arguments. Holds a bounded number of streams; of one that was forgotten, every event is passed on.
+/// Pure: times are arguments. Holds a bounded number of streams; for a forgotten stream, every event is passed on.
 package struct PublisherSessions: Sendable {
     struct Entry: Sendable {
         var subject: Subject
@@ -18,7 +19,7 @@ package struct PublisherSessions: Sendable {
         var hasEnded = false
         /// Whether the room is known to have the stream.
         var isStored = false
-        /// The connection that published when this one began, until its end is reported.
+        /// The connection that was publishing when this one began, until its end is reported.
         var previous: SessionName?
         var beganAt: Int64
         var touched: UInt64
@@ -29,31 +30,32 @@ package struct PublisherSessions: Sendable {
     var counter: UInt64 = 0
     private let run: String
 
-    /// Maximum number of streams. Beyond it, the quarter untouched longest is forgotten.
+    /// Maximum number of streams. Beyond it, the least recently used quarter is forgotten.
     static let mostStreams = 16_384
-    /// Time in which a connection that replaced another may turn out to have been refused by the media server, in ns.
+    /// Time within which a connection that replaced another may turn out to have been refused by the media server, in
+    /// ns.
     ///
     /// A server asks before it finds that the name is taken, and then reports the end of the refused connection.
     static let trial: Int64 = 5_000_000_000
 
-    /// - Parameter run: A word that no other run of the service has.
+    /// - Parameter run: A word that is unique to this run of the service.
     package init(run: String) { self.run = run }
 
-    /// What is to be done with an event.
+    /// The treatment of an event.
     package enum Admission: Hashable, Sendable {
         case pass(RoomEvent)
-        /// The room knows it already, or knows something newer.
+        /// The room already knows it, or knows something newer.
         case drop
     }
 
-    /// Number of streams remembered now.
+    /// Number of streams that are currently remembered.
     var count: Int { entries.count }
 
     /// Decides about an event. Pass events on in the order of these calls.
     ///
     /// - Parameters:
     ///   - hook: Name of the hook.
-    ///   - peer: Address of the media server, whose connections are not another's.
+    ///   - peer: Address of the media server. Connections of different servers are distinct.
     ///   - now: Time in ns of a monotonic clock.
     package mutating func admit(_ event: HookEvent, of hook: String, peer: String, now: Int64) -> Admission {
         guard order.admits(event, of: hook) else { return .drop }
@@ -65,16 +67,16 @@ package struct PublisherSessions: Sendable {
         return .pass(roomEvent(event, hook))
     }
 
-    /// What came of an event that was passed on.
+    /// The result of an event that was passed on.
     package enum Settlement: Hashable, Sendable {
         case stored
-        /// The publisher was told to go.
+        /// The publisher was refused.
         case refused
         /// The service could not store it.
         case failed
     }
 
-    /// Takes note of what came of an event that was passed on.
+    /// Records the result of an event that was passed on.
     package mutating func settle(_ event: HookEvent, of hook: String, peer: String, as settlement: Settlement) {
         guard let session = event.session, let key = Subject(event, hook)?.key, var entry = entries[key],
             entry.session.isSame(as: SessionName(session.id, peer))
@@ -86,7 +88,7 @@ package struct PublisherSessions: Sendable {
             if let previous = entry.previous {
                 (entry.session, entry.previous, entry.isStored) = (previous, nil, true)
             } else if settlement == .refused {
-                // The end of the refused connection, which is still reported, must not reach the room.
+                // The end of the refused connection, which will still be reported, must not reach the room.
                 entry.hasEnded = true
             } else if !entry.hasEnded {
                 entries[key] = nil
@@ -119,7 +121,7 @@ package struct PublisherSessions: Sendable {
             return true
         case .continues:
             if let known, isPresent || !known.hasEnded {
-                // Whoever reports was not turned away.
+                // A publisher that reports was not refused.
                 if isPresent {
                     entries[key]?.previous = nil
                     entries[key]?.session = known.session.completed(by: session)

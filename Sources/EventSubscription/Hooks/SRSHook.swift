@@ -2,9 +2,9 @@ import TextFormats
 
 /// The HTTP callbacks of SRS: `on_publish` and `on_unpublish`; others are allowed and ignored.
 ///
-/// Format: `srs_app_http_hooks.cpp` of `ossrs/srs`, releases 5 to 7. The body is JSON. SRS wants a body of its own in the
-/// answer: an object whose `code` is the number 0; everything else refuses `on_connect`, `on_publish` and `on_play`. It repeats
-/// no call.
+/// Format: `srs_app_http_hooks.cpp` of `ossrs/srs`, releases 5 to 7. The body is JSON. SRS requires a specific body in
+/// the answer: an object whose `code` is the number 0; everything else refuses `on_connect`, `on_publish` and
+/// `on_play`. It repeats no call.
 package struct SRSHook: EventHook {
     package let name = "srs"
 

@@ -3,8 +3,8 @@ import TextFormats
 
 /// The newest numbers of events about participants, for servers that number them.
 ///
-/// Rooms compare numbers only among events about one stream or one participant. A server numbers all events about a person
-/// together: whoever is known to have come back was not taken off by the end of an earlier stay, which arrives late.
+/// Rooms compare numbers only among events about one stream or one participant. A server numbers all events about a
+/// user together: a participant who has come back must not be removed by the end of an earlier stay that arrives late.
 ///
 /// Holds a bounded number of participants.
 struct SubjectOrder: Sendable {
@@ -15,7 +15,7 @@ struct SubjectOrder: Sendable {
     private var entries: [UTF8Key: Entry] = [:]
     private var counter: UInt64 = 0
 
-    /// Maximum number of participants. Beyond it, the quarter untouched longest is forgotten.
+    /// Maximum number of participants. Beyond it, the least recently used quarter is forgotten.
     static let mostSubjects = 16_384
 
     var count: Int { entries.count }
@@ -37,7 +37,7 @@ struct SubjectOrder: Sendable {
 }
 
 extension RoomEvent.Kind {
-    /// The participant that the event is about; `nil` if it is about a room.
+    /// The participant that the event concerns; `nil` if it concerns a room.
     fileprivate var user: UserID? {
         switch self {
         case .streamPublished(let publication): publication.user

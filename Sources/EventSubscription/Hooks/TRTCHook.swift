@@ -3,17 +3,17 @@ import TextFormats
 
 /// The event callbacks of Tencent RTC: rooms and participants (group 1), and their media (group 2) if the hook has a `url`.
 ///
-/// Format: Tencent's documentation, "Room & Media Webhooks" and "Verify Signature Example": `Sign` is the HMAC-SHA256 of the body in
-/// base64. Rooms are numbers or strings. Events have no identifier, so that group, type, room, user and time stand for one. A
-/// callback that is not answered with 200 within 5 s is repeated for a minute.
+/// Format: Tencent's documentation, "Room & Media Webhooks" and "Verify Signature Example": `Sign` is the HMAC-SHA256
+/// of the body in Base64. Rooms are numbers or strings. Events have no identifier, so that group, type, room, user and
+/// time serve as one. A callback that is not answered with 200 within 5 s is repeated for a minute.
 package struct TRTCHook: EventHook {
     package let name = "trtc"
     package let signsBody = true
     package let namesParticipants = true
-    /// Tencent's console takes keys of any length up to 32.
+    /// Tencent's console accepts keys of any length up to 32.
     package let shortestSecret = 6
 
-    /// `Role` of somebody who only watches, and therefore is no participant.
+    /// `Role` of a user who only watches, and therefore is not a participant.
     private static let viewer = 21
 
     package init() {}
@@ -43,7 +43,7 @@ package struct TRTCHook: EventHook {
         case (1, 102): steps = [.roomClosed]
         case (1, 103) where isViewer, (1, 104) where isViewer: return .ignored("viewer")
         case (1, 103): steps = [.joined(name: nil)]
-        // Includes the end of the media, for which there is no event of its own.
+        // Includes the end of the media, for which there is no separate event.
         case (1, 104): steps = [.left]
         case (1, 105): steps = isViewer ? [.left] : [.joined(name: nil)]
         case (2, 201): steps = [.begins(.camera, .video)]

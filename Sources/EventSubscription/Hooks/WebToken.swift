@@ -1,11 +1,11 @@
-/// JSON web tokens (RFC 7519) that are signed with HMAC-SHA256 (`HS256`). Any other algorithm is refused, `none` as well.
+/// A JSON web token (RFC 7519) signed with HMAC-SHA256 (`HS256`). Any other algorithm is refused, including `none`.
 struct WebToken {
     private let claims: HookDocument
 
     /// Difference between clocks that is tolerated, in seconds.
     static let leeway: Double = 60
 
-    /// Returns the token's claims if its signature is right. The time is not checked, see `isValid`.
+    /// Returns the token's claims if its signature is valid. The time is not checked, see `isValid`.
     static func claims(of token: String, key: HookSecret) -> WebToken? {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard token.utf8.count <= HookBase64.longest, parts.count == 3,
@@ -24,9 +24,9 @@ struct WebToken {
 
     subscript(_ claim: String) -> HookDocument { claims[claim] }
 
-    /// Whether the token is neither expired nor for later, and says when it expires.
+    /// Whether the token has an expiry time, has not expired, and may already be used.
     ///
-    /// - Parameter time: In seconds since 1970.
+    /// - Parameter time: Time in seconds since 1970.
     func isValid(at time: Double) -> Bool {
         guard let expiry = claims["exp"].integer, time < Double(expiry) + Self.leeway else { return false }
         return claims["nbf"].integer.map { time >= Double($0) - Self.leeway } ?? !claims["nbf"].exists

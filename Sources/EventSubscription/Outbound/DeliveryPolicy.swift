@@ -1,6 +1,6 @@
 import MixModel
 
-/// The policy for delivering messages: limits, delays between attempts, and when a message is given up.
+/// The policy for delivering messages: limits, delays between attempts, and the time at which a message is given up.
 public struct DeliveryPolicy: Hashable, Sendable {
     /// Time limit for one attempt: resolving, connecting and the whole answer.
     public var timeLimit: Duration = .seconds(5)
@@ -12,9 +12,9 @@ public struct DeliveryPolicy: Hashable, Sendable {
     public var longestDelay: Duration
     /// Share by which a delay is randomly shortened or extended, 0…1.
     public var jitter = 0.2
-    /// Age from which a message that fails is given up.
+    /// Age at which a message whose delivery fails is given up.
     public var giveUpAfter: Duration
-    /// Number of consecutive failures, of whatever messages, that open the circuit of an endpoint.
+    /// Number of consecutive failures, of any messages, that open the circuit of an endpoint.
     public var failuresToOpen = 5
     /// Time for which an open circuit sends nothing. It doubles up to `longestBreak` each time the one message that is
     /// then sent as a trial fails.
@@ -37,7 +37,7 @@ public struct DeliveryPolicy: Hashable, Sendable {
         shortestDelay: .seconds(5), longestDelay: .seconds(300), giveUpAfter: .seconds(86_400),
         shortestBreak: .seconds(5), longestBreak: .seconds(60))
 
-    /// Delays of 10 s until the message is a minute old, as neighbouring services are known to use.
+    /// Delays of 10 s until the message is a minute old, as used by comparable services.
     public static let compatible = DeliveryPolicy(
         shortestDelay: .seconds(10), longestDelay: .seconds(10), giveUpAfter: .seconds(60),
         shortestBreak: .seconds(10), longestBreak: .seconds(10))
@@ -48,8 +48,8 @@ public struct DeliveryPolicy: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - attempt: Number of the attempt that failed, 1 for the first.
-    ///   - age: Time since the message was to be delivered.
-    ///   - asked: Delay that the receiver asks for; respected up to the longest delay.
+    ///   - age: Time since the message was due.
+    ///   - asked: Delay requested by the receiver; respected up to the longest delay.
     ///   - random: Random number in 0..<1, for the jitter.
     public func delay(after attempt: Int, age: Duration, asked: Duration? = nil, random: Double) -> Duration? {
         guard age < giveUpAfter else { return nil }

@@ -1,6 +1,6 @@
-/// Decides how many messages may be under way to one endpoint: a circuit breaker. Pure: times in, numbers out.
+/// Decides how many messages may be in flight to one endpoint: a circuit breaker. Pure: times in, numbers out.
 ///
-/// The outbox chooses the messages: it hands out only the oldest of each room.
+/// The outbox chooses the messages: it hands out only the oldest message of each room.
 public struct EndpointMachine: Hashable, Sendable {
     /// The state of the circuit breaker.
     public enum Circuit: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct EndpointMachine: Hashable, Sendable {
     public private(set) var circuit = Circuit.closed
     /// Number of consecutive failures.
     public private(set) var failures = 0
-    /// Number of messages under way.
+    /// Number of messages in flight.
     public private(set) var underWay = 0
     /// Number of times the circuit has opened since the last success.
     private var openings = 0
@@ -32,7 +32,7 @@ public struct EndpointMachine: Hashable, Sendable {
         }
     }
 
-    /// Time at which an open circuit has to be checked again, in nanoseconds; `nil` while the circuit is not open.
+    /// Time at which an open circuit must be checked again, in nanoseconds; `nil` while the circuit is not open.
     public var reopensAt: Int64? {
         if case .open(let until) = circuit { until } else { nil }
     }

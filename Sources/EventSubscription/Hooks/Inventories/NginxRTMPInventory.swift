@@ -1,7 +1,7 @@
 /// The statistics of nginx with the RTMP module: `rtmp_stat all`, XML.
 ///
-/// Format: `ngx_rtmp_stat_module.c` of `arut/nginx-rtmp-module`. The publisher of a stream is the client with `publishing`; its `id` is the
-/// `clientid` of callbacks. Each worker process of nginx knows its own streams only.
+/// Format: `ngx_rtmp_stat_module.c` of `arut/nginx-rtmp-module`. The publisher of a stream is the client with
+/// `publishing`; its `id` is the `clientid` of callbacks. Each worker process of nginx knows only its own streams.
 package struct NginxRTMPInventory: StreamInventory {
     package let hook = "nginx-rtmp"
 

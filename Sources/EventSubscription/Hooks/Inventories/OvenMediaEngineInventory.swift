@@ -2,8 +2,8 @@ import TextFormats
 
 /// The streams of one application of OvenMediaEngine: `/v1/vhosts/{vhost}/apps/{app}/streams` of its REST API.
 ///
-/// Format: `docs/rest-api/v1/virtualhost/application/stream` of `OvenMediaLabs/OvenMediaEngine`: names only. The application is a part of
-/// the URL.
+/// Format: `docs/rest-api/v1/virtualhost/application/stream` of `OvenMediaLabs/OvenMediaEngine`: names only. The
+/// application is part of the URL.
 package struct OvenMediaEngineInventory: StreamInventory {
     package let hook = "ovenmediaengine"
 

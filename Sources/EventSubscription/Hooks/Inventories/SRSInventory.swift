@@ -9,12 +9,12 @@ package struct SRSInventory: StreamInventory {
 
     package init() {}
 
-    /// Streams in a page. SRS lists 10 unless asked for more.
+    /// Number of streams per page. SRS lists 10 by default.
     static let pageSize = 100
 
     package func url(ofPage page: Int, of url: StreamURL) -> String {
         let text = self.url(url, with: "start=\(page * Self.pageSize)&count=\(Self.pageSize)")
-        // SRS answers the path without a slash at its end with a redirect, and redirects are not followed.
+        // SRS redirects the path without a trailing slash, and redirects are not followed.
         guard !url.path.utf8.reversed().starts(with: [UInt8(ascii: "/")]), let query = text.firstIndex(of: "?") else {
             return text
         }

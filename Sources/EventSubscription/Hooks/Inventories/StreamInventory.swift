@@ -1,9 +1,9 @@
 import TextFormats
 
-/// The statistics of one kind of media server: the streams that it has now.
+/// The statistics of one kind of media server: its current streams.
 ///
-/// Servers that repeat no call are asked after a start of the service and every so often, so that what they reported in vain
-/// becomes known. Add one with one file and one line in `StreamInventories.all`.
+/// Servers that do not repeat failed calls are queried after a start of the service and periodically, so that events
+/// whose reports failed become known. Add an inventory with one file and one line in `StreamInventories.all`.
 package protocol StreamInventory: Sendable {
     /// Name of the hook whose streams are listed.
     var hook: String { get }
@@ -13,26 +13,26 @@ package protocol StreamInventory: Sendable {
     /// - Parameter url: The URL in the configuration.
     func url(ofPage page: Int, of url: StreamURL) -> String
 
-    /// Reads a page. Streams that are listed without a publisher are left out.
+    /// Parses a page. Streams that are listed without a publisher are left out.
     ///
     /// - Parameter url: The URL in the configuration.
-    /// - Throws: `InputError` for an answer that is no list, so that nobody leaves because of it.
+    /// - Throws: `InputError` for an answer that is not a list, so that no participant is removed because of it.
     func page(_ body: [UInt8], of url: StreamURL) throws(InputError) -> InventoryPage
 }
 
 extension StreamInventory {
     package func url(ofPage page: Int, of url: StreamURL) -> String { url.text }
 
-    /// Returns the URL with arguments of a page behind those that it has.
+    /// Returns the URL with a page's arguments appended to its own.
     func url(_ url: StreamURL, with arguments: String) -> String {
         "\(url.text)\(url.query == nil ? "?" : "&")\(arguments)"
     }
 }
 
-/// Some of the streams that a media server has.
+/// A page of a media server's streams.
 package struct InventoryPage: Hashable, Sendable {
     package var streams: [MediaServerStream]
-    /// Whether no page follows.
+    /// Whether this is the last page.
     package var isLast: Bool
 
     package init(streams: [MediaServerStream], isLast: Bool = true) {
@@ -41,7 +41,7 @@ package struct InventoryPage: Hashable, Sendable {
     }
 }
 
-/// The kinds of media servers that can be asked for their streams.
+/// The kinds of media servers whose streams can be queried.
 package enum StreamInventories {
     /// All inventories. A new one is added here and nowhere else.
     package static let all: [any StreamInventory] = [

@@ -2,8 +2,8 @@ import TextFormats
 
 /// Reads XML 1.0 of statistics token by token: elements and their text, without attributes.
 ///
-/// Only what such documents need: comments, instructions and CDATA are known, a document type is refused, because it may
-/// define entities that grow. Work is in proportion to the bytes.
+/// Supports only what such documents require: comments, instructions and CDATA are recognized; a document type is
+/// refused, because it may define entities that expand. The work is proportional to the number of bytes.
 struct XMLScanner {
     enum Token: Hashable {
         case start(String)
@@ -18,16 +18,16 @@ struct XMLScanner {
     private var pending: String?
     private var hasRoot = false
 
-    /// Maximum number of elements within each other.
+    /// Maximum nesting depth of elements.
     static let deepest = 32
     /// Maximum length of an element's name, in bytes.
     static let longestName = 128
 
     init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
 
-    /// Returns the next token; `nil` behind the document.
+    /// Returns the next token; `nil` at the end of the document.
     ///
-    /// - Throws: `InputError` for bytes that are no such document.
+    /// - Throws: `InputError` for bytes that are not such a document.
     mutating func next() throws(InputError) -> Token? {
         if let name = pending {
             pending = nil
@@ -72,7 +72,7 @@ struct XMLScanner {
         return .start(name)
     }
 
-    /// Drops the rest of a tag. Values in quotation marks may contain `>`.
+    /// Skips the rest of a tag. Values in quotation marks may contain `>`.
     ///
     /// - Returns: Whether the tag ends with `/>`.
     private mutating func dropAttributes() throws(InputError) -> Bool {
@@ -103,7 +103,7 @@ struct XMLScanner {
         return try Self.utf8(Self.resolved(raw[start...end]))
     }
 
-    /// Replaces the entities that every document knows, and characters by number.
+    /// Replaces the predefined entities, and numeric character references.
     private static func resolved(_ raw: ArraySlice<UInt8>) throws(InputError) -> [UInt8] {
         guard raw.contains(UInt8(ascii: "&")) else { return Array(raw) }
         var bytes: [UInt8] = []
@@ -147,7 +147,7 @@ struct XMLScanner {
         return true
     }
 
-    /// Drops everything up to a word and the word itself, and returns what was before it.
+    /// Skips everything up to and including a word, and returns the text before the word.
     @discardableResult private mutating func drop(upTo word: String) throws(InputError) -> ArraySlice<UInt8> {
         let (first, length) = (word.utf8.first, word.utf8.count)
         var index = bytes.startIndex
