@@ -22,7 +22,7 @@ public struct LayoutLibrary: Hashable, Sendable {
         templates[template.name] = template
     }
 
-    /// Removes a template; `auto` becomes the built-in one again.
+    /// Removes a template; `auto` reverts to the built-in one.
     public mutating func remove(_ name: String) {
         templates[name] = name == Self.automaticName ? Self.automatic : nil
     }
@@ -32,6 +32,6 @@ public struct LayoutLibrary: Hashable, Sendable {
         insert(try LayoutTemplate.decode(bytes, name: name))
     }
 
-    /// Returns the known name that `name` was probably meant to be, for error messages.
+    /// Returns the known name that was probably intended by `name`, for error messages.
     public func suggestion(for name: String) -> String? { Spelling.nearest(to: name, in: names) }
 }

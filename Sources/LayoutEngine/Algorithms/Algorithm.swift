@@ -13,7 +13,7 @@ public struct Algorithm: Hashable, Sendable {
         rule.hash(into: &hasher)
     }
 
-    /// The number of levels on which its rectangles lie over each other.
+    /// The number of levels on which its rectangles overlap.
     var levels: Int { type(of: rule).levels }
 
     /// Returns a rectangle and its level for each of the first of `count` people, in their order.

@@ -9,7 +9,7 @@ struct AlgorithmKey: Hashable, Sendable {
         case aspect
     }
 
-    /// A value that counts if the key is absent.
+    /// The value that applies if the key is absent.
     enum Default: Hashable, Sendable {
         case word(String)
         case number(Double)
@@ -17,9 +17,9 @@ struct AlgorithmKey: Hashable, Sendable {
 
     var name: String
     var values: Values
-    /// The default; `nil` if the absence of the key has a meaning of its own.
+    /// The default; `nil` if the absence of the key has its own meaning.
     var defaultValue: Default?
-    /// The meaning of the key, without a full stop. The names of the algorithms stand before it.
+    /// The meaning of the key, without a full stop. The names of the algorithms precede it.
     var summary: String
 
     static func words<Word: RawRepresentable & CaseIterable>(

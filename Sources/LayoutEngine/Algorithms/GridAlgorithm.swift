@@ -17,7 +17,7 @@ struct GridAlgorithm: LayoutAlgorithm {
 }
 
 extension Algorithm {
-    /// Rows and columns with the largest tiles, the last row centred. With `tileAspect` tiles have that shape; otherwise
-    /// they fill their cells between 9:16 and 16:9.
+    /// Rows and columns with the largest tiles, the last row centred. With `tileAspect` tiles have that shape;
+    /// otherwise they fill their cells between 9:16 and 16:9.
     public static func grid(tileAspect: Aspect?) -> Algorithm { Algorithm(GridAlgorithm(tileAspect: tileAspect)) }
 }

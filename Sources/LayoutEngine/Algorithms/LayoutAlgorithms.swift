@@ -12,7 +12,7 @@ enum LayoutAlgorithms {
 
     static let names = all.map { $0.name }
 
-    /// Keys that at least one algorithm understands, each once.
+    /// Keys of all algorithms, each listed once.
     static let keys = all.flatMap { $0.keys.map(\.name) }.reduce(into: [String]()) { keys, key in
         if !keys.contains(key) { keys.append(key) }
     }

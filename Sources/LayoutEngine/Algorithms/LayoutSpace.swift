@@ -26,12 +26,12 @@ struct LayoutSpace {
         orientation = space.orientation
     }
 
-    /// Returns a part of the space without a margin of its own.
+    /// Returns a part of the space, without a margin.
     func part(_ content: Rectangle) -> LayoutSpace { LayoutSpace(content, like: self) }
 
     /// Returns the grid with the largest tiles.
     ///
-    /// Of all numbers of columns it takes the one whose cells hold the largest rectangle of the preferred shape:
+    /// Of all numbers of columns it chooses the one whose cells hold the largest rectangle of the preferred shape:
     /// `aspect`, or else 3:4 on a portrait, 4:3 on a landscape and 1:1 on a square canvas.
     func grid(_ count: Int, _ aspect: Aspect?) -> [Rectangle] {
         var best = (area: -1, columns: 1, width: 2, height: 2, gap: 0)
@@ -51,7 +51,7 @@ struct LayoutSpace {
         return tiles(count: count, columns: best.columns, width: best.width, height: best.height, gap: best.gap)
     }
 
-    /// Returns the pixels of the largest rectangle of a camera's usual shape that a pane holds.
+    /// Returns the number of pixels in the largest rectangle of a camera's usual shape that fits into a pane.
     func visibleArea(of pane: Rectangle) -> Int {
         let ideal = Self.largest(preferredAspect, in: (pane.width, pane.height))
         return ideal.width * ideal.height
@@ -92,7 +92,7 @@ struct LayoutSpace {
     /// Returns half of the free pixels, as an even number.
     private static func lead(_ free: Int) -> Int { max(free, 0) / 4 * 2 }
 
-    /// Returns the largest even rectangle of about this shape.
+    /// Returns the largest even rectangle of approximately this shape.
     private static func largest(_ aspect: Aspect, in cell: (width: Int, height: Int)) -> (width: Int, height: Int) {
         let width = min(cell.width, cell.height * aspect.width / aspect.height & ~1)
         let height = min(cell.height, cell.width * aspect.height / aspect.width & ~1)

@@ -19,11 +19,12 @@ extension Algorithm {
 extension LayoutSpace {
     /// Returns panes in lines, which are all as long as the content.
     ///
-    /// Of all numbers of rows and of columns it takes the one whose smallest pane shows most of a camera, as for `grid`. Lines
-    /// differ by at most one pane, and those with fewer, hence larger ones come first.
+    /// Of all numbers of rows and of columns it chooses the one whose smallest pane shows the most of a camera, as for
+    /// `grid`. Lines differ by at most one pane, and those with fewer, hence larger panes come first.
     func mosaic(_ count: Int) -> [Rectangle] {
         let numbers = 1...max(count, 1)
-        // The first of equals is taken: rows of one length, which are read like text, then lines across the longer side.
+        // The first of several equal ones is chosen: rows of the same length, which are read like text, then lines
+        // across the longer side.
         let even = numbers.filter { count % $0 == 0 }.map { (lines: $0, isInRows: true) }
         let others = [orientation != .landscape, orientation == .landscape].flatMap { isInRows in
             numbers.map { (lines: $0, isInRows: isInRows) }
@@ -35,7 +36,7 @@ extension LayoutSpace {
             let seen = panes.map { visibleArea(of: $0) }.min() ?? 0
             if seen > best.seen { best = (seen, panes) }
         }
-        // Too many for their space.
+        // There are too many people for the space.
         return best.panes.isEmpty ? grid(count, nil) : best.panes
     }
 

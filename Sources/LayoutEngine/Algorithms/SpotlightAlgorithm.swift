@@ -3,7 +3,7 @@ public struct SpotlightAlgorithm: Hashable, Sendable {
     /// The edge at which the strip lies.
     public enum Edge: String, Hashable, Sendable, CaseIterable {
         case bottom, top, left, right
-        /// At the right of a landscape canvas, otherwise at the bottom.
+        /// The right edge of a landscape canvas, otherwise the bottom edge.
         case automatic = "auto"
     }
 
@@ -11,7 +11,7 @@ public struct SpotlightAlgorithm: Hashable, Sendable {
     /// The strip's share of the height (of the width at the left and right). Space that its tiles do not need goes to the
     /// large pane.
     public var size: UnitFraction
-    /// The most people in the strip; the others are only heard.
+    /// Maximum number of people in the strip; the others are only heard.
     public var most: Int
     /// Shape of the strip's tiles, as in a grid.
     public var tileAspect: Aspect?
@@ -83,7 +83,7 @@ extension Algorithm {
 }
 
 extension Rectangle {
-    /// Returns the part of this depth at an edge.
+    /// Returns the part of this depth along an edge.
     fileprivate func slice(_ edge: SpotlightAlgorithm.Edge, _ depth: Int) -> Rectangle {
         switch edge {
         case .top: Rectangle(x: x, y: y, width: width, height: depth)

@@ -1,4 +1,4 @@
-/// Equal parts that fill the content, one below or beside the other.
+/// Equal parts that fill the content, stacked or side by side.
 public struct StackAlgorithm: Hashable, Sendable {
     public enum Direction: String, Hashable, Sendable, CaseIterable {
         case vertical, horizontal
@@ -32,7 +32,7 @@ extension StackAlgorithm: LayoutAlgorithm {
 }
 
 extension Algorithm {
-    /// Equal parts that fill the content, one below or beside the other.
+    /// Equal parts that fill the content, stacked or side by side.
     public static func stack(_ direction: StackAlgorithm.Direction) -> Algorithm {
         Algorithm(StackAlgorithm(direction: direction))
     }

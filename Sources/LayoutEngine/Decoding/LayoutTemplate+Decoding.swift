@@ -1,7 +1,7 @@
 import TextFormats
 
 extension LayoutTemplate {
-    /// The most issues reported one by one. Further issues are only counted, which keeps answers small.
+    /// Maximum number of issues reported individually. Further issues are only counted, which keeps answers small.
     static let mostIssues = 200
 
     /// Reads a layout file.
@@ -38,7 +38,7 @@ extension LayoutTemplate {
         return template
     }
 
-    /// Returns the issues that the layout has when its numbers are as small, or as large, as they may become.
+    /// Returns the issues that the layout has when its numbers have their smallest or largest permitted values.
     private static func extremeIssues(of template: LayoutTemplate, _ root: JSONNode) -> [LayoutIssue] {
         var issues: [LayoutIssue] = []
         for isLargest in [false, true] where issues.isEmpty {
@@ -59,10 +59,10 @@ extension LayoutTemplate {
         if !parameters.isEmpty { source = bytes }
     }
 
-    /// Returns the template with other values of its parameters; those that are not given have their defaults. Values that
-    /// it does not have or does not allow are ignored, and all of them if the layout is not valid with them.
+    /// Returns the template with other values of its parameters; parameters without a value have their defaults. Values
+    /// that it does not have or does not allow are ignored, and all of them if the layout is not valid with them.
     ///
-    /// Images are named as in the file: call it before `resolvingImages`.
+    /// Images are named as in the file: call this before `resolvingImages`.
     public func applying(_ values: [String: LayoutParameter.Value]) -> LayoutTemplate {
         let allowed = allowed(among: values)
         guard allowed != self.values, let source, let root = try? JSONNode(parsing: source, limits: .layouts) else {

@@ -1,20 +1,21 @@
 import TextFormats
 
 extension LayoutTemplate {
-    /// Most values that are kept for a program: those of its layout, and others for when a layout has such names again.
+    /// Maximum number of values kept for a program: those of its layout, and others for later layouts with such names.
     package static let mostKeptValues = 64
 
-    /// Returns the values of parameters after a JSON merge patch (RFC 7396): a value sets, null returns to the default.
+    /// Returns the values of parameters after a JSON merge patch (RFC 7396): a value sets a parameter, null restores
+    /// its default.
     ///
-    /// Values of names that the layout does not have stay, as long as there are at most `mostKeptValues`.
+    /// Values of names that the layout does not have are kept, as long as there are at most `mostKeptValues`.
     ///
     /// - Parameters:
-    ///   - patch: The patch, with its place in the request.
+    ///   - patch: The patch, with its position in the request.
     ///   - path: Path of the patch in the request, such as `$.params`.
     ///   - values: Values so far.
-    ///   - refusedImages: Reasons why images cannot be used, by their references.
-    /// - Throws: `LayoutError` with every issue of the patch; or, if each value is allowed by itself, with those that the
-    ///   layout's file would have.
+    ///   - refusedImages: Reasons why images cannot be used, by reference.
+    /// - Throws: `LayoutError` with every issue of the patch; or, if each value is allowed by itself, with those that
+    ///   the layout's file would have.
     package func merging(
         _ patch: JSONNode, at path: String = "$", into values: [String: LayoutParameter.Value],
         refusedImages: [String: String] = [:]
@@ -62,7 +63,7 @@ extension LayoutTemplate {
         }
     }
 
-    /// Returns the images that the values name, in addition to those of the file.
+    /// Returns the images named by the values, in addition to those of the file.
     package func images(of values: [String: LayoutParameter.Value]) -> Set<String> {
         Set(
             parameters.compactMap { parameter in
@@ -73,7 +74,7 @@ extension LayoutTemplate {
             })
     }
 
-    /// Compares bytes: two spellings that Unicode takes for the same are two names.
+    /// Compares bytes: two spellings that Unicode considers equal are different names.
     private func parameter(_ name: String) -> LayoutParameter? {
         parameters.first { $0.name.utf8.elementsEqual(name.utf8) }
     }
@@ -86,7 +87,7 @@ extension LayoutTemplate {
             suggestion: Spelling.nearest(to: member.key, in: names).map(JSONNode.quoted))
     }
 
-    /// Returns the issues of the file with values that are allowed one by one.
+    /// Returns the issues of the file with values that are each allowed individually.
     private func jointIssues(of values: [String: LayoutParameter.Value]) -> [LayoutIssue] {
         guard let source, let root = try? JSONNode(parsing: source, limits: .layouts) else { return [] }
         var decoder = TemplateDecoder()

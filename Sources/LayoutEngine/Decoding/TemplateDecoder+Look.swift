@@ -1,6 +1,6 @@
 // MARK: - The look of panes
 extension TemplateDecoder {
-    /// Reads corners, shadow, what surrounds pictures, the border of speakers and the look of cards.
+    /// Reads corners, shadow, the surround of pictures, the border of speakers and the look of cards.
     mutating func look(_ reader: inout JSONObjectReader, _ style: inout PaneStyle) {
         if let radius = reader.fraction("radius", in: Self.lengths, issues: &issues) { style.radius = radius }
         if let card = reader.choice("card", of: Card.Style.self, issues: &issues) { style.card = card }
@@ -13,7 +13,7 @@ extension TemplateDecoder {
         style.border = border("border", over: style.border, standard: PaneStyle.BorderStyle(), &reader)
     }
 
-    /// Reads a border, or `false` for none. Without the key it is the inherited one.
+    /// Reads a border, or `false` for none. Without the key, the border is inherited.
     private mutating func border(
         _ key: String, over inherited: PaneStyle.BorderStyle?, standard: PaneStyle.BorderStyle,
         _ parent: inout JSONObjectReader
@@ -79,9 +79,9 @@ extension TemplateDecoder {
     }
 }
 
-// MARK: - What lies behind the panes
+// MARK: - The background of the panes
 extension TemplateDecoder {
-    /// Reads the canvas's background: a colour, or a gradient, of which `from` is the colour for those who show none.
+    /// Reads the canvas's background: a colour, or a gradient, whose `from` also becomes the background colour.
     mutating func background(_ parent: inout JSONObjectReader, _ canvas: inout CanvasOverride) {
         guard let node = parent.optional("background") else { return }
         let path = parent.path(of: "background")
@@ -106,7 +106,7 @@ extension TemplateDecoder {
         canvas.gradient = Gradient(from: from, to: to, angle: angle)
     }
 
-    /// Reads what is done to the canvas's image.
+    /// Reads the effects applied to the canvas's image.
     mutating func backdrop(_ parent: inout JSONObjectReader, _ canvas: inout CanvasOverride) {
         guard var reader = parent.object("backdrop", issues: &issues) else { return }
         canvas.blur = reader.fraction("blur", in: 0...0.1, issues: &issues)

@@ -24,7 +24,7 @@ extension TemplateDecoder {
             return nil
         }
         let isAnchored = !["x", "y", "width", "height"].contains(where: reader.has)
-        // A page is as large as its rectangle, and has no size of its own.
+        // A page is as large as its rectangle, and has no separate size.
         let place = isAnchored && kind != "page" ? anchor(&reader) : area(&reader).map { .area($0) }
         if !isAnchored, reader.has("place"), let place = reader.optional("place") {
             issues.append(

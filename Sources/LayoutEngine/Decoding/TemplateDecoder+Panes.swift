@@ -101,7 +101,7 @@ extension TemplateDecoder {
         let area = area(&reader)
         let z = reader.integer("z", in: 0...99, issues: &issues) ?? 0
         var own = settings
-        // The canvas' margin surrounds the panes; there is none between them and the rest.
+        // The canvas' margin surrounds the panes; there is none between the explicit panes and the rest.
         own.margin = .zero
         if let style = style(&reader, over: settings.style) { own.style = style }
         lengths(&reader, into: &own)

@@ -5,7 +5,7 @@ extension TemplateDecoder {
     static let mostParameters = 32
     private static let numbers = -1_000_000.0...1_000_000
 
-    /// Reads `params` of a file's root, which declares its parameters.
+    /// Reads `params` in a file's root, which declares the file's parameters.
     mutating func parameters(_ root: JSONNode) -> [LayoutParameter] {
         guard let node = root[key: "params"] else { return [] }
         guard case .object(let members) = node.value, members.count <= Self.mostParameters else {
@@ -81,7 +81,7 @@ extension TemplateDecoder {
         return parameter
     }
 
-    /// Returns a file's root with the values of its parameters in their places. A file without parameters stays as it is.
+    /// Returns a file's root with the values of its parameters inserted. A file without parameters is unchanged.
     mutating func prepared(
         _ root: JSONNode, _ parameters: [LayoutParameter], _ values: [String: LayoutParameter.Value]
     ) -> JSONNode {
@@ -104,8 +104,8 @@ extension TemplateDecoder {
         return root
     }
 
-    /// Returns a node with `{ "param": … }` replaced by the value, at the same place of the file, so that it is checked
-    /// as if it stood there.
+    /// Returns a node with `{ "param": … }` replaced by the value, at the same position in the file, so that the value
+    /// is checked as if it were written there.
     mutating func substituting(
         _ node: JSONNode, _ path: String, by values: [String: LayoutParameter.Value]
     ) -> JSONNode {
@@ -144,8 +144,8 @@ extension TemplateDecoder {
                 suggestion: Spelling.nearest(to: name, in: names).map(JSONNode.quoted)))
     }
 
-    /// Adds an issue for each name in braces that has no value, in files that have parameters. Others may have meant the
-    /// braces themselves.
+    /// Adds an issue for each name in braces that has no value, in files that have parameters. In other files, the
+    /// braces may be intended as text.
     mutating func noteUnknownNames(in text: String, _ reader: JSONObjectReader) {
         guard !names.isEmpty else { return }
         for case .name(let name) in TextPart.parts(of: text) where !names.contains(name) {

@@ -2,7 +2,7 @@ import TextFormats
 
 // MARK: - Settings shared by arrangements, panes and the rest
 extension TemplateDecoder {
-    /// Reads all settings except gap and margin, which some places do not have.
+    /// Reads all settings except gap and margin, which do not exist everywhere.
     mutating func settings(_ reader: inout JSONObjectReader, over defaults: ArrangementSettings) -> ArrangementSettings
     {
         var settings = defaults

@@ -8,9 +8,9 @@ struct TemplateDecoder {
     /// Width and height of the canvas in pixels if the file fixes both; lengths in pixels are converted with them.
     var pixels: (width: Int, height: Int)?
 
-    /// The names that texts may have in braces; empty in a file without parameters.
+    /// The names that texts may contain in braces; empty in a file without parameters.
     var names: Set<String> = []
-    /// Places of `{ "param": … }` without such a parameter, which have been reported.
+    /// Positions of `{ "param": … }` with an unknown parameter, which have been reported.
     var unknown: [JSONPosition] = []
 
     static let mostArrangements = 32
@@ -22,7 +22,7 @@ struct TemplateDecoder {
 
     /// Reads a template. Returns `nil` only after adding an issue.
     ///
-    /// - Parameter values: Values of parameters; allowed ones take the place of their defaults.
+    /// - Parameter values: Values of parameters; allowed ones replace their defaults.
     mutating func template(
         _ root: JSONNode, name: String, values: [String: LayoutParameter.Value] = [:]
     ) -> LayoutTemplate? {
@@ -123,7 +123,7 @@ struct TemplateDecoder {
                 expected: "a condition that can be met"))
     }
 
-    /// Adds an issue if the arrangements before this one leave it no situation: the order in the file is wrong.
+    /// Adds an issue if the arrangements before this one cover every situation: the order in the file is wrong.
     private mutating func noteUnreachable(
         _ arrangement: Arrangement, after earlier: [Arrangement], _ node: JSONNode, _ path: String
     ) {

@@ -1,7 +1,7 @@
-/// A share of a length, 0…1, kept in millionths.
+/// A share of a length, 0…1, stored in millionths.
 ///
-/// Integers make geometry exact: `0.1 + 0.2` is the same edge as `0.3`, so panes that touch in a template touch in
-/// pixels too, on every machine.
+/// Integers make geometry exact: `0.1 + 0.2` is the same edge as `0.3`, so panes that touch in a template also touch in
+/// pixels, on every machine.
 public struct UnitFraction: Hashable, Comparable, Sendable {
     /// The share in millionths, 0…1 000 000.
     public let millionths: Int

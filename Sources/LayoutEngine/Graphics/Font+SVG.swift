@@ -1,5 +1,5 @@
 extension Font.Family {
-    /// The names that the font library looks for, most wanted first.
+    /// The names that the font library looks for, in order of preference.
     var names: String {
         switch self {
         case .sans: SVG.fontFamily

@@ -16,8 +16,8 @@ extension Label {
         return min((width + 1) & ~1, most)
     }
 
-    /// Returns the label as an SVG picture for a pane of this width, of `width(in:)` and `height` pixels, as transparent
-    /// as its background.
+    /// Returns the label as an SVG picture for a pane of this width. Its size is `width(in:)` by `height` pixels; it is
+    /// as transparent as its background.
     ///
     /// A text that does not fit is shortened. On a background with less than 25 % opacity the letters get a contour. A
     /// width below 1 counts as 1. The result is well-formed for any text, and the same label gives the same picture.
@@ -45,7 +45,8 @@ extension Label {
             case .centre: (width * 5 + markWidth * 5, .middle, width * 5 - textWidth / 2 - markWidth * 5)
             case .right: ((width - padding) * 10, .end, (width - padding - markWidth) * 10 - textWidth)
             }
-        // Fonts are narrower than estimated, which a pill shows at one side: its letters are centred in their room.
+        // Fonts are narrower than estimated, which would show at one side of a pill: its letters are centred in their
+        // space.
         let isCentred = isPill && anchor == .start
         return ground + (isMuted == true ? mark(x: left) : "")
             + SVG.text(
@@ -55,7 +56,7 @@ extension Label {
                 contour: backgroundOpacity < UnitFraction(0.25) ? colour.contrast : nil)
     }
 
-    /// Draws a crossed-out microphone, as high as the letters and a little more. `x` is in tenths of a pixel.
+    /// Draws a crossed-out microphone, slightly higher than the letters. `x` is in tenths of a pixel.
     private func mark(x: Int) -> String {
         let size = letters * 12
         return """
@@ -70,7 +71,7 @@ extension Label {
     private var isPill: Bool { style == .pill }
     private var isBold: Bool { font?.isBold ?? false }
     private var padding: Int { isPill ? letters * 9 / 10 : letters * 3 / 4 }
-    /// Room for the mark and the gap behind it.
+    /// Width of the mark and the gap after it.
     private var markWidth: Int { isMuted == true ? letters * 3 / 2 : 0 }
     private var letters: Int { min(max(size, 1), 8192) }
 }

@@ -5,7 +5,7 @@ enum LetterWidths {
         text.reduce(0) { $0 + width(of: $1, isBold: isBold) }
     }
 
-    /// Returns the width of one character as a reader counts them, however many code points it has. The unit is a
+    /// Returns the width of one character as perceived by a reader, however many code points it has. The unit is a
     /// thousandth of the letters' size.
     static func width(of character: Character, isBold: Bool) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }

@@ -1,14 +1,14 @@
-/// Writes the few kinds of SVG elements that graphics consist of.
+/// Writes the few kinds of SVG elements used in graphics.
 ///
 /// Any input gives well-formed XML.
 enum SVG {
-    /// Fonts in order of preference: first the ones whose widths `LetterWidths` knows, then any that the machine has.
+    /// Fonts in order of preference: first the ones whose widths `LetterWidths` knows, then any available font.
     static let fontFamily = "DejaVu Sans,Verdana,sans-serif"
 
     /// Limits a length to 1…32 768 pixels, so that no product of lengths overflows.
     static func side(_ length: Int) -> Int { min(max(length, 1), 32_768) }
 
-    /// Returns the whole document around `body`, which is SVG already.
+    /// Returns the whole document around `body`, which must already be SVG.
     static func document(width: Int, height: Int, _ body: String) -> String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" height="\(height)" \
@@ -16,8 +16,8 @@ enum SVG {
         """
     }
 
-    /// Returns a picture with coordinates of its own inside another one, scaled to the rectangle; `body` is SVG
-    /// already.
+    /// Returns a picture with its own coordinates inside another one, scaled to the rectangle; `body` must already be
+    /// SVG.
     static func nested(
         x: Int, y: Int, width: Int, height: Int, viewWidth: Int, viewHeight: Int, _ body: String
     ) -> String {
@@ -48,8 +48,8 @@ enum SVG {
     /// Returns one line of text.
     ///
     /// - Parameters:
-    ///   - x: In tenths of a pixel.
-    ///   - baseline: In tenths of a pixel.
+    ///   - x: Position in tenths of a pixel.
+    ///   - baseline: Position in tenths of a pixel.
     ///   - contour: Colour of the outline that makes the letters legible on any background.
     static func text(
         _ text: String, x: Int, baseline: Int, size: Int, fill: RGB, opacity: UnitFraction = .whole,

@@ -1,9 +1,9 @@
 extension Scene {
-    /// Returns the scene as a picture for people: everything as the mixer draws it, but for each camera a rectangle in
+    /// Returns the scene as a picture for display: everything as the mixer draws it, but for each camera a rectangle in
     /// the user's colour with name, size and fit.
     ///
-    /// The result is well-formed XML for any names of people and images, and the same scene gives the same text. It
-    /// refers to nothing outside itself.
+    /// The result is well-formed XML for any names of people and images, and the same scene gives the same text. It has
+    /// no external references.
     ///
     /// - Parameters:
     ///   - images: `data:image/…` URIs of the images that the scene names; others are drawn as a striped placeholder.

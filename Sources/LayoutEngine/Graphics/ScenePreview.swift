@@ -4,7 +4,7 @@ struct ScenePreview {
     var images: [String: String]
     var time: Int
 
-    /// Definitions that the drawings refer to. A document needs them once.
+    /// Definitions to which the drawings refer. A document needs them only once.
     static let definitions = """
         <defs>\
         <linearGradient id="light" x2="0" y2="1"><stop stop-color="#FFFFFF" stop-opacity="0.16"/>\
@@ -19,7 +19,7 @@ struct ScenePreview {
         let (width, height) = (SVG.side(scene.canvas.width), SVG.side(scene.canvas.height))
         var lines = [SVG.rectangle(width: width, height: height, fill: "\(scene.canvas.background)")]
         if let backdrop = scene.background { lines.append(self.backdrop(backdrop, width, height)) }
-        // Shadows of panes beside each other lie below all of them.
+        // Shadows of panes side by side are below all of these panes.
         let floating = scene.panes.indices.map { scene.panes.liesOverAnother($0) }
         let speaker = scene.panes.firstIndex { $0.isLive && $0.speaking != nil }
         lines += scene.panes.indices.filter { !floating[$0] }.compactMap { shadow(of: scene.panes[$0]) }

@@ -59,14 +59,14 @@ public struct SceneSheet: Hashable, Sendable {
         return SVG.document(width: width, height: height, lines.joined(separator: "\n") + "\n") + "\n"
     }
 
-    /// Returns the number of columns that brings the sheet closest to its shape.
+    /// Returns the number of columns that brings the sheet closest to its intended shape.
     private func columns(_ step: (x: Int, y: Int)) -> Int {
         let count = max(entries.count, 1)
         let most = min(max((Self.mostWidth - Self.gap) / step.x, 1), count)
         let best = (1...most).min { left, right in
             func distance(_ columns: Int) -> Int {
                 let rows = (count + columns - 1) / columns
-                // An incomplete last row counts against a number of columns, too.
+                // An incomplete last row also counts against a number of columns.
                 return abs(columns * step.x * 2 - rows * step.y * 3) + (rows * columns - count) * step.x
             }
             return distance(left) < distance(right)

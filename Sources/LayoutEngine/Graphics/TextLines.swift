@@ -6,9 +6,9 @@ struct TextLines {
     /// Width of a line in pixels.
     var width: Int
 
-    /// The most characters shown, which bounds the work for text of any length.
+    /// Maximum number of characters shown, which bounds the work for text of any length.
     private static let mostCharacters = 400
-    /// The most code points of one character: enough for every emoji, not for stacks of accents.
+    /// Maximum number of code points in one character: enough for every emoji, but not for stacks of accents.
     private static let mostScalars = 16
 
     /// Returns the text in one line, with an ellipsis if it does not fit. Empty if not even the ellipsis fits.

@@ -2,9 +2,9 @@
 struct Casting {
     typealias Role = (participant: LayoutParticipant, rank: Int)
 
-    /// The person in each pane, by pane; `rank` is the place in the order of all people.
+    /// The person in each pane, by pane; `rank` is the position in the order of all people.
     private(set) var roles: [Role?]
-    /// The people whom no pane shows, in order, as places in the order of all people.
+    /// The people whom no pane shows, in order, as positions in the order of all people.
     private(set) var waiting: [Int]
     /// Names of sources that are in use; computed when first needed.
     private var sources: Set<String>?
@@ -42,7 +42,7 @@ struct Casting {
         }
     }
 
-    /// Returns the pane of an absent participant, or `nil` if nothing is shown in their place.
+    /// Returns the pane of an absent participant, or `nil` if their place stays empty.
     mutating func absentPane(
         _ index: Int, _ template: PaneTemplate, in rectangle: Rectangle, _ style: PaneStyle, on stage: Stage
     ) -> Pane? {
@@ -68,14 +68,14 @@ struct Casting {
 }
 
 extension PaneTemplate {
-    /// The pane's place in the order of choosing; smaller numbers choose first.
+    /// The pane's position in the order in which panes choose; smaller numbers choose first.
     fileprivate var urgency: Int {
         let isAnyKind = stream == nil ? 1 : 0
         return switch binding {
         case .user: isAnyKind
         case .role: 2 + isAnyKind * 2
         case .anybody: 3
-        // After all others, slots for one kind of stream first.
+        // Slots choose after all others; slots for one kind of stream choose first among them.
         case .slot(let number): 100 + isAnyKind * 100 + number
         }
     }

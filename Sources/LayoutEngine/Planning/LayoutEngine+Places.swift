@@ -19,11 +19,11 @@ public struct Place: Hashable, Sendable {
 }
 
 extension LayoutEngine {
-    /// Returns the scene of places that are given one by one, without a template. Each is on black, which shows where
-    /// its picture leaves room or is missing.
+    /// Returns the scene of places that are specified individually, without a template. Each has a black background,
+    /// which is visible where its picture leaves room or is missing.
     ///
-    /// Any input gives a scene, as in `plan`. A place too small for 2×2 pixels of this canvas is left out, and of two
-    /// places with the same occupant the second is empty.
+    /// Any input gives a scene, as in `plan`. A place too small for 2×2 pixels of this canvas is left out, and if two
+    /// places have the same occupant, the second one is empty.
     ///
     /// - Parameter heard: The streams that are heard, in any order.
     public static func scene(

@@ -1,6 +1,6 @@
 /// Turns a template and the participants of a room into a scene.
 public enum LayoutEngine {
-    /// The most panes of a scene: `LayoutLimits.mostPanes`.
+    /// Maximum number of panes in a scene: `LayoutLimits.mostPanes`.
     public static let mostPanes = LayoutLimits.mostPanes
 
     /// Returns the scene for these participants on this canvas.
@@ -14,8 +14,8 @@ public enum LayoutEngine {
     ///   - participants: All streams in the room, in any order.
     ///   - canvas: The room's canvas. Fields that the template fixes replace it, and values outside the limits of
     ///     `Canvas` become the nearest limit.
-    ///   - names: Display names of users, for those who have no stream now. `LayoutParticipant.name` takes precedence.
-    ///   - values: Facts of the program for the template's texts. Its parameters are changed by `applying(_:)`.
+    ///   - names: Display names of users who currently have no stream. `LayoutParticipant.name` takes precedence.
+    ///   - values: Values of the program for the template's texts. Its parameters are changed by `applying(_:)`.
     public static func plan(
         _ template: LayoutTemplate, participants: [LayoutParticipant], canvas: Canvas, names: [String: String] = [:],
         values: LayoutValues = LayoutValues()

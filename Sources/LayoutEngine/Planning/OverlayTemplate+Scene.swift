@@ -1,10 +1,10 @@
 extension OverlayTemplate {
-    /// Whether the text may have names in braces.
+    /// Whether the text may contain names in braces.
     var hasNames: Bool {
         if case .text(let text, _) = content { text.utf8.contains(UInt8(ascii: "{")) } else { false }
     }
 
-    /// Returns the overlay with the values of names in its text; `nil` if they leave nothing of the text.
+    /// Returns the overlay with the names in its text replaced by their values; `nil` if the resulting text is empty.
     func filling(_ values: TextValues) -> OverlayTemplate? {
         guard case .text(let text, let style) = content else { return self }
         var filled = values.filling(text)

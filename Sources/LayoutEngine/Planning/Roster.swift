@@ -1,9 +1,9 @@
 /// The streams of a room in the order in which places are assigned, and those of them that need a pane.
 struct Roster {
-    /// All streams, with one entry per source: hosts first, then users as they joined, each user's camera before the
+    /// All streams, with one entry per source: hosts first, then users in join order, each user's camera before the
     /// screen.
     let everybody: [LayoutParticipant]
-    /// The streams that get a pane: every one with a picture, and for each user at most one that is shown as a card.
+    /// The streams that get a pane: every stream with a picture, and for each user at most one that is shown as a card.
     let people: [LayoutParticipant]
     /// The entries of `people` that have a picture.
     let withPicture: [LayoutParticipant]
@@ -59,7 +59,7 @@ struct Roster {
     }
 
     /// Returns the stream of a user that is shown as a card: a camera that is off, unless another one is on. Without a
-    /// camera it is the user's first stream, unless the user has a picture anyway.
+    /// camera it is the user's first stream, unless the user has another stream with a picture.
     private static func card(in streams: ArraySlice<LayoutParticipant>) -> Int? {
         let first = streams.startIndex
         guard streams[first].kind == .camera else {
@@ -121,7 +121,7 @@ extension Roster {
     }
 
     /// Whether the left stream of a user comes before the right one: the camera, then the screen. Names decide between
-    /// equals, so that the order is always the same.
+    /// equals, so that the order is deterministic.
     private static func precedes(_ left: LayoutParticipant, _ right: LayoutParticipant) -> Bool {
         if left.kind != right.kind { return left.kind.place < right.kind.place }
         if left.joinOrder != right.joinOrder { return left.joinOrder < right.joinOrder }

@@ -6,7 +6,7 @@ struct Stage {
 
     private var shorterSide: Int { min(canvas.width, canvas.height) }
 
-    /// Returns panes for as many of these people, from the first one on, as the rectangle has room for.
+    /// Returns panes for as many of these people, starting with the first one, as fit into the rectangle.
     func panes(
         _ people: some Collection<LayoutParticipant>, by algorithm: Algorithm, in area: Rectangle, z: Int,
         _ settings: ArrangementSettings
@@ -17,7 +17,7 @@ struct Stage {
         }
     }
 
-    /// Returns the panes that an operator wrote and those of the rest, from back to front.
+    /// Returns the panes written by an operator and those of the rest, from back to front.
     func panes(
         _ templates: [PaneTemplate], rest: Arrangement.Rest?, roster: Roster, people: [LayoutParticipant],
         _ settings: ArrangementSettings
@@ -62,10 +62,11 @@ struct Stage {
         func border(_ style: PaneStyle.BorderStyle) -> Pane.Border? {
             Pane.Border(width: style.width.evenPixels(of: shorterSide), colour: style.colour, in: rectangle)
         }
-        // A card shows the name already.
+        // A card already shows the name.
         let isCard = !isLive && fallback == .card
         let label = isCard || name.isEmpty ? nil : style.label.map { self.label(name, isMuted: isMuted, $0) }
-        // Nothing is around a pane as large as the canvas, so it has no corners, and no ring that tells it from others.
+        // A pane as large as the canvas has no surroundings, so it gets no corners, and no ring that distinguishes it
+        // from other panes.
         let isWhole = rectangle == Rectangle(canvas)
         let radius =
             isWhole ? 0 : min(style.radius.evenPixels(of: shorterSide), min(rectangle.width, rectangle.height) / 2)
@@ -92,7 +93,7 @@ struct Stage {
 }
 
 extension Array<LayoutParticipant> {
-    /// Returns the first `count` people, of whom the featured one comes first.
+    /// Returns the first `count` people, starting with the featured one.
     func prefix(_ featured: StreamSelector?, first count: Int) -> [LayoutParticipant] {
         guard let featured, let index = firstIndex(where: featured.matches), index > 0 else {
             return Array(prefix(Swift.max(count, 0)))
@@ -127,7 +128,7 @@ extension PaneStyle.SurroundStyle {
 }
 
 extension Label {
-    /// Whether the bar leaves two thirds of the pane free, and has room for more than a letter or two.
+    /// Whether the bar leaves two thirds of the pane free, and has room for more than one or two letters.
     func fits(in rectangle: Rectangle) -> Bool {
         size <= rectangle.height / 6 && size <= rectangle.width / 4
     }

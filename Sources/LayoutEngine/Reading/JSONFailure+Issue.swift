@@ -1,7 +1,7 @@
 import TextFormats
 
 extension JSONLimits {
-    /// The limits of layout files, which have a few hundred bytes.
+    /// The limits for layout files, which typically have a few hundred bytes.
     static let layouts = JSONLimits(
         longest: 256 * 1024, deepest: deepestLayout + 1, countsScalars: true, endsNumbersAtZero: true)
 
@@ -19,7 +19,7 @@ extension LayoutIssue {
 }
 
 extension JSONFailure {
-    /// The place that an editor should show.
+    /// The position that an editor should show.
     fileprivate var place: Int {
         switch problem {
         case .range, .surrogate, .secondSurrogate, .utf8, .marks, .keyLength, .repeatedKey: start

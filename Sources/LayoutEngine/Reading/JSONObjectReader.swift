@@ -32,7 +32,7 @@ struct JSONObjectReader {
 
     func has(_ key: String) -> Bool { members[key] != nil }
 
-    /// Whether the key's value is `false`, which turns off the setting.
+    /// Whether the key's value is `false`, which disables the setting.
     mutating func isFalse(_ key: String) -> Bool {
         if case .boolean(false) = optional(key)?.value { return true }
         return false
@@ -78,8 +78,8 @@ struct JSONObjectReader {
         }
     }
 
-    /// The most unknown keys for which suggestions are sought. Suggestions cost time, and more unknown keys than this
-    /// are not typing errors.
+    /// Maximum number of unknown keys for which suggestions are sought. Suggestions cost time, and a larger number of
+    /// unknown keys is not a matter of typing errors.
     private static let mostCompared = 64
 }
 
@@ -159,7 +159,7 @@ extension JSONObjectReader {
         return text
     }
 
-    /// Returns a point in time in seconds since 1970, rounded down; `nil` also for an empty text, which stands for none.
+    /// Returns a point in time in seconds since 1970, rounded down; `nil` also for an empty text, which means none.
     mutating func time(_ key: String, issues: inout [LayoutIssue]) -> Int? {
         guard let node = optional(key) else { return nil }
         if case .string(let text) = node.value {

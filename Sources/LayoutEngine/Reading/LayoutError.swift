@@ -23,7 +23,7 @@ public struct LayoutIssue: Hashable, Codable, Sendable {
     public var found: String
     /// The values allowed there.
     public var expected: String
-    /// The value that was probably meant, as it should be written.
+    /// The value that was probably intended, in the form in which it should be written.
     public var suggestion: String?
 
     public init(

@@ -1,4 +1,4 @@
-/// The picture that a mix is composed on.
+/// The picture on which a mix is composed.
 public struct Canvas: Hashable, Codable, Sendable {
     /// Width in pixels, even (I420 has one chroma sample for two luma samples), 16…7680.
     public var width: Int
@@ -39,7 +39,7 @@ public struct RGB: Hashable, Sendable {
 extension RGB: Codable, CustomStringConvertible {
     /// Creates a colour from `#` and six hexadecimal digits; `nil` for any other text.
     public init?(hex text: String) {
-        // The conversion alone would take a sign for a digit.
+        // The conversion alone would accept a sign as a digit.
         guard text.utf8.count == 7, text.hasPrefix("#"), text.dropFirst().allSatisfy(\.isHexDigit),
             let value = UInt32(text.dropFirst(), radix: 16)
         else { return nil }

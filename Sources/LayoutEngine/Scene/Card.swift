@@ -1,4 +1,4 @@
-/// The generated picture of a participant without one: initials and the name, on a colour of the user's own.
+/// The generated picture of a participant who has none: initials and the name, on a colour specific to the user.
 public struct Card: Hashable, Codable, Sendable {
     /// Display name; may be empty.
     public var name: String
@@ -10,7 +10,7 @@ public struct Card: Hashable, Codable, Sendable {
     public var style: Style?
 
     public enum Style: String, Hashable, Codable, Sendable, CaseIterable {
-        /// One colour.
+        /// A single colour.
         case flat
         /// A dark gradient in the user's colour, with the initials in a bright circle.
         case gradient
@@ -28,8 +28,8 @@ extension Card {
     /// Creates the card of a user.
     ///
     /// - Parameters:
-    ///   - name: Display name, as the user chose it.
-    ///   - user: Identifier of the user. It decides the colour: one of twelve on which white letters are legible.
+    ///   - name: Display name, as chosen by the user.
+    ///   - user: Identifier of the user. It determines the colour: one of twelve on which white letters are legible.
     public init(name: String, user: String, style: Style? = nil) {
         self.init(
             name: name, initials: Self.initials(of: name), colour: Self.colours[Int(Self.hash(user) % 12)],
@@ -42,7 +42,7 @@ extension Card {
         var (first, last): (Character?, Character?) = (nil, nil)
         var isInWord = false
         for character in name {
-            // An apostrophe does not begin another word.
+            // An apostrophe does not start another word.
             if isInWord, character == "'" || character == "’" { continue }
             let isPart = (character.isLetter || character.isNumber) && !character.isKeycap
             if isPart, !isInWord {
@@ -81,7 +81,7 @@ extension Card {
         }
     }
 
-    /// Returns the FNV-1a hash. `Hasher` has another seed in each process.
+    /// Returns the FNV-1a hash. `Hasher` has a different seed in each process.
     private static func hash(_ user: String) -> UInt32 {
         user.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
     }

@@ -1,7 +1,7 @@
 /// A family and a weight of letters.
 ///
-/// Families come from a fixed list, so that a layout can name no file and no pattern of the font library. A family that a
-/// machine does not have is replaced by its default one.
+/// Families come from a fixed list, so that a layout cannot name a file or a pattern of the font library. A family that
+/// is not installed on a machine is replaced by the machine's default one.
 public struct Font: Hashable, Codable, Sendable {
     public enum Family: String, Hashable, Codable, Sendable, CaseIterable {
         case sans, serif, mono, condensed

@@ -21,11 +21,11 @@ public struct Label: Hashable, Codable, Sendable {
     public var size: Int
     public var colour: RGB
     public var background: RGB
-    /// Opacity of the background alone.
+    /// Opacity of the background only.
     public var backgroundOpacity: UnitFraction
     /// The form; `nil` means `bar`.
     public var style: Style?
-    /// Whether a crossed-out microphone stands before the name; `nil` means no.
+    /// Whether a crossed-out microphone precedes the name; `nil` means no.
     public var isMuted: Bool?
     public var font: Font?
 

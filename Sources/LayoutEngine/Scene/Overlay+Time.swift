@@ -1,16 +1,16 @@
-/// What time changes about overlays: clocks, and `{clock}` and `{countdown}` in texts. Times are in seconds since 1970.
+/// The effects of time on overlays: clocks, and `{clock}` and `{countdown}` in texts. Times are in seconds since 1970.
 extension Overlay.Content {
     static let clockName = "{clock}"
     static let countdownName = "{countdown}"
 
-    /// Whether the content has a look for each time.
+    /// Whether the content's look depends on the time.
     public var showsTime: Bool { clock != nil || end != nil }
 
-    /// Returns the first second since which the content looks as at `time`; `nil` if it always looks the same.
+    /// Returns the first second since which the content has looked as at `time`; `nil` if it always looks the same.
     public func beginning(at time: Int) -> Int? {
         let beginnings = [
             clock.map { $0.format.beginning(of: time, utcOffset: $0.utcOffset) },
-            // A countdown that is over shows the same from then on.
+            // A countdown that has ended stays the same from then on.
             end.map { min(time, $0) },
         ]
         return beginnings.compactMap { $0 }.max()
@@ -25,7 +25,7 @@ extension Overlay.Content {
         return changes.compactMap { $0 }.min()
     }
 
-    /// The clock that the content shows, with its minutes east of UTC: one of its own, or the `{clock}` of a text.
+    /// The clock that the content shows, with its minutes east of UTC: its own, or the `{clock}` of a text.
     private var clock: (format: Overlay.ClockFormat, utcOffset: Int)? {
         switch self {
         case .clock(let format, let utcOffset, _): (format, utcOffset)
@@ -39,7 +39,7 @@ extension Overlay.Content {
         if case .text(let text, let style) = self, text.contains(Self.countdownName) { style.until } else { nil }
     }
 
-    /// Returns a text with what it shows at `time` in place of names.
+    /// Returns a text with its names replaced by their values at `time`.
     static func filled(_ text: String, _ style: TextStyle, time: Int) -> String {
         var text = text
         if text.contains(clockName) {
@@ -52,7 +52,7 @@ extension Overlay.Content {
         return text
     }
 
-    /// Formats the seconds that are left: `0:00`, `12:05`, `1:02:05`, `49:00:00`; none below zero, and at most 999 hours.
+    /// Formats the remaining seconds: `0:00`, `12:05`, `1:02:05`, `49:00:00`; never below zero, and at most 999 hours.
     static func remaining(_ seconds: Int) -> String {
         let seconds = min(max(seconds, 0), 999 * 3600 + 3599)
         func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -63,7 +63,7 @@ extension Overlay.Content {
 }
 
 extension Overlay.ClockFormat {
-    /// Time for which a clock shows the same, in seconds.
+    /// Time for which a clock stays the same, in seconds.
     fileprivate var period: Int {
         switch self {
         case .time, .dateAndTime: 1
@@ -72,7 +72,7 @@ extension Overlay.ClockFormat {
         }
     }
 
-    /// Returns the first second at which a clock `utcOffset` minutes east of UTC shows the same as at `time`.
+    /// Returns the first second since which a clock `utcOffset` minutes east of UTC has shown the same as at `time`.
     fileprivate func beginning(of time: Int, utcOffset: Int) -> Int {
         let local = time + utcOffset * 60
         let rest = local % period

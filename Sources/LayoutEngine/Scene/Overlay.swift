@@ -1,4 +1,4 @@
-/// A watermark, a text, a clock or a web page that lies over all panes.
+/// A watermark, a text, a clock or a web page over all panes.
 public struct Overlay: Hashable, Codable, Sendable {
     /// Identifier, unique in its scene.
     public var id: String
@@ -28,8 +28,8 @@ public struct Overlay: Hashable, Codable, Sendable {
         case text(String, TextStyle)
         /// The time of day, `utcOffset` minutes east of UTC (−840…840).
         case clock(ClockFormat, utcOffset: Int, TextStyle)
-        /// A web page. `picture` is the path of a PNG file of the rectangle's size, with premultiplied alpha, that is replaced
-        /// whenever the page changes and is missing while there is nothing to show; `nil` = nothing is shown.
+        /// A web page. `picture` is the path of a PNG file of the rectangle's size, with premultiplied alpha, that is
+        /// replaced whenever the page changes and is missing while there is no picture; `nil` = the page is not shown.
         case page(PageAddress, picture: String?)
     }
 
@@ -51,17 +51,17 @@ public struct TextStyle: Hashable, Codable, Sendable {
     public var align: Pane.Alignment
     /// Colour that fills the rectangle behind the text; `nil` for none.
     public var background: RGB?
-    /// Opacity of the background alone.
+    /// Opacity of the background only.
     public var backgroundOpacity: UnitFraction
     /// Radius of the background's corners in canvas pixels; `nil` for square ones.
     public var radius: Int?
-    /// Family of the letters; `nil` for the usual one.
+    /// Font family; `nil` for the default one.
     public var font: Font.Family?
-    /// Whether letters without a background have an outline, for any picture behind them; `nil` means yes.
+    /// Whether letters without a background have an outline, so that they are legible on any picture; `nil` means yes.
     public var hasOutline: Bool?
     /// Minutes east of UTC of `{clock}` in a text (−840…840); `nil` means 0.
     public var utcOffset: Int?
-    /// Time to which `{countdown}` in a text counts, in seconds since 1970; `nil` for none.
+    /// Time at which `{countdown}` in a text ends, in seconds since 1970; `nil` for none.
     public var until: Int?
 
     public init(

@@ -1,5 +1,5 @@
-/// The address of a web page: `http://` or `https://` with a host, at most 2,048 bytes of printable ASCII. May contain a
-/// secret.
+/// The address of a web page: `http://` or `https://` with a host, at most 2,048 bytes of printable ASCII. May contain
+/// a secret.
 ///
 /// Addresses are compared by their bytes.
 public struct PageAddress: Hashable, Codable, Sendable {
@@ -8,7 +8,7 @@ public struct PageAddress: Hashable, Codable, Sendable {
     /// The whole address.
     public let text: String
 
-    /// Creates an address; `nil` unless `text` is one.
+    /// Creates an address; `nil` unless `text` is a valid one.
     public init?(_ text: String) {
         guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
         let folded = text.lowercased()
@@ -19,7 +19,7 @@ public struct PageAddress: Hashable, Codable, Sendable {
         self.text = text
     }
 
-    /// The address without user, query and fragment, for people and logs.
+    /// The address without user, query and fragment, for display and logs.
     public var shown: String {
         let place = text.utf8.prefix { !"?#".utf8.contains($0) }
         guard let start = text.utf8.firstIndex(of: UInt8(ascii: "/")) else { return "" }

@@ -3,7 +3,7 @@ public struct Pane: Hashable, Codable, Sendable {
     /// The stream shown, `user/stream` as in `SourceID`. A pane whose user is absent has the name of a stream that does
     /// not exist, unique in its scene.
     public var source: String
-    /// The user whose stream it is; empty in a pane that is bound to no user.
+    /// The user who publishes the stream; empty in a pane that is not bound to a user.
     public var user: String
     /// Left edge in canvas pixels, even.
     public var x: Int
@@ -13,7 +13,7 @@ public struct Pane: Hashable, Codable, Sendable {
     public var width: Int
     /// Height in canvas pixels, even, at least 2.
     public var height: Int
-    /// Place in the stack; higher is nearer to the viewer.
+    /// Position in the stack; higher is nearer to the viewer.
     public var z: Int
     public var fit: Fit
     /// Alignment of a picture of another shape: the part that `cover` keeps, and the place where `contain` puts it.
@@ -23,7 +23,7 @@ public struct Pane: Hashable, Codable, Sendable {
     public var border: Border?
     /// Radius of the corners in canvas pixels: at most half of the pane's shorter side. `nil` for square corners.
     public var radius: Int?
-    /// Shadow that the pane casts on what is behind it.
+    /// Shadow that the pane casts on the content behind it.
     public var shadow: Shadow?
     /// Border shown in place of `border` while the stream's participant speaks.
     public var speaking: Border?
@@ -31,26 +31,26 @@ public struct Pane: Hashable, Codable, Sendable {
     public var label: Label?
     /// Whether the stream is shown. If false, the pane shows its `fallback`: the camera is off, or the user is absent.
     public var isLive: Bool
-    /// Content shown instead of the stream while it is not live, and when its pictures stop coming.
+    /// Content shown instead of the stream while it is not live, and when its pictures stop arriving.
     public var fallback: Fallback
-    /// Time without a picture after which a live pane shows its `fallback`, in ms; `nil` means `usualCardAfter`. Until then
-    /// it shows the last picture.
+    /// Time without a picture after which a live pane shows its `fallback`, in ms; `nil` means `usualCardAfter`. Until
+    /// then it shows the last picture.
     public var cardAfter: Int?
-    /// Time without a packet after which the stream counts as absent, so that its pane goes to the others, in ms; `nil`
-    /// means `usualDropAfter`.
+    /// Time without a packet after which the stream counts as absent, so that its pane is given to other streams, in
+    /// ms; `nil` means `usualDropAfter`.
     public var dropAfter: Int?
-    /// The card that `Fallback.card` shows, and that stands in for a fallback that cannot be shown.
+    /// The card that `Fallback.card` shows, and that replaces a fallback that cannot be shown.
     public var card: Card
-    /// Colour that fills the pane behind its content; `nil` lets what is behind the pane show through.
+    /// Colour that fills the pane behind its content; `nil` lets the content behind the pane show through.
     public var matte: RGB?
-    /// Blurred copy of the picture that fills the pane beside it, with `fit` `contain`; `nil` for the matte, or what is behind
-    /// the pane.
+    /// Blurred copy of the picture that fills the rest of the pane when `fit` is `contain`; `nil` for the matte, or the
+    /// content behind the pane.
     public var surround: Surround?
 
-    /// The usual `cardAfter`, in ms: longer than a network hiccup mostly takes, because the last picture is better than a card
+    /// The usual `cardAfter`, in ms: longer than most network hiccups, because the last picture is better than a card
     /// that flashes up.
     public static let usualCardAfter = 2000
-    /// The usual `dropAfter`, in ms: longer than a publisher's program takes to reconnect.
+    /// The usual `dropAfter`, in ms: longer than a publisher's software takes to reconnect.
     public static let usualDropAfter = 30_000
 
     public init(
@@ -88,7 +88,7 @@ public struct Pane: Hashable, Codable, Sendable {
     public enum Fit: String, Hashable, Codable, Sendable, CaseIterable {
         /// Fills the pane and crops the excess.
         case cover
-        /// Shows the whole picture, with background beside it.
+        /// Shows the whole picture, with background around it.
         case contain
         /// Fills the pane and changes the picture's shape.
         case stretch
@@ -145,13 +145,13 @@ public struct Pane: Hashable, Codable, Sendable {
         case image(String)
         /// The card: name and initials.
         case card
-        /// Nothing: the pane shows its matte, or what is behind the pane.
+        /// Nothing: the pane shows its matte, or the content behind the pane.
         case nothing
     }
 }
 
 extension Array<Pane> {
-    /// Whether a pane lies over part of one before it, so that its shadow falls on that pane and not only on the ground.
+    /// Whether a pane overlaps an earlier one, so that its shadow falls on that pane and not only on the background.
     public func liesOverAnother(_ index: Int) -> Bool {
         let pane = self[index]
         return self[..<index].contains { other in

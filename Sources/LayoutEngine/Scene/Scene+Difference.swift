@@ -1,16 +1,16 @@
 /// The changes that a running mixer makes to turn one scene into another.
 ///
-/// `nil` leaves a part as it is.
+/// `nil` leaves a part unchanged.
 public struct SceneDifference: Hashable, Codable, Sendable {
     public var canvas: Canvas?
     public var background: Background?
     /// Sources that lose their pane, in the order of the old scene.
     public var removed: [String]
-    /// Panes of sources that had none.
+    /// Panes of sources that did not have one.
     public var added: [Pane]
-    /// New panes of sources that had a different one, each of them whole.
+    /// New panes of sources that had a different one. Each pane is complete.
     public var changed: [Pane]
-    /// All sources of the new scene from back to front; `nil` if removing and adding panes gives this order already.
+    /// All sources of the new scene from back to front; `nil` if removing and adding panes already gives this order.
     public var order: [String]?
     /// All overlays of the new scene.
     public var overlays: [Overlay]?
@@ -65,7 +65,7 @@ extension Scene {
             sound: sound == old.sound ? nil : sound, transition: transition)
     }
 
-    /// Returns this scene with a difference applied to it. A difference of other scenes is applied as far as it fits.
+    /// Returns this scene with a difference applied to it. A difference of other scenes is applied as far as possible.
     public func applying(_ difference: SceneDifference) -> Scene {
         let removed = Set(difference.removed)
         let changed = Dictionary(

@@ -1,6 +1,6 @@
 extension Scene {
-    /// Whether every number is in the range of a scene, so that it is safe to calculate with. Another process may have
-    /// written anything.
+    /// Whether every number is in the range of a scene, so that calculations with it are safe. The scene may come from
+    /// another process, which may have written anything.
     public var isPlausible: Bool {
         canvas.isPlausible && background?.isPlausible ?? true && panes.allSatisfy(\.isPlausible)
             && overlays.allSatisfy(\.isPlausible)

@@ -1,11 +1,12 @@
-/// The result of a layout for given participants: the picture and the sound that the mixer makes, in integer pixels.
+/// The result of a layout for given participants: the picture and the audio that the mixer makes, in integer pixels.
 ///
 /// The order from back to front is the canvas' colour, `background`, the panes, the overlays.
 public struct Scene: Hashable, Codable, Sendable {
     public var canvas: Canvas
     /// Image or gradient that covers the canvas behind all panes.
     public var background: Backdrop?
-    /// The panes from back to front: by `z`, then in the order in which places are assigned. A source has at most one.
+    /// The panes from back to front: by `z`, then in the order in which places are assigned. A source has at most one
+    /// pane.
     public var panes: [Pane]
     /// The overlays over all panes, from back to front.
     public var overlays: [Overlay]

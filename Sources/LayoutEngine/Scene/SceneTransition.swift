@@ -1,18 +1,19 @@
 /// The transition from one scene to the next, picture by picture.
 ///
 /// Pure and exact: the same two scenes and the same progress give the same picture on every machine. Panes of a source
-/// that is in both scenes move and grow. New panes fade in while they grow a little from their centre, and panes that
-/// leave fade out where they are. All edges stay even and inside the canvas, and edges that touch in both scenes touch
-/// all the way.
+/// that is in both scenes move and grow. New panes fade in while they grow slightly from their centre, and leaving
+/// panes fade out in place. All edges stay even and inside the canvas, and edges that touch in both scenes touch
+/// throughout.
 ///
-/// A scene in between is a scene like any other: a transition that begins with it continues from what is shown.
+/// An intermediate scene is a scene like any other: a transition that starts from it continues from the current
+/// picture.
 public struct SceneTransition: Sendable {
     private let from: Scene
     private let to: Scene
     private let panes: [Moving<Pane>]
     private let overlays: [Moving<Overlay>]
 
-    /// Creates a transition. Between different canvases there is none: `to` is shown at once.
+    /// Creates a transition. Between different canvases there is no transition: `to` is shown at once.
     public init(from: Scene, to: Scene) {
         self.from = from
         self.to = to
@@ -43,7 +44,7 @@ public struct SceneTransition: Sendable {
     }
 }
 
-/// A pane or an overlay in the old scene, in the new one, or in both.
+/// A pane or an overlay that is in the old scene, in the new one, or in both.
 private enum Moving<Part: Sendable>: Sendable {
     case leaving(Part)
     case staying(Part, Part)
@@ -63,7 +64,7 @@ extension SceneTransition {
     }
 
     private func panes(at progress: UnitFraction) -> [Pane] {
-        // Two panes that change places are equally large halfway, so their stacking order changes there.
+        // Two panes that swap places are equally large halfway, so their stacking order changes there.
         let isFirstHalf = progress.millionths < UnitFraction.one / 2
         var result: [Pane] = []
         result.reserveCapacity(panes.count)
@@ -90,7 +91,7 @@ extension SceneTransition {
                 result.append(shown)
             }
         }
-        // Sorts by insertion: stable, and the panes are almost always sorted already.
+        // Insertion sort: stable, and the panes are almost always sorted already.
         for index in result.indices.dropFirst() {
             var place = index
             while place > 0, result[place - 1].z > result[place].z {
@@ -123,7 +124,7 @@ extension Pane {
 }
 
 extension Pane.Border {
-    /// Returns the border in between. A border that is missing on one side has a width of 0 there.
+    /// Returns the intermediate border. A border that is missing in one of the scenes has a width of 0 there.
     fileprivate static func between(_ old: Self?, _ new: Self?, at progress: UnitFraction) -> Self? {
         guard let colour = new?.colour ?? old?.colour else { return nil }
         let width = UnitFraction.evenPixels(from: old?.width ?? 0, to: new?.width ?? 0, at: progress)
@@ -132,7 +133,7 @@ extension Pane.Border {
 }
 
 extension Shadow {
-    /// Returns the shadow in between. A shadow that is missing on one side is invisible there.
+    /// Returns the intermediate shadow. A shadow that is missing in one of the scenes is invisible there.
     fileprivate static func between(_ old: Self?, _ new: Self?, at progress: UnitFraction) -> Self? {
         guard var shadow = new ?? old else { return nil }
         let (before, after) = (old ?? shadow, new ?? shadow)
@@ -145,8 +146,8 @@ extension Shadow {
 
 // MARK: - Overlays
 extension SceneTransition {
-    /// The most overlays shown during a transition, so that leaving ones do not pile up when transitions are
-    /// interrupted again and again.
+    /// Maximum number of overlays shown during a transition, so that leaving ones do not accumulate when transitions
+    /// are interrupted repeatedly.
     private static let mostOverlays = 16
 
     /// Pairs the overlays of both scenes. An overlay with the same content and size stays and may move; all others
@@ -187,7 +188,7 @@ extension SceneTransition {
 
 // MARK: - Arithmetic
 extension Transition.Easing {
-    /// Returns the eased progress. It is monotonic, and 0 and 1 stay what they are. The curves are quadratic, so
+    /// Returns the eased progress. It is monotonic, and maps 0 and 1 to themselves. The curves are quadratic, so
     /// integers suffice.
     func eased(_ progress: UnitFraction) -> UnitFraction {
         let one = UnitFraction.one
@@ -219,7 +220,7 @@ extension UnitFraction {
 }
 
 extension Rectangle {
-    /// Returns the rectangle in between, edge by edge: edges that touch before and after touch in between, too.
+    /// Returns the intermediate rectangle, edge by edge: edges that touch before and after also touch in between.
     fileprivate static func between(_ old: Rectangle, _ new: Rectangle, at progress: UnitFraction) -> Rectangle {
         func edge(_ old: Int, _ new: Int) -> Int { UnitFraction.evenPixels(from: old, to: new, at: progress) }
         let (left, top) = (edge(old.x, new.x), edge(old.y, new.y))

@@ -2,7 +2,7 @@
 public struct Shadow: Hashable, Codable, Sendable {
     /// Width of the soft edge, even, 0…`mostBlur`: the shadow is a Gaussian with half of it as standard deviation.
     public var blur: Int
-    /// Distance by which the shadow lies lower than the pane, even.
+    /// Distance by which the shadow is lower than the pane, even.
     public var offset: Int
     public var colour: RGB
     public var opacity: UnitFraction

@@ -1,4 +1,4 @@
-/// The blurred copy of a pane's own picture that fills the pane beside it, where `contain` leaves room.
+/// The blurred copy of a pane's own picture that fills the rest of the pane where `contain` leaves room.
 public struct Surround: Hashable, Codable, Sendable {
     /// Radius in canvas pixels within which the copy is blurred, 0…`mostBlur`.
     public var blur: Int

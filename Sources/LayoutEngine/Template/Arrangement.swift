@@ -15,7 +15,7 @@ public struct Arrangement: Hashable, Sendable {
     public enum Placement: Hashable, Sendable {
         /// An algorithm. `featured` selects the participant who takes the first place, if present.
         case algorithm(Algorithm, featured: StreamSelector? = nil)
-        /// Rectangles that the operator wrote. People whom none of them shows go to `rest`; without `rest` they are
+        /// Rectangles written by the operator. People whom none of them shows go to `rest`; without `rest` they are
         /// heard but not seen.
         case panes([PaneTemplate], rest: Rest? = nil)
     }
@@ -23,7 +23,7 @@ public struct Arrangement: Hashable, Sendable {
     /// A part of the canvas that an algorithm divides among the people whom no explicit pane shows.
     public struct Rest: Hashable, Sendable {
         public var area: Area
-        /// Place of the panes in the stack. Panes on higher levels of the algorithm are higher.
+        /// Position of the panes in the stack. Panes on higher levels of the algorithm are higher.
         public var z: Int
         public var algorithm: Algorithm
         /// Selects the participant who takes the first place.

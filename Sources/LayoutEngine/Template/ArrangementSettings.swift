@@ -1,6 +1,6 @@
-/// The settings that arrangements of a template share, and that each may change for itself.
+/// The settings shared by the arrangements of a template, each of which may override them.
 public struct ArrangementSettings: Hashable, Sendable {
-    /// Style of panes that have none of their own.
+    /// Style of panes that do not have their own.
     public var style: PaneStyle
     /// Distance between neighbouring panes as a share of the canvas' shorter side, 0…0.25. Explicit panes ignore it.
     public var gap: UnitFraction

@@ -5,7 +5,7 @@ extension Condition {
     /// unreachable.
     ///
     /// - Parameters:
-    ///   - omitsAudioOnly: The arrangement's setting; it decides what the condition counts.
+    ///   - omitsAudioOnly: The arrangement's setting; it determines what the condition counts.
     ///   - earlier: The arrangements before this one.
     ///   - canvas: The canvas' orientation, if the template fixes it.
     func isCovered(by earlier: [Arrangement], omitsAudioOnly: Bool, canvas: Orientation?) -> Bool {
@@ -18,14 +18,14 @@ extension Condition {
             guard isComparable else { continue }
             let box = Box(other, on: canvas)
             left = left.flatMap { $0.subtracting(box) }
-            // Each arrangement can split what is left into many parts. The search stops at a number that no operator's
-            // slip reaches.
+            // Each arrangement can split the remainder into many parts. The search stops at a number that no operator's
+            // mistake reaches.
             guard !left.isEmpty, left.count <= 2000 else { break }
         }
         return left.isEmpty
     }
 
-    /// Returns the reason why no room can ever meet the condition, if there is one.
+    /// Returns the reason why no room can ever meet the condition; `nil` if a room can.
     func contradiction(omitsAudioOnly: Bool, canvas fixed: Orientation?) -> String? {
         let persons = hosts.lowerBound + guests.lowerBound
         if persons > people.upperBound {
@@ -44,8 +44,8 @@ extension Condition {
 
 /// The situations in which a condition holds: a range or a set of choices in each dimension.
 private struct Box {
-    /// Ranges of people, hosts, guests and audio-only people. Numbers beyond any limit that a file may name are all
-    /// alike.
+    /// Ranges of people, hosts, guests and audio-only people. Numbers beyond any limit that a file may contain are
+    /// equivalent.
     var ranges: [ClosedRange<Int>]
     /// Bit sets of the choices for screen, canvas and sources.
     var choices: [UInt8]
@@ -64,7 +64,7 @@ private struct Box {
         ]
     }
 
-    /// Returns what is left of this box without the other, as boxes that do not overlap.
+    /// Returns the rest of this box without the other, as boxes that do not overlap.
     func subtracting(_ other: Box) -> [Box] {
         let meets =
             zip(ranges, other.ranges).allSatisfy { $0.overlaps($1) }

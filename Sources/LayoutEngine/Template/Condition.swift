@@ -1,13 +1,13 @@
 /// The condition under which an arrangement is used. All parts must hold.
 public struct Condition: Hashable, Sendable {
-    /// Number of panes that people need. A camera and a screen of one user are two. Panes beyond
-    /// `LayoutLimits.mostPanes` count, too.
+    /// Number of panes that people need. A camera and a screen of one user count as two. Panes beyond
+    /// `LayoutLimits.mostPanes` also count.
     public var people: ClosedRange<Int>
     /// Number of hosts among them, each counted once.
     public var hosts: ClosedRange<Int>
     /// Number of guests among them, each counted once.
     public var guests: ClosedRange<Int>
-    /// Number of people without a picture, whether they get a pane or not.
+    /// Number of people without a picture, whether or not they get a pane.
     public var audioOnly: ClosedRange<Int>
     /// Whether a screen is shared; `nil` = either.
     public var screen: Bool?
@@ -35,7 +35,7 @@ public struct Condition: Hashable, Sendable {
 
     /// The common shape of a room's pictures.
     ///
-    /// A picture that is square or of unknown size counts as one of the canvas' orientation, and so does a room without
+    /// A picture that is square or of unknown size counts as having the canvas' orientation, and so does a room without
     /// pictures. On a square canvas that is landscape.
     public enum SourceShape: String, Hashable, Sendable, CaseIterable {
         case portrait, landscape, mixed

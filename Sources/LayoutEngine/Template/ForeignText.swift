@@ -1,15 +1,16 @@
-/// Text of strangers, made fit to be drawn: one line, without control characters and without anything that changes the
-/// direction or the look of what surrounds it.
+/// Untrusted text, made fit for drawing: one line, without control characters and without anything that changes the
+/// direction or the look of its surroundings.
 public enum ForeignText {
-    /// Most scalars of one character. The longest emoji have ten.
+    /// Maximum number of scalars in one character. The longest emoji have ten.
     static let mostScalars = 12
 
-    /// Returns the text in at most so many characters and bytes of UTF-8. A text that is cut ends with an ellipsis.
+    /// Returns the text in at most the given number of characters and bytes of UTF-8. A text that is cut ends with an
+    /// ellipsis.
     ///
     /// - Parameters:
     ///   - text: Any text.
-    ///   - characters: Most characters, as people count them.
-    ///   - bytes: Most bytes of UTF-8, at least 4.
+    ///   - characters: Maximum number of characters, as perceived by readers.
+    ///   - bytes: Maximum number of bytes of UTF-8, at least 4.
     public static func line(_ text: String, characters: Int, bytes: Int) -> String {
         var line = ""
         var (count, size) = (0, 0)
@@ -34,7 +35,7 @@ public enum ForeignText {
         return line
     }
 
-    /// Returns a text that is as long as it may be with an ellipsis in place of its end.
+    /// Returns the text cut to its maximum length, with an ellipsis in place of its end.
     private static func shortened(_ line: String, characters: Int, bytes: Int) -> String {
         var line = line[...]
         while !line.isEmpty, line.count >= characters || line.utf8.count + 3 > bytes { line = line.dropLast() }

@@ -1,11 +1,11 @@
-/// A value that an operator may change without editing the file, as a layout declares it under `params`.
+/// A value that an operator may change without editing the file, declared by a layout under `params`.
 public struct LayoutParameter: Hashable, Sendable {
     /// Name in the file and in requests: a letter, then letters, digits, `_` and `-`, at most 40 bytes.
     public var name: String
     public var kind: Kind
-    /// Words for people who set it, at most 256 bytes; not drawn.
+    /// Description for operators who set it, at most 256 bytes; not drawn.
     public var title: String?
-    /// Value until another one is set.
+    /// Value until a different one is set.
     public var standard: Value
 
     public init(name: String, kind: Kind, standard: Value, title: String? = nil) {
@@ -16,16 +16,16 @@ public struct LayoutParameter: Hashable, Sendable {
     }
 
     public enum Kind: Hashable, Sendable {
-        /// A text of at most so many bytes, 1…256.
+        /// A text of at most `most` bytes, 1…256.
         case text(most: Int)
         case number(ClosedRange<Double>)
         case colour
-        /// An image, named as everywhere in a layout.
+        /// An image, named as elsewhere in a layout.
         case image
-        /// Whether something is shown.
+        /// Whether an element is shown.
         case visible
 
-        /// The word in files.
+        /// The name of the kind in files.
         public var word: String {
             switch self {
             case .text: "text"
@@ -38,7 +38,7 @@ public struct LayoutParameter: Hashable, Sendable {
 
         static let words = ["text", "number", "color", "image", "visible"]
 
-        /// The values allowed, for messages.
+        /// A description of the allowed values, for messages.
         public var expected: String {
             switch self {
             case .text(let most): "a text of at most \(most) bytes"
@@ -51,7 +51,7 @@ public struct LayoutParameter: Hashable, Sendable {
         }
     }
 
-    /// A value as JSON has it: a text is also a colour or an image, by the kind of the parameter that it is for.
+    /// A value in its JSON form: a text may also be a colour or an image, depending on the kind of its parameter.
     public enum Value: Hashable, Sendable {
         case text(String)
         case number(Double)
@@ -61,7 +61,7 @@ public struct LayoutParameter: Hashable, Sendable {
             abs(number) < 1e15 && number == number.rounded() ? "\(Int(number))" : "\(number)"
         }
 
-        /// The value inside a text.
+        /// The value in the form used inside a text.
         public var description: String {
             switch self {
             case .text(let text): text

@@ -1,6 +1,6 @@
-/// A stream that a scene may show, as the caller knows it at this moment.
+/// A stream that a scene may show, with its current properties.
 ///
-/// A user who shares a camera and a screen is two participants with the same `user`.
+/// A user who shares a camera and a screen counts as two participants with the same `user`.
 public struct LayoutParticipant: Hashable, Codable, Sendable {
     /// The role of a user in the room. Hosts come before guests.
     public enum Role: String, Hashable, Codable, Sendable, CaseIterable {
@@ -19,11 +19,11 @@ public struct LayoutParticipant: Hashable, Codable, Sendable {
     public var name: String?
     public var role: Role
     public var kind: Kind
-    /// Position in the order of arrival. Any integers will do; only their order counts.
+    /// Position in the order of arrival. Any integers may be used; only their order matters.
     public var joinOrder: Int
-    /// Whether the stream has a picture. False while the camera is off, and for sound alone.
+    /// Whether the stream has a picture. False while the camera is off, and for audio-only streams.
     public var hasVideo: Bool
-    /// Whether the stream has sound. False while it is muted.
+    /// Whether the stream has audio. False while it is muted.
     public var hasAudio: Bool
     /// Size of the stream's pictures in pixels; `nil` until it is known.
     public var pictureSize: Size?

@@ -1,5 +1,5 @@
 extension LayoutTemplate {
-    /// Every image that the template names: URLs, and paths relative to the layouts directory.
+    /// All images named by the template: URLs, and paths relative to the layouts directory.
     public var images: Set<String> {
         var images: Set<String> = []
         var copy = self
@@ -13,14 +13,14 @@ extension LayoutTemplate {
     /// Returns the template with other references for its images, such as the paths of checked local files.
     ///
     /// - Parameter resolve: Returns the new reference, or `nil` for an image that cannot be shown. A fallback then
-    ///   becomes the card; a background or an overlay is left out. Called once or more for each of `images`.
+    ///   becomes the card; a background or an overlay is left out. Called at least once for each of `images`.
     public func resolvingImages(_ resolve: (String) -> String?) -> LayoutTemplate {
         var template = self
         template.replaceImages(resolve)
         return template
     }
 
-    /// Returns the template with the places of its pages' pictures.
+    /// Returns the template with the paths of its pages' pictures.
     ///
     /// - Parameter picture: Returns the beginning of the path of a page's pictures; `nil` if pages are not shown.
     public func resolvingPages(_ picture: (PageAddress) -> String?) -> LayoutTemplate {

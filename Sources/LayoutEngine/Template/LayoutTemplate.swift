@@ -1,15 +1,15 @@
-/// A layout as an operator writes it: arrangements of panes, and the conditions under which they are used.
+/// A layout as written by an operator: arrangements of panes, and the conditions under which they are used.
 ///
 /// A template contains no pixels, so one file serves every canvas. `decode` reads it from JSON, and `LayoutEngine.plan`
 /// turns it into a `Scene`. `layouts/README.md` describes the language and `layouts/layout.schema.json` defines it.
 public struct LayoutTemplate: Hashable, Sendable {
     /// The file's name without `.json`.
     public var name: String
-    /// Description for people; not drawn.
+    /// Description for human readers; not drawn.
     public var summary: String?
     /// Fields that replace those of the room's canvas, one by one.
     public var canvas: CanvasOverride
-    /// The arrangements, of which the first whose condition holds is used. If none does, the algorithm of
+    /// The arrangements. The first one whose condition holds is used. If none does, the algorithm of
     /// `LayoutTemplate.automatic` is used.
     public var arrangements: [Arrangement]
     /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here those have
@@ -17,11 +17,11 @@ public struct LayoutTemplate: Hashable, Sendable {
     public var settings: ArrangementSettings
     /// The values that an operator may change, in the order of the file; `applying(_:)` changes them.
     public internal(set) var parameters: [LayoutParameter]
-    /// The values of the parameters, by their names.
+    /// The values of the parameters, by name.
     public internal(set) var values: [String: LayoutParameter.Value] = [:]
-    /// The facts of a program that the texts of its overlays show.
+    /// The values of a program that the texts of its overlays show.
     public private(set) var shownValues: LayoutValues.Names
-    /// The file, of a template with parameters.
+    /// The file of a template with parameters; `nil` for one without.
     var source: [UInt8]?
 
     public init(
@@ -93,7 +93,7 @@ public struct CanvasOverride: Hashable, Sendable {
         self.backdrop = backdrop
     }
 
-    /// Returns the picture behind all panes: the image over the gradient, one of the two, or none.
+    /// Returns the picture behind all panes: the image over the gradient, either of the two, or none.
     func ground(on canvas: Canvas) -> Scene.Backdrop? {
         var ground = backdrop
         if let gradient {

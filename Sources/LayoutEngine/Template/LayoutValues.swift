@@ -1,4 +1,4 @@
-/// Facts of a program that texts of layouts show.
+/// Values of a program that texts of layouts show.
 public struct LayoutValues: Hashable, Codable, Sendable {
     /// Number of viewers, for `{viewers}`; `nil` while it is unknown.
     public var viewers: Int?
@@ -13,7 +13,7 @@ public struct LayoutValues: Hashable, Codable, Sendable {
         self.comment = comment
     }
 
-    /// Returns the values that have one of these names; the others are unknown.
+    /// Returns only the values with these names; the others are unknown.
     public func only(_ names: Names) -> LayoutValues {
         LayoutValues(
             viewers: names.contains(.viewers) ? viewers : nil, likes: names.contains(.likes) ? likes : nil,
@@ -29,7 +29,7 @@ public struct LayoutValues: Hashable, Codable, Sendable {
         public static let likes = Names(rawValue: 2)
         public static let comment = Names(rawValue: 4)
 
-        /// Creates the set of the names that a text has in braces.
+        /// Creates the set of the names that a text contains in braces.
         init(in text: String) {
             self = []
             for case .name(let name) in TextPart.parts(of: text) {
@@ -43,7 +43,7 @@ public struct LayoutValues: Hashable, Codable, Sendable {
         }
     }
 
-    /// The longest text that values are inserted into, in bytes.
+    /// Maximum length of a text into which values are inserted, in bytes.
     static let longestText = 512
     /// The names that texts may always refer to.
     static let builtIn = ["viewers", "likes", "comment", "host", "guest", "people", "clock", "countdown"]
@@ -60,7 +60,7 @@ public struct LayoutValues: Hashable, Codable, Sendable {
     }
 }
 
-/// The words that stand for `{name}` in texts.
+/// The replacements of `{name}` in texts.
 struct TextValues {
     private var words: [String: String] = [:]
 
@@ -79,7 +79,8 @@ struct TextValues {
         ] where words[key] == nil { words[key] = word }
     }
 
-    /// Returns the text with its values, cut to a length that can be drawn. What has no value stays as it is.
+    /// Returns the text with its values inserted, cut to a length that can be drawn. Names without a value are
+    /// unchanged.
     func filling(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
         var result = ""
@@ -96,7 +97,7 @@ struct TextValues {
     }
 }
 
-/// A piece of a text in which names in braces stand for values.
+/// A piece of a text in which names in braces represent values.
 enum TextPart: Hashable {
     case plain(String)
     case name(String)

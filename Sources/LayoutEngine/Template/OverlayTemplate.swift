@@ -1,4 +1,4 @@
-/// A watermark, a text, a clock or a web page over all panes, as an operator writes it.
+/// A watermark, a text, a clock or a web page over all panes, as written by an operator.
 public struct OverlayTemplate: Hashable, Sendable {
     /// Identifier, unique among the overlays of an arrangement.
     public var id: String
@@ -14,20 +14,20 @@ public struct OverlayTemplate: Hashable, Sendable {
     }
 
     public enum Position: Hashable, Sendable {
-        /// At an edge, in a corner or in the middle of the canvas, as large as its content. `margin` is the distance to
-        /// the edges as a share of the canvas' shorter side, 0…0.25.
+        /// At an edge, in a corner or in the middle of the canvas, as large as its content. `margin` is the distance
+        /// from the edges as a share of the canvas' shorter side, 0…0.25.
         case at(Pane.Alignment, margin: UnitFraction)
         case area(Area)
     }
 
     public enum Content: Hashable, Sendable {
-        /// An image that is shown whole. Without an area of its own it fills a square of `size`, a share of the canvas'
+        /// An image that is shown whole. Without its own area it fills a square of `size`, a share of the canvas'
         /// shorter side.
         case image(String, align: Pane.Alignment, size: UnitFraction = defaultImageSize)
         case text(String, Style)
         /// A clock, `utcOffset` minutes east of UTC (−840…840).
         case clock(Overlay.ClockFormat, utcOffset: Int, Style)
-        /// A web page with its transparency, which a browser shows in the size of the rectangle.
+        /// A web page with its transparency, rendered by a browser at the size of the rectangle.
         ///
         /// - Parameter picture: Beginning of the path of its picture; `nil` = pages are not shown.
         case page(PageAddress, picture: String?)
@@ -44,7 +44,7 @@ public struct OverlayTemplate: Hashable, Sendable {
         /// Alignment of the text in its area.
         public var align: Pane.Alignment
         public var background: RGB?
-        /// Opacity of the background alone.
+        /// Opacity of the background only.
         public var backgroundOpacity: UnitFraction
         /// Radius of the background's corners as a share of the canvas' shorter side, 0…0.25.
         public var radius: UnitFraction
@@ -53,7 +53,7 @@ public struct OverlayTemplate: Hashable, Sendable {
         public var hasOutline: Bool
         /// Minutes east of UTC of `{clock}` in a text, −840…840.
         public var utcOffset: Int
-        /// Time to which `{countdown}` in a text counts, in seconds since 1970; `nil` = it stands for nothing.
+        /// Time at which `{countdown}` in a text ends, in seconds since 1970; `nil` = it has no value.
         public var until: Int?
 
         public init(

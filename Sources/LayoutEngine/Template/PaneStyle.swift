@@ -11,7 +11,7 @@ public struct PaneStyle: Hashable, Sendable {
     public var shadow: ShadowStyle?
     /// Border of a participant who speaks.
     public var speaking: BorderStyle?
-    /// Blurred copy of a picture beside it, where `fit` is `contain`.
+    /// Blurred copy of a picture around it, where `fit` is `contain`.
     public var surround: SurroundStyle?
     /// Look of cards.
     public var card: Card.Style
@@ -50,7 +50,7 @@ public struct PaneStyle: Hashable, Sendable {
     public struct ShadowStyle: Hashable, Sendable {
         /// Width of the soft edge as a share of the canvas' shorter side, 0…0.1.
         public var blur: UnitFraction
-        /// Distance by which the shadow lies lower than the pane, as a share of the canvas' shorter side, 0…0.05.
+        /// Distance by which the shadow is lower than the pane, as a share of the canvas' shorter side, 0…0.05.
         public var offset: UnitFraction
         public var colour: RGB
         public var opacity: UnitFraction
@@ -66,7 +66,7 @@ public struct PaneStyle: Hashable, Sendable {
         }
     }
 
-    /// The appearance of the blurred copy beside a picture.
+    /// The appearance of the blurred copy around a picture.
     public struct SurroundStyle: Hashable, Sendable {
         /// Radius of the blur as a share of the canvas' shorter side, 0…0.1.
         public var blur: UnitFraction
@@ -79,8 +79,8 @@ public struct PaneStyle: Hashable, Sendable {
         }
     }
 
-    /// The appearance of the bar or pill with a participant's name. Panes too small for it have none, and neither do cards,
-    /// which show the name themselves.
+    /// The appearance of the bar or pill with a participant's name. Panes that are too small for it have none, nor do
+    /// cards, which show the name themselves.
     public struct LabelStyle: Hashable, Sendable {
         public var edge: Label.Edge
         public var side: Label.Side
@@ -88,10 +88,10 @@ public struct PaneStyle: Hashable, Sendable {
         public var size: UnitFraction
         public var colour: RGB
         public var background: RGB
-        /// Opacity of the background alone.
+        /// Opacity of the background only.
         public var backgroundOpacity: UnitFraction
         public var style: Label.Style
-        /// Whether a crossed-out microphone marks participants without sound.
+        /// Whether a crossed-out microphone marks participants without audio.
         public var marksMuted: Bool
         public var font: Font
 
@@ -121,7 +121,7 @@ public struct PaneStyle: Hashable, Sendable {
         public var absent: Pane.Fallback
         /// Shown while pictures should arrive but do not.
         public var stalled: Pane.Fallback
-        /// Time without a picture after which `stalled` takes the place of the last picture, in ms. 500…60000.
+        /// Time without a picture after which `stalled` replaces the last picture, in ms. 500…60000.
         public var cardAfter: Int
         /// Time without a packet after which a participant loses the pane, in ms. 1000…3600000.
         public var dropAfter: Int

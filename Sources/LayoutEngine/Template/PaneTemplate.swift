@@ -4,11 +4,11 @@ public struct PaneTemplate: Hashable, Sendable {
     public enum Binding: Hashable, Sendable {
         /// This user's first stream, regardless of other participants.
         case user(String)
-        /// The first participant with this role whom no pane before it claims.
+        /// The first participant with this role whom no earlier pane claims.
         case role(LayoutParticipant.Role)
         /// The first stream of the kind in `stream`.
         case anybody
-        /// A slot. Participants who are left over fill the slots in ascending order.
+        /// A slot. Remaining participants fill the slots in ascending order.
         case slot(Int)
     }
 
@@ -16,7 +16,7 @@ public struct PaneTemplate: Hashable, Sendable {
     /// Kind of the stream; `nil` = any. Panes that name a kind choose before those that do not.
     public var stream: LayoutParticipant.Kind?
     public var area: Area
-    /// Place in the stack; higher is nearer to the viewer. Panes of equal `z` never overlap.
+    /// Position in the stack; higher is nearer to the viewer. Panes of equal `z` never overlap.
     public var z: Int
     /// Style of the pane; `nil` = the arrangement's.
     public var style: PaneStyle?

@@ -1,8 +1,8 @@
-/// The sound of an arrangement as an operator writes it.
+/// The audio of an arrangement as written by an operator.
 public struct SoundTemplate: Hashable, Sendable {
     /// The number of sources heard at a time, the loudest ones, 1…16; `nil` = all.
     public var loudest: Int?
-    /// Gains, of which the first whose selector matches a stream applies. Streams that none matches keep their level.
+    /// Gains. The first one whose selector matches a stream applies; streams without a match keep their level.
     public var gains: [Gain]
 
     public init(loudest: Int? = nil, gains: [Gain] = []) {
@@ -21,7 +21,7 @@ public struct SoundTemplate: Hashable, Sendable {
         }
     }
 
-    /// Returns the sound of these streams.
+    /// Returns the audio of these streams.
     ///
     /// - Parameter streams: One entry per source.
     func sound(of streams: [LayoutParticipant]) -> SceneSound {
