@@ -1,6 +1,6 @@
-/// The few elements that are read of a storage's XML, which may be anything.
+/// Extracts the few needed elements from a storage's XML, which is untrusted.
 enum AnswerText {
-    /// Returns the text of the first element of a name; `nil` if there is none, or its text is not plain.
+    /// Returns the text of the first element with a name; `nil` if there is none, or its text is not plain.
     static func element(_ name: String, in bytes: [UInt8]) -> String? {
         let (begin, end) = (Array("<\(name)>".utf8), Array("</\(name)>".utf8))
         guard let start = position(of: begin, in: bytes[...]).map({ $0 + begin.count }),
@@ -14,7 +14,7 @@ enum AnswerText {
         position(of: Array("<\(element)>".utf8), in: bytes[...]) != nil
     }
 
-    /// Whether a text of a storage may be sent back to it and kept: 1 to 1024 printable ASCII characters.
+    /// Whether a storage's text may be kept and sent back to it: 1 to 1024 printable ASCII characters.
     static func isToken(_ text: String) -> Bool {
         1...1024 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }
@@ -24,7 +24,7 @@ enum AnswerText {
     }
 
     private static func unescaped(_ text: String) -> String {
-        // The ampersand comes last, or `&amp;lt;` would become `<`.
+        // The ampersand is decoded last, or `&amp;lt;` would become `<`.
         entities.reversed().reduce(text.replacing("&#34;", with: "\"")) {
             $0.replacing($1.entity, with: $1.character)
         }

@@ -4,14 +4,14 @@ import TextFormats
 
 /// AWS Signature Version 4 for S3, in headers and in links.
 struct SignatureV4: Sendable {
-    /// What is signed of a request.
+    /// The signed components of a request.
     struct Request: Sendable {
         var method: String
-        /// Path as it is sent: percent-encoded, `/` between its parts.
+        /// Path as sent: percent-encoded, with `/` between its components.
         var path: String
         /// Names and values, not encoded.
         var query: [(name: String, value: String)] = []
-        /// Headers that are signed, `host` among them.
+        /// Signed headers, including `host`.
         var headers: [(name: String, value: String)]
         /// SHA-256 of the body in hexadecimal, or `UNSIGNED-PAYLOAD`.
         var payload: String
@@ -24,7 +24,7 @@ struct SignatureV4: Sendable {
     static let algorithm = "AWS4-HMAC-SHA256"
     static let unsigned = "UNSIGNED-PAYLOAD"
 
-    /// Returns the headers that authorise a request, those included that it has to be sent with beside its own.
+    /// Returns the headers that authorise a request, including the additional ones that must be sent with it.
     func headers(for request: Request, at time: SigningTime) -> [(name: String, value: String)] {
         var signed = request
         let added: [(name: String, value: String)] =
@@ -58,7 +58,7 @@ struct SignatureV4: Sendable {
         return Hexadecimal.text(Self.code(of: text, key: signingKey(day: time.day)))
     }
 
-    /// Returns the key that signs the requests of a day.
+    /// Returns the key that signs all requests of a day.
     func signingKey(day: String) -> SymmetricKey {
         [region, service, "aws4_request"].reduce(
             SymmetricKey(data: Self.code(of: day, key: SymmetricKey(data: Data("AWS4\(credentials.secretKey)".utf8))))
@@ -81,7 +81,7 @@ struct SignatureV4: Sendable {
         ].joined(separator: "\n")
     }
 
-    /// Returns the query with everything encoded and in order. It is sent in this form, too.
+    /// Returns the query with everything encoded and sorted. It is also sent in this form.
     static func canonicalQuery(_ query: [(name: String, value: String)]) -> String {
         query.map { (PercentEncoding.encoded($0.name), PercentEncoding.encoded($0.value)) }.sorted { $0 < $1 }
             .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
@@ -91,7 +91,7 @@ struct SignatureV4: Sendable {
         _ headers: [(name: String, value: String)]
     ) -> (lines: String, names: String) {
         let sorted = headers.map { header in
-            // Spaces in a row count as one.
+            // Consecutive spaces count as one.
             (header.name.lowercased(), header.value.split(separator: " ").joined(separator: " "))
         }.sorted { $0.0 < $1.0 }
         return (sorted.map { "\($0.0):\($0.1)\n" }.joined(), sorted.map(\.0).joined(separator: ";"))

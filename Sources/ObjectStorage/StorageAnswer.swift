@@ -3,10 +3,10 @@ package struct StorageAnswer: Hashable, Sendable {
     package var status: Int
     /// Headers by their lower-case names.
     package var headers: [String: String]
-    /// The body, at most `mostBytes` of it.
+    /// The body, up to `mostBytes`.
     package var body: [UInt8]
 
-    /// Most bytes that are read of a body.
+    /// Maximum number of bytes read of a body.
     package static let mostBytes = 64 << 10
 
     package init(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
@@ -15,22 +15,22 @@ package struct StorageAnswer: Hashable, Sendable {
         self.body = body
     }
 
-    /// What a call came to.
+    /// The result of a call.
     package enum Result: Hashable, Sendable {
-        /// The storage has the whole object, or has made it of its parts.
+        /// The storage has the whole object, or has assembled it from its parts.
         case stored
         case created(upload: String)
         case part(StoredPart)
         case aborted
         case found(StoredObject)
-        /// There is no object of this key.
+        /// There is no object with this key.
         case missing
     }
 
-    /// Reads the answer to a call.
+    /// Interprets the answer to a call.
     package func result(of call: StorageCall) throws(StorageFault) -> Result {
         if case .look = call, status == 404 { return .missing }
-        // What is not there need not be removed.
+        // An upload that does not exist need not be removed.
         if case .abort = call, status == 404 { return .aborted }
         guard 200...299 ~= status else { throw fault }
         switch call {
@@ -46,7 +46,7 @@ package struct StorageAnswer: Hashable, Sendable {
             }
             return .part(StoredPart(tag: tag, checksum: checksum))
         case .complete:
-            // A storage that works for long answers 200 first, and may then find that it has failed.
+            // A storage that works for a long time answers 200 first, and may then find that it has failed.
             if AnswerText.has("Error", in: body) { throw fault }
             guard AnswerText.element("ETag", in: body) != nil else {
                 throw Self.corrupted("an answer without ETag")
@@ -66,10 +66,10 @@ package struct StorageAnswer: Hashable, Sendable {
         StorageFault(.corrupted, "the storage sent \(what)")
     }
 
-    /// The fault that the answer tells.
+    /// The fault reported by the answer.
     var fault: StorageFault {
         let word = AnswerText.element("Code", in: body)
-        // Not the storage's message, which repeats what was sent.
+        // Without the storage's message, which repeats what was sent.
         let name = word.flatMap { $0.utf8.count <= 64 && AnswerText.isToken($0) ? ", \($0)" : nil } ?? ""
         let answered = "the storage answered \(status)\(name)"
         func fault(_ code: StorageFault.Code, _ cure: String = "") -> StorageFault {
@@ -98,7 +98,7 @@ package struct StorageAnswer: Hashable, Sendable {
         case 408: return fault(.timeout)
         case 429, 503: return fault(.slowDown)
         case 500...599: return fault(.serverError)
-        // An answer that no server of HTTP gives.
+        // A status that no HTTP server sends.
         case ..<200: return fault(.corrupted)
         // 200 with an error that is none of these.
         case 200...299: return fault(.serverError)
@@ -106,18 +106,18 @@ package struct StorageAnswer: Hashable, Sendable {
         }
     }
 
-    /// Seconds for which the storage asks to be left alone, at most a day.
+    /// Seconds for which the storage requests no further calls, at most a day.
     private var retryAfter: Int? {
         headers["retry-after"].flatMap { Int($0) }.map { max(0, min($0, 86_400)) }
     }
 }
 
-/// What a storage says of an object.
+/// A storage's description of an object.
 package struct StoredObject: Hashable, Sendable {
     package var bytes: Int64
-    /// SHA-256 in Base64, if the storage keeps one; for an object of parts that of their digests.
+    /// SHA-256 in Base64, if the storage keeps it; for an object made of parts, SHA-256 of their digests.
     package var sha256: String?
-    /// Entity tag with its quotation marks, if there is one. Of many storages it is the MD5.
+    /// Entity tag including its quotation marks, if there is one. With many storages it is the MD5.
     package var tag: String?
 
     package init(bytes: Int64, sha256: String? = nil, tag: String? = nil) {
@@ -126,7 +126,7 @@ package struct StoredObject: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// Whether the object is what was sent.
+    /// Whether the object is the one that was sent.
     ///
     /// - Returns: `nil` if the size is right and nothing else can be compared.
     func isSame(bytes: Int64, as checksum: ObjectChecksum) -> Bool? {
@@ -135,7 +135,7 @@ package struct StoredObject: Hashable, Sendable {
             // Some storages leave out the number of parts.
             return sha256 == checksum.sha256 || sha256 == String(checksum.sha256.prefix { $0 != "-" })
         }
-        // A tag that is another one proves nothing: with encryption by keys of the storage it is no MD5.
+        // A different tag proves nothing: with encryption by the storage's own keys it is not an MD5.
         return tag?.replacing("\"", with: "").lowercased() == checksum.md5 ? true : nil
     }
 }

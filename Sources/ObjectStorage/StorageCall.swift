@@ -4,21 +4,21 @@ import Foundation
 package enum StorageCall: Hashable, Sendable {
     /// Stores the whole object.
     case put(ObjectChecksum)
-    /// Begins an upload of parts.
+    /// Begins a multipart upload.
     case create
-    /// Stores a part, 1 or more.
+    /// Stores a part; numbers start with 1.
     case part(Int, upload: String, ObjectChecksum)
-    /// Makes the object of its parts.
+    /// Assembles the object from its parts.
     case complete(upload: String, [StoredPart])
-    /// Gives up an upload of parts; the storage removes them.
+    /// Aborts a multipart upload; the storage removes its parts.
     case abort(upload: String)
-    /// Asks what is stored.
+    /// Asks which object is stored.
     case look
 }
 
-/// A part that a storage has.
+/// A part that the storage has.
 package struct StoredPart: Hashable, Codable, Sendable {
-    /// Entity tag, as the storage gave it.
+    /// Entity tag, as given by the storage.
     package var tag: String
     package var checksum: ObjectChecksum
 
@@ -33,7 +33,7 @@ package struct StorageRequest: Sendable {
     package var method: String
     package var url: String
     package var headers: [(name: String, value: String)]
-    /// The body of calls that have one of their own. That of `put` and `part` comes from the file.
+    /// The body of calls that have one. The body of `put` and `part` comes from the file.
     package var body: [UInt8] = []
 }
 
@@ -43,7 +43,7 @@ extension StorageCall {
     /// - Parameters:
     ///   - key: Key of the object.
     ///   - type: Media type of the object.
-    ///   - seconds: Time of the signature, in seconds since 1970. Storages refuse a time that is 15 minutes off.
+    ///   - seconds: Time of the signature, in seconds since 1970. Storages refuse a time that is off by 15 minutes.
     package func request(
         for key: String, type: String, at place: StoragePlace, as credentials: StorageCredentials, seconds: Double
     ) -> StorageRequest {
@@ -90,7 +90,7 @@ extension StorageCall {
         }
     }
 
-    /// Both checksums: every storage checks MD5, and newer ones keep SHA-256.
+    /// Both checksums are sent: every storage checks MD5, and newer ones keep SHA-256.
     private static func headers(of checksum: ObjectChecksum) -> [(name: String, value: String)] {
         [
             ("content-md5", checksum.base64MD5), ("x-amz-checksum-sha256", checksum.sha256),
@@ -109,7 +109,7 @@ extension StorageCall {
 }
 
 extension StoragePlace {
-    /// Returns a link to an object with which everyone can fetch it for a while.
+    /// Returns a link to an object with which anyone can fetch it for a limited time.
     ///
     /// - Parameters:
     ///   - seconds: Validity, 1…604,800.

@@ -1,13 +1,13 @@
-/// The key pair that signs requests to a storage, and what proves it if it is a temporary one. No text made of it holds the
-/// secret or the token.
+/// The key pair that signs requests to a storage, and the session token of a temporary one. Its descriptions contain
+/// neither the secret nor the token.
 package struct StorageCredentials: Hashable, Sendable {
-    /// Name of the key, which signed links show.
+    /// Name of the key, which is visible in signed links.
     package let accessKey: String
     let secretKey: String
-    /// Token of temporary keys, sent with each request; `nil` = the keys are no temporary ones.
+    /// Token of temporary keys, sent with each request; `nil` = the keys are not temporary.
     let sessionToken: String?
 
-    /// Lengths in bytes.
+    /// Permitted lengths, in bytes.
     package static let accessKeyLengths = 1...128
     package static let secretKeyLengths = 8...128
     package static let tokenLengths = 1...4096
@@ -18,16 +18,18 @@ package struct StorageCredentials: Hashable, Sendable {
         self.sessionToken = sessionToken
     }
 
-    /// Whether a text can be the name of a key: ASCII characters without spaces and without `/ , =`, which signatures use.
+    /// Whether a text can be the name of a key: ASCII characters without spaces and without `/ , =`, which signatures
+    /// use.
     package static func isAccessKey(_ text: String) -> Bool {
         accessKeyLengths ~= text.utf8.count
             && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !"/,=".utf8.contains($0) }
     }
 
-    /// Reads a file as Amazon's tools write and read it: `aws_access_key_id`, `aws_secret_access_key` and, for temporary keys,
-    /// `aws_session_token`, each with `=` and its value on a line, in the part `[default]` or before all parts.
+    /// Parses a file in the format of Amazon's tools: `aws_access_key_id`, `aws_secret_access_key` and, for temporary
+    /// keys, `aws_session_token`, each with `=` and its value on a line, in the section `[default]` or before all
+    /// sections.
     ///
-    /// - Returns: `nil` if a key is missing, or is none.
+    /// - Returns: `nil` if a key is missing or invalid.
     package init?(file text: String) {
         var values: [String: String] = [:]
         var isMine = true
@@ -59,7 +61,7 @@ extension StorageCredentials: CustomStringConvertible, CustomDebugStringConverti
 }
 
 extension StringProtocol {
-    /// The text without spaces and tabs at its ends.
+    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmed: SubSequence {
         let start = firstIndex { !$0.isWhitespace } ?? endIndex
         let end = lastIndex { !$0.isWhitespace }.map(index(after:)) ?? start

@@ -1,16 +1,16 @@
-/// Why a call to a storage, or the upload of a file, did not succeed.
+/// The reason why a call to a storage, or the upload of a file, did not succeed.
 package struct StorageFault: Error, Hashable, Codable, Sendable {
-    /// Reasons, as the API and metrics name them.
+    /// The kinds of faults, by their names in the API and metrics.
     package enum Code: String, CaseIterable, Codable, Sendable {
-        /// No connection.
+        /// The storage cannot be reached.
         case unreachable
-        /// No answer in time.
+        /// The storage did not answer in time.
         case timeout
         /// The storage failed (5xx).
         case serverError = "server_error"
-        /// The storage asks for fewer calls (429, 503).
+        /// The storage requests fewer calls (429, 503).
         case slowDown = "slow_down"
-        /// The storage does not know the access key, or the secret is another one.
+        /// The storage does not know the access key, or the secret is wrong.
         case signature
         /// The clock of this machine or of the storage is wrong.
         case clock
@@ -20,15 +20,15 @@ package struct StorageFault: Error, Hashable, Codable, Sendable {
         case redirected
         /// The storage refuses the call for another reason.
         case refused
-        /// An answer that is no answer, or a body that changed on the way.
+        /// The answer is not valid, or a body changed in transit.
         case corrupted
-        /// The storage does not know the upload of parts any more.
+        /// The storage no longer knows the multipart upload.
         case partsLost = "parts_lost"
-        /// The storage does not make an object of the parts.
+        /// The storage refuses to assemble the object from the parts.
         case partsRefused = "parts_refused"
-        /// What is stored is not what was sent.
+        /// The stored object differs from the one that was sent.
         case mismatch
-        /// The storage says nothing from which the object's content could be verified.
+        /// The storage reports nothing from which the object's content could be verified.
         case unverified
         /// The file is larger than an object may be.
         case tooLarge = "too_large"
@@ -36,21 +36,21 @@ package struct StorageFault: Error, Hashable, Codable, Sendable {
         case unreadable
     }
 
-    /// What can be done about it.
+    /// The remedy for a fault.
     package enum Cure: Hashable, Sendable {
-        /// Trying again, soon.
+        /// Retry soon.
         case retry
-        /// A change of the settings, or of the storage's: tried again at the longest delay.
+        /// Change the settings of the service or of the storage: retried at the longest delay.
         case operatorsTurn
-        /// Beginning the upload anew.
+        /// Start the upload again.
         case beginAnew
     }
 
     package var code: Code
-    /// What happened, in words. It holds no secret.
+    /// Description of the fault. Contains no secret.
     package var message: String
 
-    /// Seconds for which the storage asks to be left alone.
+    /// Seconds for which the storage requests no further calls.
     package var retryAfter: Int?
 
     package init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
@@ -68,7 +68,7 @@ package struct StorageFault: Error, Hashable, Codable, Sendable {
         }
     }
 
-    /// Whether the storage, and not the file, is the cause: its other uploads will fare no better.
+    /// Whether the storage, and not the file, is the cause, so that its other uploads would fail as well.
     package var isOfStorage: Bool {
         switch code {
         case .partsLost, .partsRefused, .mismatch, .tooLarge, .unreadable: false

@@ -1,17 +1,17 @@
 import Foundation
 import TextFormats
 
-/// A bucket of an S3-compatible storage, and how objects in it are named.
+/// A bucket of an S3-compatible storage, and the naming of the objects in it.
 package struct StoragePlace: Hashable, Sendable {
-    /// Where a request has the bucket's name.
+    /// The position of the bucket's name in a request.
     package enum Style: String, CaseIterable, Sendable {
         /// At the beginning of the path, as in `https://storage.example/bucket/key`.
         case path
-        /// In front of the host, as in `https://bucket.storage.example/key`.
+        /// Before the host, as in `https://bucket.storage.example/key`.
         case host
     }
 
-    /// Why a place cannot be one: the setting, what was found, and what is expected.
+    /// The reason why a place is invalid: the setting, the value found, and the values expected.
     package struct Fault: Error, Hashable, Sendable {
         package var field: String
         package var found: String
@@ -19,9 +19,9 @@ package struct StoragePlace: Hashable, Sendable {
     }
 
     package let scheme: String
-    /// Host of the endpoint, with its port unless that is the scheme's own.
+    /// Host of the endpoint, with its port unless that is the scheme's default.
     package let authority: String
-    /// Path in front of everything; empty, or begins with `/` and ends without.
+    /// Path before everything else; empty, or begins with `/` and ends without it.
     let basePath: String
     package let region: String
     package let bucket: String
@@ -30,7 +30,7 @@ package struct StoragePlace: Hashable, Sendable {
     package let prefix: String
 
     package static let standardPrefix = "{room}/{file}"
-    /// - Throws: `Fault`, which names the setting without the group that it is in.
+    /// - Throws: `Fault`, which names the setting without its group.
     package init(
         endpoint: String, region: String, bucket: String, style: Style, prefix: String = standardPrefix
     ) throws(Fault) {
@@ -39,7 +39,7 @@ package struct StoragePlace: Hashable, Sendable {
             let host = parts.host, !host.isEmpty, parts.user == nil, parts.password == nil, parts.query == nil,
             parts.fragment == nil
         else {
-            // It may hold a password.
+            // It may contain a password.
             throw Fault(
                 field: "endpoint", found: "another text",
                 expected: "https://host[:port] of the storage, without the bucket and without a user")
@@ -70,10 +70,10 @@ package struct StoragePlace: Hashable, Sendable {
         self.prefix = prefix
     }
 
-    /// Endpoint for people; no part of it is a secret.
+    /// The endpoint for display; no part of it is a secret.
     package var endpoint: String { "\(scheme)://\(authority)\(basePath)" }
 
-    /// Whether everyone on the way can read what is sent.
+    /// Whether the connection is unencrypted, so that others on the network path can read what is sent.
     package var isReadable: Bool {
         scheme == "http" && !["localhost", "127.0.0.1"].contains(authority.prefix { $0 != ":" })
             && !authority.hasPrefix("[::1]")
@@ -82,13 +82,13 @@ package struct StoragePlace: Hashable, Sendable {
     /// Returns the key of a file.
     ///
     /// - Parameters:
-    ///   - room: Name of a room as directories have it (`FileName.safe`), which no two rooms share.
+    ///   - room: Name of a room as used for directories (`FileName.safe`), unique to the room.
     ///   - file: Name of a file, at most 250 bytes, without `/`.
     package func key(room: String, file: String) -> String {
         prefix.replacing("{file}", with: file).replacing("{room}", with: room)
     }
 
-    /// Value of the header `Host`.
+    /// Value of the `Host` header.
     var host: String { style == .host ? "\(bucket).\(authority)" : authority }
 
     /// Returns the path of an object's URL, percent-encoded.

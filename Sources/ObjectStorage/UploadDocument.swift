@@ -1,11 +1,11 @@
-/// The upload of one file to one storage, as it is kept on disk. All parts that a storage has are in it, so that another
-/// process goes on with the next one.
+/// The state of one file's upload to one storage, as stored on disk. It lists all parts that the storage has, so that
+/// another process can continue with the next one.
 package struct UploadDocument: Hashable, Codable, Sendable {
-    /// What tells one state of a file's content from another.
+    /// The identity of a file's content.
     package struct Content: Hashable, Codable, Sendable {
         /// Size in bytes.
         package var bytes: Int64
-        /// Text that changes with the content, such as a time of modification.
+        /// Text that changes with the content, such as the modification time.
         package var version: String
 
         package init(bytes: Int64, version: String) {
@@ -17,13 +17,13 @@ package struct UploadDocument: Hashable, Codable, Sendable {
     package enum Stage: Hashable, Codable, Sendable {
         /// Nothing has been sent.
         case new
-        /// Parts are being sent. `parts` are those that the storage has, from the first on.
+        /// Parts are being sent. `parts` are those that the storage has, starting with the first.
         case sending(upload: String, partBytes: Int64, parts: [StoredPart])
-        /// Everything is sent; what is stored has to be compared.
+        /// Everything has been sent; the stored object must be compared.
         case verifying(ObjectChecksum)
-        /// The object is there, and is what was sent. Time in seconds since 1970.
+        /// The object exists and is the one that was sent. Time in seconds since 1970.
         case stored(ObjectChecksum, at: Double)
-        /// Given up. Time in seconds since 1970.
+        /// The upload was given up. Time in seconds since 1970.
         case failed(at: Double)
     }
 
@@ -33,15 +33,15 @@ package struct UploadDocument: Hashable, Codable, Sendable {
     package var bucket: String
     package var key: String
     package var stage = Stage.new
-    /// Failed attempts since the last progress.
+    /// Number of failed attempts since the last progress.
     package var failures = 0
-    /// Time of the first of them, in seconds since 1970.
+    /// Time of the first of these failures, in seconds since 1970.
     package var failingSince: Double?
-    /// Number of times that the upload began anew.
+    /// Number of times that the upload was started again.
     package var restarts = 0
     /// Last failure.
     package var fault: StorageFault?
-    /// Uploads of parts that the storage is to remove.
+    /// Multipart uploads that the storage must still remove.
     package var leftovers: [String] = []
 
     package init(content: Content, place: StoragePlace, key: String) {
@@ -50,7 +50,7 @@ package struct UploadDocument: Hashable, Codable, Sendable {
         self.key = key
     }
 
-    /// Bytes that the storage has.
+    /// Number of bytes that the storage has.
     package var sentBytes: Int64 {
         switch stage {
         case .new, .failed: 0

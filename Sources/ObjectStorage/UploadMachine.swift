@@ -1,8 +1,8 @@
-/// Decides what the upload of one file does next. Pure: results of calls in, calls out.
+/// Decides the next step in the upload of one file. Pure: results of calls in, calls out.
 ///
-/// Each call may be repeated: a process may end, or an answer get lost, after the storage has done what it was told.
+/// Each call may be repeated: a process may end, or an answer be lost, after the storage has carried out the call.
 package struct UploadMachine: Hashable, Sendable {
-    /// What is to be done.
+    /// The next call.
     package enum Step: Hashable, Sendable {
         /// Sends the whole file.
         case put
@@ -15,16 +15,16 @@ package struct UploadMachine: Hashable, Sendable {
     }
 
     package private(set) var document: UploadDocument
-    /// Size of parts that is asked for.
+    /// Requested size of parts, in bytes.
     private let partBytes: Int64
-    /// Whether a size that is right is enough, where a storage tells nothing else.
+    /// Whether a matching size is sufficient where a storage provides no checksum.
     private let trustsSize: Bool
 
-    /// Most uploads of parts that are remembered for removal.
+    /// Maximum number of multipart uploads that are remembered for removal.
     static let mostLeftovers = 8
 
     /// - Parameters:
-    ///   - document: What an earlier process has left; `nil` for a file that is new. It is used if it is of the same
+    ///   - document: The state left by an earlier process; `nil` for a new file. It is used if it is for the same
     ///     object and content.
     package init(
         _ document: UploadDocument?, content: UploadDocument.Content, place: StoragePlace, key: String,
@@ -83,14 +83,14 @@ package struct UploadMachine: Hashable, Sendable {
         progress()
     }
 
-    /// Records that the storage has the part that was due.
+    /// Records that the storage has stored the current part.
     package mutating func took(_ part: StoredPart) {
         guard case .sending(let upload, let partBytes, let parts) = document.stage else { return }
         document.stage = .sending(upload: upload, partBytes: partBytes, parts: parts + [part])
         progress()
     }
 
-    /// Records that the storage has made the object of its parts.
+    /// Records that the storage has assembled the object from its parts.
     package mutating func completed() {
         guard case .sending(_, _, let parts) = document.stage else { return }
         document.stage = .verifying(ObjectChecksum(parts: parts.map(\.checksum)))
@@ -101,10 +101,10 @@ package struct UploadMachine: Hashable, Sendable {
         if !document.leftovers.isEmpty { document.leftovers.removeFirst() }
     }
 
-    /// Compares what the storage has; `nil` if it has nothing.
+    /// Compares the object in the storage; `nil` if there is none.
     ///
     /// - Parameter now: Time in seconds since 1970.
-    /// - Throws: The fault if it is another object. It is not recorded yet.
+    /// - Throws: The fault if it is a different object. The fault is not recorded yet.
     package mutating func found(_ object: StoredObject?, at now: Double) throws(StorageFault) {
         guard case .verifying(let checksum) = document.stage else { return }
         let isSame: Bool? = object.map { $0.isSame(bytes: document.content.bytes, as: checksum) } ?? false
@@ -133,7 +133,7 @@ package struct UploadMachine: Hashable, Sendable {
     ///
     /// - Parameter now: Time in seconds since 1970.
     package mutating func failed(_ fault: StorageFault, at now: Double) {
-        // The removal of leftovers is tried, not insisted on: storages remove them by rules of the bucket, too.
+        // The removal of leftovers is attempted, but not required: storages also remove them by rules of the bucket.
         if case .abort = step, fault.cure != .retry { return aborted() }
         document.fault = fault
         document.failures += 1
@@ -142,7 +142,7 @@ package struct UploadMachine: Hashable, Sendable {
         guard fault.cure == .beginAnew else { return }
         switch document.stage {
         case .sending(_, _, let parts) where fault.code == .partsLost && isComplete(parts):
-            // An earlier call may have made the object, and only its answer was lost.
+            // An earlier call may have assembled the object, and only its answer was lost.
             document.stage = .verifying(ObjectChecksum(parts: parts.map(\.checksum)))
         case .sending(let upload, _, _):
             beginAnew()
@@ -154,7 +154,7 @@ package struct UploadMachine: Hashable, Sendable {
         }
     }
 
-    /// Ends the upload without the object.
+    /// Gives up the upload without the object.
     ///
     /// - Parameter now: Time in seconds since 1970.
     package mutating func giveUp(at now: Double) {
@@ -164,7 +164,7 @@ package struct UploadMachine: Hashable, Sendable {
         document.stage = .failed(at: now)
     }
 
-    /// Begins anew what was given up before a time, in seconds since 1970.
+    /// Starts an upload again that was given up before a time, in seconds since 1970.
     package mutating func reconsider(givenUpBefore time: Double) {
         guard case .failed(let at) = document.stage, at < time, plan != nil else { return }
         document.stage = .new
@@ -181,7 +181,7 @@ package struct UploadMachine: Hashable, Sendable {
         document.restarts += 1
     }
 
-    /// An upload that began anew has to come to its end before its failures are forgotten: it would go round for ever.
+    /// An upload that was started again must complete before its failures are reset: otherwise it would repeat forever.
     private mutating func progress() {
         document.failures = document.restarts
         if document.restarts == 0 { document.failingSince = nil }
