@@ -1,12 +1,12 @@
-/// Things that have something to do at a time, ordered by it to a tick.
+/// A timing wheel: items with deadlines, sorted into slots of one tick.
 ///
-/// Moving a deadline later costs nothing: the thing is found at its earlier one, and is put back. There is one wheel for all
+/// Moving a deadline later costs nothing: the item is found at its earlier deadline, and put back. One wheel serves all
 /// connections in place of a timer for each.
 public struct DeadlineWheel<Item: Hashable & Sendable>: Sendable {
     /// Length of a tick, in the unit of the times.
     private let tick: Int64
     private var slots: [Int64: Set<Item>] = [:]
-    /// The slot of each thing.
+    /// The slot of each item.
     private var places: [Item: Int64] = [:]
     /// The first slot that has not been taken.
     private var next: Int64
@@ -18,7 +18,7 @@ public struct DeadlineWheel<Item: Hashable & Sendable>: Sendable {
 
     public var count: Int { places.count }
 
-    /// Makes sure that a thing is found at the first tick behind a time, or before.
+    /// Ensures that an item is found at the first tick after a time, or before.
     public mutating func put(_ item: Item, at time: Int64) {
         let slot = max(next, time / tick + 1)
         if let place = places[item] {
@@ -33,7 +33,7 @@ public struct DeadlineWheel<Item: Hashable & Sendable>: Sendable {
         if let place = places.removeValue(forKey: item) { leave(item, place) }
     }
 
-    /// Takes out what may be due.
+    /// Removes and returns the items that may be due.
     public mutating func take(now: Int64) -> [Item] {
         let last = now / tick
         guard last >= next else { return [] }

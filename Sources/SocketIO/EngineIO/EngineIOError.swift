@@ -1,4 +1,4 @@
-/// A refusal of a request, in the words and with the codes that clients know.
+/// A refusal of a request, with the texts and codes that clients know.
 public enum EngineIOError: Int, Error, Hashable, Sendable, CaseIterable {
     case unknownTransport = 0
     case unknownSession = 1
@@ -25,14 +25,14 @@ public enum EngineIOError: Int, Error, Hashable, Sendable, CaseIterable {
     public var document: String { #"{"code":\#(rawValue),"message":"\#(message)"}"# }
 }
 
-/// A rule of Engine.IO that a client's bytes break.
+/// A rule of Engine.IO that a client's bytes violate.
 public enum EngineIOFailure: Error, Hashable, Sendable {
     case notUTF8
     case unknownType
-    /// A length that is no number, or points behind the end.
+    /// The length is not a number, or exceeds the data.
     case badLength
     case badBase64
-    /// A payload in a form that its version does not have.
+    /// A payload in a form that its version does not support.
     case binaryPayload
     case tooManyPackets
 }

@@ -11,14 +11,14 @@ public enum EngineIOPacket: Hashable, Sendable {
     /// The handshake, JSON.
     case open(String)
     case close
-    /// Data is `probe` on the way to a WebSocket, otherwise empty.
+    /// A ping. Its data is `probe` during the change to a WebSocket, otherwise empty.
     case ping(String)
     case pong(String)
     case message(EngineIOMessage)
     case upgrade
     case noop
 
-    /// Reads a packet's text: a digit for its type and its data, or `b` and a binary message in Base64.
+    /// Parses a packet's text: a digit for its type followed by its data, or `b` and a binary message in Base64.
     public init(text: Substring, version: EngineIOVersion) throws(EngineIOFailure) {
         let data = text.utf8.dropFirst()
         switch text.utf8.first {
@@ -40,7 +40,7 @@ public enum EngineIOPacket: Hashable, Sendable {
         }
     }
 
-    /// Reads a packet of a binary WebSocket message.
+    /// Parses a packet of a binary WebSocket message.
     public init(binary bytes: [UInt8], version: EngineIOVersion) throws(EngineIOFailure) {
         switch version {
         case .four: self = .message(.binary(bytes))
@@ -66,7 +66,7 @@ public enum EngineIOPacket: Hashable, Sendable {
         }
     }
 
-    /// Data behind the type; `nil` for a binary message.
+    /// The data after the type; `nil` for a binary message.
     var data: String? {
         switch self {
         case .open(let text), .ping(let text), .pong(let text), .message(.text(let text)): text
@@ -85,7 +85,7 @@ public enum EngineIOPacket: Hashable, Sendable {
 
     /// The packet as a WebSocket message.
     ///
-    /// - Parameter isTextOnly: Whether a client of version 3 takes no binary messages.
+    /// - Parameter isTextOnly: Whether a client of version 3 does not accept binary messages.
     public func frame(_ version: EngineIOVersion, isTextOnly: Bool) -> EngineIOMessage {
         guard case .message(.binary(let bytes)) = self, !isTextOnly else { return .text(text(version)) }
         return .binary(version == .three ? [Self.binaryType] + bytes : bytes)

@@ -1,10 +1,10 @@
 /// The packets of one HTTP body.
 ///
-/// Version 4 joins texts with U+001E. Version 3 writes the length of each packet before it, in UTF-16 units, or, if the client
-/// takes it, in a binary form with lengths in bytes.
+/// Version 4 joins texts with U+001E. Version 3 writes the length of each packet before it, in UTF-16 units, or, if the
+/// client accepts it, in a binary form with lengths in bytes.
 public enum EngineIOPayload {
     private static let separator: UInt8 = 0x1E
-    /// Longest length, in digits.
+    /// Maximum number of digits in a length.
     private static let longestLength = 9
 
     // MARK: Decoding
@@ -32,8 +32,8 @@ public enum EngineIOPayload {
         }
     }
 
-    /// Clients that count characters in place of UTF-16 units write a length that is too short as soon as there is an emoji. The
-    /// packet then goes on to where another one begins.
+    /// Clients that count characters instead of UTF-16 units write too small a length as soon as there is an emoji. The
+    /// packet then continues until the beginning of another one.
     private static func decodeThree(
         _ text: String, _ limits: EngineIOLimits
     ) throws(EngineIOFailure) -> [EngineIOPacket] {
@@ -56,7 +56,7 @@ public enum EngineIOPayload {
         return packets
     }
 
-    /// Returns a length and the place behind its colon.
+    /// Returns a length and the position after its colon.
     private static func length(_ text: Substring.UTF8View) -> (length: Int, start: String.Index)? {
         guard let colon = text.prefix(longestLength + 1).firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex
         else { return nil }
@@ -68,7 +68,7 @@ public enum EngineIOPayload {
         return (length, text.index(after: colon))
     }
 
-    /// Whether a length and a packet's type are there.
+    /// Whether a length and a packet's type follow.
     private static func beginsPacket(_ text: Substring.UTF8View) -> Bool {
         guard let (_, start) = length(text), start < text.endIndex else { return false }
         return (UInt8(ascii: "0")...UInt8(ascii: "6")).contains(text[start]) || text[start] == UInt8(ascii: "b")
@@ -104,7 +104,7 @@ public enum EngineIOPayload {
 
     // MARK: Encoding
 
-    /// - Parameter isTextOnly: Whether a client of version 3 takes no binary form.
+    /// - Parameter isTextOnly: Whether a client of version 3 does not accept the binary form.
     /// - Returns: The body, and whether it is `application/octet-stream`.
     public static func encode(
         _ packets: [EngineIOPacket], version: EngineIOVersion, isTextOnly: Bool
@@ -125,8 +125,9 @@ public enum EngineIOPayload {
         return (bytes, false)
     }
 
-    /// Returns the text with every character beyond ASCII as JSON writes it (RFC 8259 §7): JSON's strings are the only place
-    /// where a packet of Socket.IO has any. Clients count UTF-16 units, characters or code points, which are then the same.
+    /// Returns the text with every non-ASCII character escaped as in JSON (RFC 8259 §7): only JSON strings in a
+    /// Socket.IO packet contain such characters. Clients count UTF-16 units, characters or code points, which are then
+    /// the same.
     private static func escaped(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0x80 }) else { return text }
         return text.utf16.reduce(into: "") { escaped, unit in

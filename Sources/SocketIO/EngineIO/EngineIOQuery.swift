@@ -2,13 +2,13 @@
 public struct EngineIOQuery: Hashable, Sendable {
     public var version: EngineIOVersion
     public var transport: EngineIOTransport
-    /// The connection that the request belongs to; `nil` = a new one.
+    /// The connection to which the request belongs; `nil` = a new one.
     public var session: String?
-    /// Whether the client takes no binary form, of payloads and of WebSocket messages (`b64=1`).
+    /// Whether the client does not accept the binary form of payloads and of WebSocket messages (`b64=1`).
     public var isTextOnly: Bool
 
     /// - Parameters:
-    ///   - missingIsThree: Whether a request without `EIO` is of version 3, as those of old clients for Swift are.
+    ///   - missingIsThree: Whether a request without `EIO` is of version 3, as those of old Swift clients are.
     ///   - value: Returns the value of a parameter.
     public init(
         missingIsThree: Bool, _ value: (_ name: String) -> String?
@@ -21,12 +21,12 @@ public struct EngineIOQuery: Hashable, Sendable {
         switch value("EIO") {
         case "4": version = .four
         case "3": version = .three
-        // A connection has its version from its beginning.
+        // A connection keeps the version with which it began.
         case _ where session != nil: version = .three
         case nil where missingIsThree: version = .three
         default: throw .unsupportedVersion
         }
-        // Scripts as answers are for browsers of another age.
+        // Answers in the form of scripts are for very old browsers.
         guard value("j") == nil else { throw .badRequest }
         isTextOnly = value("b64").map { $0 != "0" && $0 != "false" } ?? false
     }

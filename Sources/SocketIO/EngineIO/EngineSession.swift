@@ -1,7 +1,7 @@
-/// One connection of Engine.IO from its handshake to its end: what the server does about each request and frame.
+/// One connection of Engine.IO from its handshake to its end: the server's reaction to each request and frame.
 ///
-/// A value without clock or socket: requests, frames and times in, actions out. Requests and sockets are known by numbers that
-/// the owner gives them. Times are nanoseconds of any clock that does not go back.
+/// A value without clock or socket: requests, frames and times in, actions out. Requests and sockets are identified by
+/// numbers assigned by the owner. Times are nanoseconds of any monotonic clock.
 public struct EngineSession: Sendable {
     /// The number of a request or of a WebSocket.
     public typealias Number = Int
@@ -16,11 +16,11 @@ public struct EngineSession: Sendable {
         /// Closes a WebSocket.
         case shut(Number)
         case deliver(EngineIOMessage)
-        /// The connection is over. Nothing is delivered after it.
+        /// The connection has ended. Nothing is delivered after it.
         case end(End)
     }
 
-    /// The reason of an end.
+    /// The reason why a connection ended.
     public enum End: String, Hashable, Sendable, CaseIterable {
         case clientClosed = "closed"
         /// The client's WebSocket, or the connection of its `GET`, has ended.
@@ -35,7 +35,7 @@ public struct EngineSession: Sendable {
     private struct Probe {
         let socket: Number
         let until: Int64
-        /// Time of the next packet that ends the client's `GET`; `nil` before the client has asked.
+        /// Time of the next packet that ends the client's `GET`; `nil` before the client has sent one.
         var releaseAt: Int64?
     }
 
@@ -45,7 +45,7 @@ public struct EngineSession: Sendable {
     /// The WebSocket that carries the connection; `nil` = polling.
     private var socket: Number?
     private var probe: Probe?
-    /// The `GET` that waits.
+    /// The `GET` that is waiting.
     public private(set) var held: Number?
     /// The `POST` whose body is being read.
     private var posting: Number?
@@ -57,13 +57,13 @@ public struct EngineSession: Sendable {
     private var goneAt: Int64?
 
     private static let millisecond: Int64 = 1_000_000
-    /// Time between two packets that end a `GET` during an upgrade, and by which the owner may be late.
+    /// Time between two packets that end a `GET` during an upgrade, and the time by which the owner may be late.
     static let grain = 100 * millisecond
 
-    /// Begins a connection. The handshake is the first packet that the client gets.
+    /// Begins a connection. The handshake is the first packet that the client receives.
     ///
     /// - Parameters:
-    ///   - id: Identifier of the connection, which nobody else can guess.
+    ///   - id: Identifier of the connection, which others cannot guess.
     ///   - socket: WebSocket of the handshake; `nil` = polling.
     public init(
         id: String, version: EngineIOVersion, socket: Number?, settings: EngineIOSettings, now: Int64
@@ -91,7 +91,7 @@ public struct EngineSession: Sendable {
 
     public var transport: EngineIOTransport { socket == nil ? .polling : .webSocket }
 
-    /// Time at which `tick` has something to do.
+    /// Time at which `tick` must be called.
     public var deadline: Int64? {
         guard !isOver else { return nil }
         let release = held == nil ? nil : probe?.releaseAt
@@ -100,7 +100,7 @@ public struct EngineSession: Sendable {
 
     // MARK: Sending
 
-    /// Sends what waits over the WebSocket of the handshake.
+    /// Sends the waiting packets over the WebSocket of the handshake.
     public mutating func start() -> [Action] {
         guard let socket, !isOver else { return [] }
         return [.write(socket, takeQueue())]
@@ -129,7 +129,7 @@ public struct EngineSession: Sendable {
 
     // MARK: Polling
 
-    /// Takes a `GET`, which waits if there is nothing to send.
+    /// Handles a `GET`, which waits if there is nothing to send.
     public mutating func poll(_ get: Number, now: Int64) -> [Action] { tick(now: now) + poll(get) }
 
     private mutating func poll(_ get: Number) -> [Action] {
@@ -141,12 +141,13 @@ public struct EngineSession: Sendable {
         return []
     }
 
-    /// Ends the connection if a `GET` that waits has lost its client. It is answered all the same: somebody waits for that.
+    /// Ends the connection if a waiting `GET` has lost its client. The `GET` is still answered, because its handler
+    /// waits for the answer.
     public mutating func lostPoll(_ get: Number) -> [Action] { held == get ? end(.connectionLost) : [] }
 
-    /// Takes a `POST` before its body is read.
+    /// Handles a `POST` before its body is read.
     ///
-    /// - Returns: Nothing if the body may be read.
+    /// - Returns: No actions if the body may be read.
     public mutating func beginPost(_ post: Number, now: Int64) -> [Action] { tick(now: now) + beginPost(post) }
 
     private mutating func beginPost(_ post: Number) -> [Action] {
@@ -157,9 +158,9 @@ public struct EngineSession: Sendable {
         return []
     }
 
-    /// Takes the packets of a `POST`.
+    /// Handles the packets of a `POST`.
     ///
-    /// - Parameter packets: `nil` if the body is no payload.
+    /// - Parameter packets: `nil` if the body is not a payload.
     public mutating func endPost(_ post: Number, _ packets: [EngineIOPacket]?, now: Int64) -> [Action] {
         guard posting == post, !isOver else { return [.refuse(post, .badRequest)] }
         posting = nil
@@ -173,21 +174,21 @@ public struct EngineSession: Sendable {
         return actions + [answer]
     }
 
-    /// Gives up a `POST` whose body could not be read.
+    /// Abandons a `POST` whose body could not be read.
     public mutating func abandonPost(_ post: Number) {
         if posting == post { posting = nil }
     }
 
     // MARK: WebSockets
 
-    /// Takes another WebSocket, to which the client wants to change.
+    /// Handles a further WebSocket, to which the client wants to change.
     public mutating func attach(_ new: Number, now: Int64) -> [Action] {
         guard !isOver, socket == nil, probe == nil else { return [.shut(new)] }
         probe = Probe(socket: new, until: now + Int64(settings.upgradeTimeout) * Self.millisecond)
         return []
     }
 
-    /// - Parameter packet: `nil` if the frame is no packet.
+    /// - Parameter packet: `nil` if the frame is not a packet.
     public mutating func receive(_ packet: EngineIOPacket?, from source: Number, now: Int64) -> [Action] {
         guard !isOver else { return [] }
         if source == socket { return packet.map { receive($0, now) } ?? end(.protocolError) }
@@ -214,7 +215,7 @@ public struct EngineSession: Sendable {
         return []
     }
 
-    /// Ends the client's `GET`, which it does not follow by another one during an upgrade.
+    /// Ends the client's `GET`. During an upgrade, the client does not send another one.
     private mutating func release() -> [Action] {
         guard let get = held else { return [] }
         held = nil
@@ -246,7 +247,7 @@ public struct EngineSession: Sendable {
         var actions: [Action] = []
         if let at = pingAt, at <= now {
             pingAt = nil
-            // The time for the answer does not depend on when the owner looks. A long pause is not the client's fault.
+            // The time for the answer does not depend on when the owner checks. A long pause is not the client's fault.
             goneAt = now - min(now - at, Self.grain) + Int64(settings.pingTimeout) * Self.millisecond
             actions += send([.ping("")])
         }

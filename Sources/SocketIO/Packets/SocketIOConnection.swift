@@ -1,17 +1,18 @@
 import TextFormats
 
-/// The namespaces that one client is connected to: what the server does about each packet.
+/// The namespaces to which one client is connected: the server's reaction to each packet.
 ///
-/// A value without clock or socket, above `EngineSession`. Times are nanoseconds of any clock that does not go back.
+/// A value without clock or socket, above `EngineSession`. Times are nanoseconds of any monotonic clock.
 public struct SocketIOConnection: Sendable {
     public enum Action: Hashable, Sendable {
         case send([EngineIOMessage])
-        /// Asks whether the client may connect, with what it says of itself. `accept` or `refuse` is the answer.
+        /// Asks whether the client may connect, with the data that it sent about itself. `accept` or `refuse` must
+        /// follow.
         case admit(namespace: String, auth: JSONValue?)
         case event(namespace: String, SocketIOEvent)
         /// The client has left a namespace.
         case left(namespace: String)
-        /// Closes the connection: the client broke a rule, or did not connect in time.
+        /// Closes the connection: the client violated a rule, or did not connect in time.
         case close
     }
 
@@ -25,12 +26,12 @@ public struct SocketIOConnection: Sendable {
     private var reader: SocketIOReader
     private var states: [String: State] = [:]
     private var isOver = false
-    /// Time by which the client has to be connected.
+    /// Time by which the client must be connected.
     private var connectBy: Int64?
 
     /// - Parameters:
-    ///   - namespaces: Those that clients may connect to.
-    ///   - connectTimeout: Time for a client of version 4 to connect, in ms.
+    ///   - namespaces: Namespaces to which clients may connect.
+    ///   - connectTimeout: Time within which a client of version 4 must connect, in ms.
     public init(
         version: EngineIOVersion, namespaces: Set<String> = [SocketIOPacket.mainNamespace],
         connectTimeout: Int = 45_000, limits: SocketIOLimits = SocketIOLimits(), now: Int64
@@ -41,12 +42,12 @@ public struct SocketIOConnection: Sendable {
         if version == .four { connectBy = now + Int64(connectTimeout) * 1_000_000 }
     }
 
-    /// Time at which `tick` has something to do.
+    /// Time at which `tick` must be called.
     public var deadline: Int64? { connectBy }
 
     public func isConnected(to namespace: String) -> Bool { states[namespace] == .connected }
 
-    /// Begins. Clients of version 3 are connected to the main namespace without asking.
+    /// Begins the connection. Clients of version 3 are connected to the main namespace without asking.
     public mutating func start() -> [Action] {
         guard version == .three, namespaces.contains(SocketIOPacket.mainNamespace) else { return [] }
         states[SocketIOPacket.mainNamespace] = .asking
@@ -74,14 +75,14 @@ public struct SocketIOConnection: Sendable {
             let event = SocketIOEvent(
                 name: name, arguments: Array(elements.dropFirst()), attachments: packet.attachments, id: packet.id)
             return [.event(namespace: packet.namespace, event)]
-        // The server asks for none.
+        // The server requests no acknowledgements.
         case .ack: return []
         case .connect, .connectError: return []
         }
     }
 
     private mutating func connect(_ packet: SocketIOPacket) -> [Action] {
-        // Version 3 passes what the client says of itself as a query.
+        // Version 3 passes the client's data as a query.
         let name = version == .three ? String(packet.namespace.prefix { $0 != "?" }) : packet.namespace
         guard namespaces.contains(name) else {
             let reason = JSONValue.string("Invalid namespace")
@@ -93,16 +94,16 @@ public struct SocketIOConnection: Sendable {
                     ).messages)
             ]
         }
-        // Clients of version 3 may ask although they are connected.
+        // Clients of version 3 may ask although they are already connected.
         guard states[name] == nil else { return [] }
         states[name] = .asking
         return [.admit(namespace: name, auth: packet.data)]
     }
 
-    /// Lets the client into a namespace.
+    /// Admits the client to a namespace.
     ///
     /// - Parameter id: Identifier of the client there, which others may see.
-    /// - Returns: No actions if it has left meanwhile.
+    /// - Returns: No actions if the client has left in the meantime.
     public mutating func accept(_ namespace: String, id: String) -> [Action] {
         guard !isOver, states[namespace] == .asking else { return [] }
         states[namespace] = .connected
@@ -111,7 +112,7 @@ public struct SocketIOConnection: Sendable {
         return [.send(SocketIOPacket(.connect, namespace: namespace, data: data).messages)]
     }
 
-    /// Turns the client away from a namespace.
+    /// Refuses the client's connection to a namespace.
     public mutating func refuse(_ namespace: String, message: String, data: JSONValue? = nil) -> [Action] {
         guard !isOver, states[namespace] == .asking else { return [] }
         states[namespace] = nil
@@ -123,7 +124,7 @@ public struct SocketIOConnection: Sendable {
         return [.send(SocketIOPacket(.connectError, namespace: namespace, data: body).messages)]
     }
 
-    /// Returns the answer to an event, if the client wants one and is still there.
+    /// Returns the answer to an event, if the client requests one and is still connected.
     public func acknowledge(_ event: SocketIOEvent, in namespace: String, _ reply: SocketIOReply) -> [Action] {
         guard let id = event.id, isConnected(to: namespace) else { return [] }
         let packet = SocketIOPacket(
@@ -131,7 +132,7 @@ public struct SocketIOConnection: Sendable {
         return [.send(packet.messages)]
     }
 
-    /// Ends the client's part in a namespace and tells it.
+    /// Disconnects the client from a namespace and notifies it.
     public mutating func disconnect(_ namespace: String) -> [Action] {
         guard states.removeValue(forKey: namespace) == .connected else { return [] }
         return [.send(SocketIOPacket(.disconnect, namespace: namespace).messages), .left(namespace: namespace)]
@@ -142,7 +143,7 @@ public struct SocketIOConnection: Sendable {
         return close()
     }
 
-    /// Takes the end of the connection.
+    /// Handles the end of the connection.
     public mutating func ended() -> [Action] {
         isOver = true
         connectBy = nil

@@ -2,7 +2,7 @@ import TextFormats
 
 /// A packet of Socket.IO: protocol 4 above Engine.IO 3, and 5 above Engine.IO 4.
 public struct SocketIOPacket: Hashable, Sendable {
-    /// What a packet is for. Events and acknowledgements with attachments have types of their own on the wire.
+    /// The type of a packet. Events and acknowledgements with attachments have their own types on the wire.
     public enum Kind: Int, Hashable, Sendable {
         case connect = 0
         case disconnect = 1
@@ -15,10 +15,10 @@ public struct SocketIOPacket: Hashable, Sendable {
 
     public var kind: Kind
     public var namespace: String
-    /// Number by which an acknowledgement finds its event.
+    /// Number that links an acknowledgement to its event.
     public var id: Int?
     public var data: JSONValue?
-    /// Bytes that `data` has placeholders for: `{"_placeholder":true,"num":0}`.
+    /// Bytes for which `data` contains placeholders: `{"_placeholder":true,"num":0}`.
     public var attachments: [[UInt8]]
 
     public init(
@@ -53,7 +53,7 @@ public struct SocketIOPacket: Hashable, Sendable {
     }
 }
 
-/// An event of a client.
+/// An event from a client.
 public struct SocketIOEvent: Hashable, Sendable {
     public var name: String
     public var arguments: [JSONValue]
@@ -61,7 +61,7 @@ public struct SocketIOEvent: Hashable, Sendable {
     /// Number under which the client expects an acknowledgement.
     public var id: Int?
 
-    /// Returns the bytes whose place a value takes, or `nil` if it is no placeholder.
+    /// Returns the bytes that a placeholder represents, or `nil` if the value is not a placeholder.
     public func attachment(of value: JSONValue) -> [UInt8]? {
         SocketIOReader.placeholder(value).flatMap { attachments.indices.contains($0) ? attachments[$0] : nil }
     }
@@ -70,7 +70,7 @@ public struct SocketIOEvent: Hashable, Sendable {
 /// The acknowledgement of an event.
 public struct SocketIOReply: Hashable, Sendable {
     public var arguments: [JSONValue]
-    /// Bytes that the arguments have placeholders for.
+    /// Bytes for which the arguments contain placeholders.
     public var attachments: [[UInt8]]
 
     public init(_ arguments: [JSONValue] = [], attachments: [[UInt8]] = []) {
@@ -79,12 +79,12 @@ public struct SocketIOReply: Hashable, Sendable {
     }
 }
 
-/// Bounds of packets.
+/// The limits of packets.
 public struct SocketIOLimits: Hashable, Sendable {
     public var attachments = 10
-    /// Of a packet with its attachments, in bytes.
+    /// Maximum size of a packet including its attachments, in bytes.
     public var bytes = 1_000_000
-    /// Of a name of a namespace, in bytes.
+    /// Maximum length of a namespace's name, in bytes.
     public var namespace = 128
 
     public init() {}

@@ -1,6 +1,6 @@
 import TextFormats
 
-/// A rule of Socket.IO that a client's packet breaks. Its connection is closed.
+/// A rule of Socket.IO that a client's packet violates. Its connection is closed.
 public enum SocketIOFailure: Error, Hashable, Sendable {
     case unknownType
     case badAttachments
@@ -9,14 +9,14 @@ public enum SocketIOFailure: Error, Hashable, Sendable {
     case badJSON
     case badData
     case reservedName
-    /// Bytes that no packet waits for, or a text in their place.
+    /// Bytes for which no packet is waiting, or a text in their place.
     case unexpectedMessage
     case tooLarge
 }
 
-/// Puts packets together from a client's messages: `<type>[<attachments>-][<namespace>,][<id>][<JSON>]`, and bytes.
+/// Assembles packets from a client's messages: `<type>[<attachments>-][<namespace>,][<id>][<JSON>]`, and bytes.
 public struct SocketIOReader: Sendable {
-    /// Names that clients and servers use for themselves.
+    /// Event names that clients and servers reserve for themselves.
     static let reserved: Set<String> = [
         "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
     ]
@@ -50,7 +50,7 @@ public struct SocketIOReader: Sendable {
         }
     }
 
-    /// Returns a packet without its attachments, and their number.
+    /// Parses a packet without its attachments, and their number.
     private func read(_ text: String) throws(SocketIOFailure) -> (SocketIOPacket, count: Int) {
         var rest = Array(text.utf8)[...]
         guard let digit = rest.popFirst(), (UInt8(ascii: "0")...UInt8(ascii: "6")).contains(digit) else {
@@ -83,7 +83,7 @@ public struct SocketIOReader: Sendable {
         return (packet, count)
     }
 
-    /// Takes a number from the front; `nil` without digits, or with too many.
+    /// Takes a number from the front; `nil` if there are no digits, or too many.
     private static func number(_ rest: inout ArraySlice<UInt8>, mostDigits: Int) -> Int? {
         var (number, digits) = (0, 0)
         while let digit = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) {
@@ -111,7 +111,7 @@ public struct SocketIOReader: Sendable {
             guard !reserved.contains(name) else { throw .reservedName }
         case (.ack, .array):
             guard packet.id != nil else { throw .badID }
-        // Only servers refuse.
+        // Only servers refuse connections.
         case (.connectError, _): throw .unknownType
         default: throw .badData
         }
@@ -120,7 +120,8 @@ public struct SocketIOReader: Sendable {
         guard placeholders(in: data).allSatisfy({ (0..<count).contains($0) }) else { throw .badAttachments }
     }
 
-    /// Returns the number of an attachment whose place a value takes; -1 for one that cannot be. `nil` for all other values.
+    /// Returns the number of the attachment that a placeholder represents; -1 for an invalid placeholder, `nil` for all
+    /// other values.
     static func placeholder(_ value: JSONValue) -> Int? {
         guard case .object(let members) = value, members["_placeholder"] == .boolean(true) else { return nil }
         guard case .number(let number)? = members["num"] else { return -1 }
