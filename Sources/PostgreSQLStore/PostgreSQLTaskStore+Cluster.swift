@@ -119,9 +119,9 @@ extension PostgreSQLTaskStore {
 enum PostgreSQLRooms {
     /// Finds at most `$1` leases of nodes that had expired at `$2`.
     ///
-    /// Rows are compared as a whole and sorted by both columns, which only the index by owner provides. With `owner =
-    /// …` the planner chooses the index by name and reads every lease: it expects to meet the owner soon, because few
-    /// nodes have all leases.
+    /// Rows are compared as a whole and sorted by both columns, which only the index by owner provides. With
+    /// `owner = …` the planner chooses the index by name and reads every lease: it expects to meet the owner soon,
+    /// because few nodes have all leases.
     static let orphanedQuery = """
         SELECT found.task FROM (SELECT number FROM nodes WHERE until <= $2 UNION ALL SELECT 0) AS gone
         CROSS JOIN LATERAL (

@@ -6,8 +6,8 @@ public struct SEISettings: Hashable, Codable, Sendable {
     /// Timing of the JSON message with the positions of participants in the picture and their loudness; `nil` means
     /// none.
     public var layoutVolume: Timing?
-    /// Timing of the JSON message with the time of day at which the program received the frame, `{"ts": ms since
-    /// 1970}`; `nil` means none.
+    /// Timing of the JSON message with the time of day at which the program received the frame,
+    /// `{"ts": ms since 1970}`; `nil` means none.
     public var wallClock: Timing?
     /// Text from the app server, sent as JSON `{key: content}`; `nil` means none.
     public var passThrough: PassThrough?
