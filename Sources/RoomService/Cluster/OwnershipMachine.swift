@@ -94,7 +94,7 @@ struct OwnershipMachine: Sendable {
     ///
     /// - Parameter time: The time before the store was asked for them.
     mutating func strays(among held: [Lease], askedAt time: Int64) -> [Lease] {
-        // No answer that is still to come is older than this.
+        // No pending answer is as old as a lease.
         givenUp = givenUp.filter { time - $0.value.at < lease }
         let unknown = held.filter { lease in lease.task.leasedRoom.map { holdings[$0] == nil } ?? false }
         let known = strays
