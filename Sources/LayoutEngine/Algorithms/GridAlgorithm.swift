@@ -4,7 +4,7 @@ struct GridAlgorithm: LayoutAlgorithm {
     static let summary = "rows and columns with the largest tiles"
     static let keys = [AlgorithmKey.tileAspect]
 
-    /// The shape of the tiles. Without it they fill their cells between 9:16 and 16:9.
+    /// Shape of the tiles; `nil` lets them fill their cells between 9:16 and 16:9.
     var tileAspect: Aspect?
 
     init(tileAspect: Aspect?) { self.tileAspect = tileAspect }

@@ -17,7 +17,7 @@ extension Algorithm {
 }
 
 extension LayoutSpace {
-    /// Returns panes in lines, which are all as long as the content.
+    /// Returns panes in lines that are all as long as the content.
     ///
     /// Of all numbers of rows and of columns it chooses the one whose smallest pane shows the most of a camera, as for
     /// `grid`. Lines differ by at most one pane, and those with fewer, hence larger panes come first.

@@ -1,7 +1,7 @@
-/// One row of equal columns, centred vertically.
+/// A row of equal columns, centred vertically.
 ///
-/// A column is at most 16:9 high, so that two portrait cameras on a portrait canvas are seen whole, side by side, instead
-/// of as two slices of a quarter of their width.
+/// A column is at most 16:9 high. Two portrait cameras on a portrait canvas are therefore shown whole, side by side,
+/// instead of cropped to a quarter of their width.
 struct SideBySideAlgorithm: LayoutAlgorithm {
     static let name = "side-by-side"
     static let summary = "equal columns, none narrower than 9:16"
@@ -19,6 +19,6 @@ struct SideBySideAlgorithm: LayoutAlgorithm {
 }
 
 extension Algorithm {
-    /// One row of equal columns, none narrower than 9:16, centred vertically.
+    /// A row of equal columns, none narrower than 9:16, centred vertically.
     public static let sideBySide = Algorithm(SideBySideAlgorithm())
 }

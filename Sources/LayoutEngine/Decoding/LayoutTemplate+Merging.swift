@@ -56,7 +56,7 @@ extension LayoutTemplate {
         return merged
     }
 
-    /// Returns those of the values that the layout has and allows.
+    /// Returns the values that belong to a parameter of the layout and are allowed for it.
     package func allowed(among values: [String: LayoutParameter.Value]) -> [String: LayoutParameter.Value] {
         parameters.reduce(into: [:]) { allowed, parameter in
             if let value = values[parameter.name], parameter.allows(value) { allowed[parameter.name] = value }

@@ -39,6 +39,7 @@ public struct LayoutIssue: Hashable, Codable, Sendable {
 }
 
 extension LayoutIssue: CustomStringConvertible {
+    /// The issue in one line, as in
     /// `4:12: $.arrangements[0].fit: found "covr", expected "cover", "contain" or "stretch"; did you mean "cover"?`
     public var description: String {
         "\(line):\(column): \(path): found \(found), expected \(expected)"
@@ -47,7 +48,7 @@ extension LayoutIssue: CustomStringConvertible {
 }
 
 extension LayoutError: CustomStringConvertible {
-    /// One line per issue, in the format of compilers and editors: `name.json:line:column: …`.
+    /// The issues, one per line, in the format of compilers and editors: `name.json:line:column: …`.
     public var description: String {
         issues.map { "\(layout).json:\($0)" }.joined(separator: "\n")
     }

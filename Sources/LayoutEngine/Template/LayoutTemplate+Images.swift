@@ -30,7 +30,7 @@ extension LayoutTemplate {
         return template
     }
 
-    /// Whether an overlay is a web page.
+    /// Whether any overlay is a web page.
     public var hasPages: Bool { settings.hasPages || arrangements.contains { $0.settings.hasPages } }
 
     private mutating func replaceImages(_ resolve: (String) -> String?) {

@@ -1,4 +1,4 @@
-/// A selection of streams by every property that is not `nil`.
+/// A selection of the streams that match every property that is not `nil`.
 public struct StreamSelector: Hashable, Sendable {
     public var user: String?
     public var role: LayoutParticipant.Role?
