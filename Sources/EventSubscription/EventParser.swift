@@ -95,7 +95,7 @@ public struct EventParser: Sendable {
         return type == "application/json" || type.hasSuffix("+json")
     }
 
-    /// Reads a name that the sender has chosen and that is kept to recognise the event.
+    /// Reads a name that the sender chose and by which the event is recognised.
     private static func name(
         _ key: String, _ reader: inout FieldReader, expected: String
     ) throws(InputError) -> String {

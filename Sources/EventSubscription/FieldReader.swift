@@ -124,7 +124,7 @@ public enum Suggestion {
         return best
     }
 
-    /// Returns the distance of the first 64 Unicode scalars.
+    /// Returns the edit distance between the first 64 Unicode scalars of both words.
     private static func distance(_ left: String, _ right: String) -> Int {
         EditDistance.between(Array(left.unicodeScalars.prefix(64)), Array(right.unicodeScalars.prefix(64)))
     }

@@ -17,7 +17,7 @@ extension EventParser {
             time: time, kind: .roomSnapshot(snapshot))
     }
 
-    /// Reads `streams` and `participants`, whichever object contains them.
+    /// Reads `streams` and `participants` from the object that contains them.
     func snapshot(_ data: inout FieldReader, room: RoomID) throws(InputError) -> RoomSnapshot {
         let elements = try list("streams", &data, atMost: RoomSnapshot.mostStreams)
         guard let elements else {

@@ -19,7 +19,7 @@ package struct ApsaraVideoHook: EventHook {
                 + #""Contents":[{"Event":"UserEvent","UserEvent":{"UserId":"alice","EventTag":"Publish","#
                 + #""SessionId":"0dr15rrnhk","Timestamp":1769860800,"Reason":1,"Role":1,"TerminalType":1}}]}"#).utf8))
 
-    /// Maximum number of events that are read of one message.
+    /// Maximum number of events read from one message.
     static let mostContents = 100
 
     package func outcome(of request: HookRequest, reader: HookReader) throws(InputError) -> HookOutcome {

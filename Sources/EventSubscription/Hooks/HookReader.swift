@@ -100,7 +100,9 @@ package struct HookReader: Sendable {
         return try checked(text)
     }
 
-    /// - Throws: `InputError` for a URL that may not be pulled.
+    /// Returns the URL, if it may be pulled.
+    ///
+    /// - Throws: `InputError` for any other URL.
     func checked(_ url: String) throws(InputError) -> String {
         try parser.allowList.check(url, schemes: EventParser.pullSchemes, field: "url", setting: "sources.allow").text
     }

@@ -7,7 +7,7 @@
 ///
 /// All work is on bytes of UTF-8, and takes time proportional to the length of the pattern times that of the name.
 package struct NamePattern: Hashable, Sendable {
-    /// A part of the meaning of a name.
+    /// A field whose value a name contains.
     package enum Field: String, Hashable, Sendable, CaseIterable {
         /// The tenant to which the room belongs.
         case app

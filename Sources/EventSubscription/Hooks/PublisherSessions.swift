@@ -96,7 +96,7 @@ package struct PublisherSessions: Sendable {
             }
         case (.ends, .stored), (.mayEnd, .stored): return
         case (.ends, _), (.mayEnd, _):
-            // The next report of the end gets another chance.
+            // The next report of the end is passed on again.
             entry.hasEnded = false
         }
         entries[key] = entry

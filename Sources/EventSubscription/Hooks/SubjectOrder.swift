@@ -1,7 +1,7 @@
 import MixModel
 import TextFormats
 
-/// The newest numbers of events about participants, for servers that number them.
+/// The newest sequence numbers of events about participants, for servers that number them.
 ///
 /// Rooms compare numbers only among events about one stream or one participant. A server numbers all events about a
 /// user together: a participant who has come back must not be removed by the end of an earlier stay that arrives late.
@@ -20,7 +20,7 @@ struct SubjectOrder: Sendable {
 
     var count: Int { entries.count }
 
-    /// Whether no newer event about the participant is known. Events with the same number belong together.
+    /// Whether no newer event about the participant is known. Several events may share a number.
     mutating func admits(_ event: HookEvent, of hook: String) -> Bool {
         guard let sequence = event.sequence, let user = event.kind.user else { return true }
         let key = UTF8Key("\(hook)\u{0}\(event.room.rawValue)\u{0}\(user.rawValue)")

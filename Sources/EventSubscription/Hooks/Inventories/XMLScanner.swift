@@ -1,6 +1,6 @@
 import TextFormats
 
-/// Reads XML 1.0 of statistics token by token: elements and their text, without attributes.
+/// Reads XML 1.0 with statistics token by token: elements and their text, without attributes.
 ///
 /// Supports only what such documents require: comments, instructions and CDATA are recognized; a document type is
 /// refused, because it may define entities that expand. The work is proportional to the number of bytes.
