@@ -37,7 +37,7 @@ public struct DeadlineWheel<Item: Hashable & Sendable>: Sendable {
     public mutating func take(now: Int64) -> [Item] {
         let last = now / tick
         guard last >= next else { return [] }
-        // After a long pause there are more ticks than slots.
+        // After a long pause, there are more ticks than slots.
         let due = last - next < Int64(slots.count) ? Array(next...last) : slots.keys.filter { $0 <= last }.sorted()
         next = last + 1
         var items: [Item] = []

@@ -75,7 +75,7 @@ public enum EngineIOPacket: Hashable, Sendable {
         }
     }
 
-    /// The packet as a text, as in payloads.
+    /// Returns the packet as text, as in payloads.
     public func text(_ version: EngineIOVersion) -> String {
         if case .message(.binary(let bytes)) = self {
             return (version == .three ? "b4" : "b") + Data(bytes).base64EncodedString()
@@ -83,7 +83,7 @@ public enum EngineIOPacket: Hashable, Sendable {
         return "\(type)\(data ?? "")"
     }
 
-    /// The packet as a WebSocket message.
+    /// Returns the packet as a WebSocket message.
     ///
     /// - Parameter isTextOnly: Whether a client of version 3 does not accept binary messages.
     public func frame(_ version: EngineIOVersion, isTextOnly: Bool) -> EngineIOMessage {

@@ -29,7 +29,7 @@ public struct SocketIOReader: Sendable {
 
     public init(limits: SocketIOLimits = SocketIOLimits()) { self.limits = limits }
 
-    /// Returns the packet that a message completes.
+    /// Returns the packet that a message completes; `nil` while attachments are missing.
     public mutating func take(_ message: EngineIOMessage) throws(SocketIOFailure) -> SocketIOPacket? {
         switch message {
         case .text(let text):
