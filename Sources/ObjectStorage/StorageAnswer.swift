@@ -100,7 +100,7 @@ package struct StorageAnswer: Hashable, Sendable {
         case 500...599: return fault(.serverError)
         // A status that no HTTP server sends.
         case ..<200: return fault(.corrupted)
-        // 200 with an error that is none of these.
+        // 200 with an error that is not handled above.
         case 200...299: return fault(.serverError)
         default: return fault(.refused)
         }
