@@ -43,7 +43,7 @@ final class ConnectionKeeper {
         }
     }
 
-    /// The database may have been replaced while the connection was gone.
+    /// Checks the identity of the cluster: the database may have been replaced while the connection was gone.
     private func check(_ connection: PGConnection) throws(PGFailure) {
         let found = try connection.execute("SELECT id FROM cluster").rows.first
         guard (try? found?.text("id")) == cluster else {

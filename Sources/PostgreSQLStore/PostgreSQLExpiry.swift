@@ -53,7 +53,7 @@ final class PostgreSQLExpiry: Sendable {
     private func removeOld(
         _ table: String, age: Double, most: Int, _ connection: PGConnection, _ time: Double
     ) throws -> Int {
-        // Numbers grow with time and have few gaps: their difference counts rows well enough, at no cost.
+        // Numbers grow with time and have few gaps: their difference is an estimate of the rows that costs nothing.
         let found = try connection.execute(
             "SELECT number, at, (SELECT max(number) FROM \(table)) AS newest FROM \(table) ORDER BY number LIMIT 1")
         guard let oldest = found.rows.first else { return 0 }
