@@ -11,7 +11,7 @@ public struct NodeProfile: Hashable, Codable, Sendable {
     /// Secret of this life, which the other nodes present with the requests that they pass on. Only programs that can
     /// read the store know it.
     public var key: String
-    /// Whether it takes no more rooms, because it is about to stop.
+    /// Whether the node takes no more rooms, because it is about to stop.
     public var isDraining: Bool
     /// Number of its rooms at its last report.
     public var rooms: Int

@@ -34,7 +34,7 @@ final class Expiry: Sendable {
     }
 
     private func removeOld(_ table: String, age: Double, most: Int, _ db: Database, _ time: Double) throws -> Int {
-        // Numbers grow with time and have few gaps: their difference counts rows well enough, at no cost.
+        // Numbers grow with time and have few gaps: their difference is an estimate of the rows that costs nothing.
         let oldest = try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT number, at, (SELECT max(number) FROM \(table)) FROM \(table) ORDER BY number LIMIT 1"))

@@ -50,6 +50,8 @@ struct MemoryChannels {
 
     mutating func forget(_ room: RoomID) { channels[room] = nil }
 
+    /// Removes the messages that are older than `retention` allows.
+    ///
     /// - Returns: The number of messages removed.
     mutating func removeExpired(_ retention: Retention, at time: Double) -> Int {
         var removed = 0

@@ -52,7 +52,7 @@ extension MemoryTaskStore.State {
         }
     }
 
-    /// Removes what `Retention` no longer keeps.
+    /// Removes the entries that `Retention` no longer keeps.
     ///
     /// - Returns: The number of removed entries. Of the events, one call removes at most `Retention.step`.
     mutating func removeExpired(_ retention: Retention, at time: Double) -> Int {

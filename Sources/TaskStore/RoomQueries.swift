@@ -25,7 +25,7 @@ public protocol RoomQueries: Sendable {
     func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID]
 }
 
-/// The need of a room at a start of the service.
+/// A room's needs when the service starts.
 public enum RoomLife: Int, Sendable, CaseIterable {
     /// The room needs nothing; it is read when a request names it.
     case dormant = 0

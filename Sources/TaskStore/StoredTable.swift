@@ -150,7 +150,7 @@ package enum StoreCopy {
         }
     }
 
-    /// Compares all rows, and returns their number.
+    /// Compares all rows and returns their number.
     private static func compare(
         _ table: StoredTable, _ source: any StoreContents, _ target: any StoreContents
     ) throws -> Int {

@@ -33,7 +33,7 @@ public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, 
 }
 
 extension TaskStore {
-    /// Claims and commits in two steps, for stores without a better way.
+    /// Claims and commits in two steps, for stores that cannot do both at once.
     public func commit(
         _ change: StoreChange, claiming tasks: [TaskID], by node: NodeID, for duration: Duration
     ) async throws(StoreError) -> (CommitResult, [Lease]) {
