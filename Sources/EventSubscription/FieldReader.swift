@@ -1,6 +1,6 @@
 import TextFormats
 
-/// Reads the fields of one JSON object and reports exactly what is wrong with a field.
+/// Reads the fields of one JSON object, with a precise error for a field that is missing or invalid.
 ///
 /// Every accessor marks its key as known; `finish` refuses the remaining keys.
 public struct FieldReader {

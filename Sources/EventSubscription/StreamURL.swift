@@ -58,8 +58,8 @@ public struct StreamURL: Hashable, Sendable {
     static let longest = 2048
     /// Schemes whose URLs may contain a bearer token before the host.
     private static let withToken: [Scheme] = [.whip, .whips]
-    /// Whether each byte value is allowed. Spaces would be options to librtmp; the other forbidden bytes are those of
-    /// RFC 3986.
+    /// Whether each byte value is allowed. librtmp would read options after a space; the other forbidden bytes are
+    /// those of RFC 3986.
     private static let isAllowed = (UInt8.min...UInt8.max).map {
         (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0)
     }

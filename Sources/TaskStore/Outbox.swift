@@ -58,7 +58,7 @@ public struct OutboxTake: Hashable, Sendable {
 public enum DeliveryOutcome: Hashable, Sendable {
     case delivered
     case retry(after: Duration)
-    /// The message goes to the dead letters.
+    /// The message becomes a dead letter.
     case givenUp
 }
 

@@ -5,8 +5,8 @@ extension Label {
     /// Distance of a pill from the pane's edges in canvas pixels, even; 0 for a bar.
     public var inset: Int { isPill ? (letters * 2 / 3 + 1) & ~1 : 0 }
 
-    /// Returns the width of the label in a pane of this width: the pane's for a bar, that of the name for a pill.
-    /// It is even.
+    /// Returns the width of the label in a pane of this width: the pane's for a bar, that of the name for a pill. The
+    /// width is even.
     public func width(in pane: Int) -> Int {
         let pane = SVG.side(pane)
         guard isPill else { return pane }

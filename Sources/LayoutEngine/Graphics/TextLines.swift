@@ -11,7 +11,8 @@ struct TextLines {
     /// Maximum number of code points in one character: enough for every emoji, but not for stacks of accents.
     private static let mostScalars = 16
 
-    /// Returns the text in one line, with an ellipsis if it does not fit. Empty if not even the ellipsis fits.
+    /// Returns the text in one line, with an ellipsis if it does not fit. The result is empty if not even the ellipsis
+    /// fits.
     func shortened(_ text: String) -> String { shortened(Self.tidied(text)) }
 
     /// Returns the text in at most `most` lines, broken at spaces where possible. The last line is shortened if text is

@@ -1,4 +1,4 @@
-/// The streams of a room in the order in which places are assigned, and those of them that need a pane.
+/// The streams of a room in the order in which places are assigned, and the streams among them that need a pane.
 struct Roster {
     /// All streams, with one entry per source: hosts first, then users in join order, each user's camera before the
     /// screen.

@@ -9,7 +9,7 @@ public struct Condition: Hashable, Sendable {
     public var guests: ClosedRange<Int>
     /// Number of people without a picture, whether or not they get a pane.
     public var audioOnly: ClosedRange<Int>
-    /// Whether a screen is shared; `nil` = either.
+    /// Whether a screen is shared; `nil` = irrelevant.
     public var screen: Bool?
     /// Orientation of the canvas; `nil` = any.
     public var canvas: Orientation?

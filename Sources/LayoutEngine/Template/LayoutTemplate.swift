@@ -12,8 +12,8 @@ public struct LayoutTemplate: Hashable, Sendable {
     /// The arrangements. The first one whose condition holds is used. If none does, the algorithm of
     /// `LayoutTemplate.automatic` is used.
     public var arrangements: [Arrangement]
-    /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here those have
-    /// complete settings.
+    /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here each
+    /// arrangement has complete settings.
     public var settings: ArrangementSettings
     /// The values that an operator may change, in the order of the file; `applying(_:)` changes them.
     public internal(set) var parameters: [LayoutParameter]
