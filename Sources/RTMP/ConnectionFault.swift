@@ -1,6 +1,6 @@
 import Foundation
 
-/// The reason why a connection is over, or was never made.
+/// The reason why a connection ended or could not be made.
 package struct ConnectionFault: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// None of the host's addresses may be connected to.
@@ -17,22 +17,22 @@ package struct ConnectionFault: Error, Hashable, Sendable {
         case ended
         /// The publisher has left the stream that was played.
         case unpublished
-        /// The server cannot, or may not, be spoken to over TLS.
+        /// A TLS connection to the server is not possible or not permitted.
         case tlsFailed
-        /// The server does not keep to the protocol.
+        /// The server violates the protocol.
         case protocolBroken
         /// The server refuses the application.
         case applicationRefused
-        /// The server does not take, or does not have, the stream.
+        /// The server does not accept, or does not have, the stream.
         case streamRefused
         case badURL
     }
 
-    /// The words for a stream that its server ended.
+    /// Description of a stream that its server ended.
     package static let endOfStream = "the server ended the stream"
 
     package var kind: Kind
-    /// Description for operators; may hold parts of the URL.
+    /// Description for operators; may contain parts of the URL.
     package var words: String
 
     package init(_ kind: Kind, _ words: String) {

@@ -1,8 +1,8 @@
 import Foundation
 import TextFormats
 
-/// The Unix socket by which a service rules a worker that outlives it: lines in both directions, one connection that is
-/// obeyed, and others that have not yet said who they are.
+/// The Unix socket through which a service controls a worker that outlives it. Both sides send lines. The worker obeys
+/// one connection; others have not identified themselves yet.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class ControlSocket: @unchecked Sendable {
@@ -18,9 +18,9 @@ package final class ControlSocket: @unchecked Sendable {
         init(limit: Int) { lines = LineBuffer(limit: limit) }
     }
 
-    /// Bytes that may wait for a service before it is disconnected. It is told everything anew when it connects again.
+    /// Bytes that may wait for a service before it is disconnected. It gets the complete state when it connects again.
     private static let longestBacklog = 8 << 20
-    /// Connections beside the one that is obeyed.
+    /// Largest number of connections in addition to the one that is obeyed.
     private static let mostOthers = 16
 
     private let longestLine: Int
@@ -32,9 +32,9 @@ package final class ControlSocket: @unchecked Sendable {
     /// The connection that is obeyed.
     package private(set) var service: Sender?
 
-    /// Begins to listen. Call on the loop: lines may come as soon as it returns to its sockets.
+    /// Begins to listen. Call on the loop: lines may arrive as soon as the loop returns to its sockets.
     /// - Parameters:
-    ///   - longestLine: In bytes. A sender of longer ones is disconnected.
+    ///   - longestLine: Longest line in bytes. A sender of a longer one is disconnected.
     ///   - onLine: Called on the loop.
     ///   - onLost: Called on the loop when the connection that is obeyed has ended.
     package init(

@@ -2,10 +2,10 @@ import Dispatch
 import Synchronization
 import TextFormats
 
-/// The host of a connection and the addresses that it may go to. The host is resolved here, and only allowed addresses
-/// are connected to.
+/// The host of a connection, and the addresses to which it may go. Resolves the host and connects only to allowed
+/// addresses.
 ///
-/// Create one for each attempt, so that each resolves anew.
+/// Create one for each attempt, so that each attempt resolves the name again.
 package struct Destination: Sendable {
     /// The allowed addresses, and the name of the setting that allows them, such as `sources.allow`.
     package struct Limits: Hashable, Sendable {
@@ -18,7 +18,7 @@ package struct Destination: Sendable {
         }
     }
 
-    /// The reason why there is no address to connect to; holds nothing of the URL but its host.
+    /// The reason why there is no address to connect to; contains no part of the URL except its host.
     package struct Unreachable: Error, Hashable, CustomStringConvertible {
         /// The fault, `.notAllowed` or `.unresolvable`.
         package let fault: ConnectionFault
@@ -81,7 +81,7 @@ package struct Destination: Sendable {
         return good
     }
 
-    /// Throws unless the host may be connected to now; for elements that resolve it themselves.
+    /// Throws unless connections to the host are allowed now; for elements that resolve it themselves.
     ///
     /// - Parameter limit: Longest wait. A name server that does not answer holds a thread, but not the caller.
     /// - Returns: The first allowed address.
@@ -112,7 +112,7 @@ package struct Destination: Sendable {
 }
 
 extension Destination {
-    /// Creates a destination from a URL of any scheme, for elements that take it whole; `nil` if it has no host.
+    /// Creates a destination from a URL of any scheme, for elements that accept whole URLs; `nil` if it has no host.
     ///
     /// - Parameter defaultPort: Port of a URL that names none; `nil` = that of HTTP and RTMP, with or without TLS.
     package init?(url: String, limits: Limits?, defaultPort: UInt16? = nil) {

@@ -1,6 +1,6 @@
 import MediaFormats
 
-/// Cuts the FLV stream of a relay into tags as players get them. Pure.
+/// Cuts the FLV stream of a relay into the tags that players get. Pure.
 package struct FLVSplitter: Sendable {
     /// The bytes are not FLV.
     package struct Fault: Error {}
@@ -11,7 +11,7 @@ package struct FLVSplitter: Sendable {
 
     package init() {}
 
-    /// Returns the tags that these bytes complete. A tag has at most 16 MiB, and so has what waits here.
+    /// Returns the tags that these bytes complete. A tag has at most 16 MiB, and so do the buffered bytes.
     ///
     /// - Throws: `Fault`; the splitter must not be used again afterwards.
     package mutating func push(_ bytes: [UInt8]) throws(Fault) -> [FLVTag] {

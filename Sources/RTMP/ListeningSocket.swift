@@ -2,14 +2,14 @@ import ChildProcesses
 import EncodedMedia
 import Foundation
 
-/// A socket that listens, on the socket loop. It accepts what comes as long as the process has descriptors to spare.
+/// A listening socket on the socket loop. It accepts connections as long as the process has descriptors to spare.
 ///
-/// While fewer than its reserve are left, and after a connection that could not be accepted, connections wait in the kernel: the loop
-/// looks at the socket again after a pause, and not before.
+/// While fewer than its reserve are left, and after a connection that could not be accepted, connections wait in the
+/// kernel: the loop checks the socket again only after a pause.
 ///
 /// `@unchecked Sendable`: all state that changes belongs to the loop.
 final class ListeningSocket: @unchecked Sendable {
-    /// Pause in ns before it is looked whether descriptors are left.
+    /// Pause in ns before the next check for free descriptors.
     private static let pause: Int64 = 100_000_000
     /// Most connections that are accepted in one turn of the loop, so that a flood of them does not delay the other sockets.
     private static let mostAtOnce = 16
@@ -23,10 +23,10 @@ final class ListeningSocket: @unchecked Sendable {
     /// Begins to accept.
     ///
     /// - Parameters:
-    ///   - descriptor: A socket that listens and does not block, which it owns.
-    ///   - reserve: Descriptors that connections leave to the process.
-    ///   - onAccept: Called on the loop. Takes the descriptor of each new connection, which does not block, and owns it, and the
-    ///     address of its other end.
+    ///   - descriptor: A non-blocking listening socket, which this object then owns.
+    ///   - reserve: Descriptors that connections must leave to the process.
+    ///   - onAccept: Called on the loop with the non-blocking descriptor of each new connection, which it then owns,
+    ///     and the address of the peer.
     init(
         _ descriptor: Int32, reserve: DescriptorReserve,
         onAccept: @escaping @Sendable (Int32, SocketAddress) -> Void
@@ -55,7 +55,7 @@ final class ListeningSocket: @unchecked Sendable {
 
     private func accept() {
         for _ in 0..<Self.mostAtOnce {
-            // The listener may have been closed by whoever took the last one.
+            // `onAccept` may have closed the listener.
             guard watch != nil else { return }
             guard !reserve.isReached else { return rest() }
             var storage = sockaddr_storage()

@@ -8,7 +8,7 @@ package final class LoopDeadline: @unchecked Sendable {
 
     package init() {}
 
-    /// Begins without a time.
+    /// Begins without a deadline.
     ///
     /// - Parameter onDeadline: Called on the loop once for every time that is reached, until `end()`. Kept until then.
     package func begin(_ onDeadline: @escaping @Sendable () -> Void) {
@@ -20,7 +20,8 @@ package final class LoopDeadline: @unchecked Sendable {
         }
     }
 
-    /// Sets the time, in ns of CLOCK_MONOTONIC, in place of any other. `.max` = none. Costs nothing on the loop.
+    /// Sets the deadline, in ns of CLOCK_MONOTONIC, in place of any other; `.max` means none. Costs nothing on the
+    /// loop.
     package func set(_ time: Int64) {
         loop.run { [self] in watch?.deadline = time }
     }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The bytes that a socket has yet to be given, encrypted on the way if there is a `TLSSession`.
+/// The bytes that are waiting for a socket, encrypted if there is a `TLSSession`.
 ///
 /// All numbers count bytes as they were passed to `send`, before encryption.
 struct Outgoing {
     enum Outcome: Hashable, Sendable {
         /// Nothing has changed for code that waits for the socket.
         case sent
-        /// The socket takes no more from now on, until it is writable again.
+        /// The socket accepts no more bytes until it is writable again.
         case blocked
         /// The socket has failed, with this `errno`.
         case failed(Int32)
@@ -17,7 +17,7 @@ struct Outgoing {
     struct Reception: Hashable, Sendable {
         var plaintext: [UInt8] = []
         var state: TLSSession.State
-        /// Outcome of sending the answers of TLS.
+        /// Outcome of sending the responses of TLS.
         var outcome: Outcome
     }
 
@@ -29,15 +29,15 @@ struct Outgoing {
     /// The TLS session; `nil` sends bytes as they are.
     private let tls: TLSSession?
     private var tlsProgress = TLSProgress()
-    /// Plaintext that TLS does not take yet.
+    /// Plaintext that TLS does not accept yet.
     private var early: [UInt8] = []
 
     private var bytes: [UInt8] = []
     private var head = 0
-    /// Number of bytes that the socket was given.
+    /// Number of bytes that the socket has accepted.
     private var given: Int64 = 0
     private var isFinishing = false
-    /// Whether the socket was given bytes since that was last asked.
+    /// Whether the socket has accepted bytes since the last `takeHasWritten()`.
     private var hasWritten = false
     /// Whether nothing is added to `bytes` any more.
     private var isComplete = false
@@ -55,7 +55,7 @@ struct Outgoing {
         return giveEncrypted(new.count, by: tls)
     }
 
-    /// Gives the socket as many bytes as it takes.
+    /// Writes as many bytes as the socket accepts.
     mutating func flush() -> Outcome {
         guard descriptor >= 0 else { return .sent }
         while head < bytes.count {
@@ -80,13 +80,13 @@ struct Outgoing {
         return .sent
     }
 
-    /// Returns whether the socket was given bytes since the last call.
+    /// Returns whether the socket has accepted bytes since the last call.
     mutating func takeHasWritten() -> Bool {
         defer { hasWritten = false }
         return hasWritten
     }
 
-    /// Ends the outgoing bytes after those that wait. Bytes sent after this are lost.
+    /// Ends the output after the waiting bytes. Bytes sent after this are lost.
     @discardableResult
     mutating func finish() -> Outcome {
         guard !isFinishing else { return .sent }
@@ -106,12 +106,13 @@ struct Outgoing {
         return give(tls.takeOutput())
     }
 
-    /// Decrypts the bytes that came and sends the answers that TLS has to give. `nil` without TLS.
+    /// Decrypts received bytes and sends the responses that TLS requires. Returns `nil` without TLS.
     mutating func receive(_ new: ArraySlice<UInt8>) -> Reception? {
         guard let tls else { return nil }
         let plaintext = tls.receive(new)
         var outcome = give(tls.takeOutput())
-        // In the middle of a stream, too: TLS takes nothing while it has only a part of a message from the server.
+        // This happens in the middle of a stream, too: TLS accepts nothing while it has only part of a message from the
+        // server.
         if !early.isEmpty, tls.write(early) {
             let count = early.count
             early = []
@@ -136,7 +137,7 @@ struct Outgoing {
         return give(ciphertext)
     }
 
-    /// Returns the one of two successive outcomes that has to be acted on.
+    /// Returns the one of two successive outcomes on which the caller must act.
     private func worse(_ one: Outcome, _ other: Outcome) -> Outcome {
         if case .failed = one { one } else { other == .sent ? one : other }
     }
@@ -154,7 +155,7 @@ struct Outgoing {
         return flush()
     }
 
-    /// Number of all bytes for the socket so far.
+    /// Total number of bytes for the socket so far.
     private var total: Int64 { given + Int64(bytes.count - head) }
 
     /// Number of bytes that the socket has not taken.

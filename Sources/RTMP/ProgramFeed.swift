@@ -2,10 +2,10 @@ import EncodedMedia
 import Foundation
 import MediaFormats
 
-/// A program as its relay gives it to a worker: one connection, whoever watches there.
+/// A program that a worker reads from its relay, over one connection for all viewers of the worker.
 ///
-/// The relay is asked as the service asks it for HTTP-FLV, so that a running play needs no service. If the connection is
-/// lost, it is made again, because another process may take over the program.
+/// The request to the relay is the one that the service makes for HTTP-FLV, so that playback does not depend on the
+/// service. A lost connection is made again, because another process may take over the program.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class ProgramFeed: @unchecked Sendable {
@@ -13,11 +13,11 @@ package final class ProgramFeed: @unchecked Sendable {
         /// The relay begins: with the headers and the current group of pictures.
         case began
         case tags([FLVTag])
-        /// The last event: no relay has had the program for some time, or it sends no FLV.
+        /// The last event: no relay has had the program for some time, or the relay does not send FLV.
         case ended
     }
 
-    /// Time in ns between two attempts to reach the relay, and for which they go on.
+    /// Time in ns between two attempts to reach the relay, and the time after which they end.
     private static let interval: Int64 = 100_000_000
     private static let patience: Int64 = 10_000_000_000
 
@@ -30,14 +30,15 @@ package final class ProgramFeed: @unchecked Sendable {
     private var splitter = FLVSplitter()
     private var giveUpAt: Int64 = 0
     private var isOver = false
-    /// Whether the relay has announced that it takes requests for keyframes.
+    /// Whether the relay has announced that it accepts requests for keyframes.
     private var takesKeyframeRequests = false
 
     /// - Parameters:
     ///   - path: The relay's Unix socket.
     ///   - request: The line that asks the relay for FLV, without its end.
-    ///   - keyframeRequest: The line that asks the relay for a keyframe, without its end; `nil` if that is never wanted.
-    ///   - onEvent: Called on the loop, and not from within `open()`.
+    ///   - keyframeRequest: The line that asks the relay for a keyframe, without its end; `nil` if keyframes are never
+    ///     requested.
+    ///   - onEvent: Called on the loop, never from within `open()`.
     package init(path: String, request: String, keyframeRequest: String? = nil, onEvent: @escaping (Event) -> Void) {
         self.path = path
         self.request = request
@@ -51,8 +52,8 @@ package final class ProgramFeed: @unchecked Sendable {
         timer.set(MonotonicClock.now())
     }
 
-    /// Asks the program for a keyframe, which comes among the tags. Has no effect where there can be none, and with a relay
-    /// of a release that does not take such requests. The relay joins requests that come close together.
+    /// Asks the program for a keyframe, which arrives among the tags. Has no effect if none can be made, or if the
+    /// relay's release does not accept such requests. The relay combines requests that arrive close together.
     package func requestKeyframe() {
         guard takesKeyframeRequests, let keyframeRequest else { return }
         channel?.send(Array(keyframeRequest.utf8) + [0x0A])

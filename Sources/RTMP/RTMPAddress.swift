@@ -1,6 +1,6 @@
 /// The location of a stream: the parts of an `rtmp://` or `rtmps://` URL that a connection needs.
 ///
-/// Application and stream stay as they are written, percent-encoding and queries included, as in other RTMP clients.
+/// Application and stream stay as written, including percent-encoding and queries, as in other RTMP clients.
 package struct RTMPAddress: Hashable, Sendable {
     package static let defaultPort: UInt16 = 1935
     /// Default port with TLS.
@@ -28,7 +28,7 @@ package struct RTMPAddress: Hashable, Sendable {
     ///   before the query, the query belongs to the application and the stream follows it, as in `live?vhost=a/stream`.
     package init(_ url: String) throws(RTMPError) {
         guard url.utf8.count <= Self.longest else { throw .badURL("the URL is longer than \(Self.longest) bytes") }
-        // Then bytes are characters: no combining mark after a separator makes another character of it.
+        // Then every byte is a character: no combining mark can merge with a separator.
         guard url.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw .badURL("the URL contains more than printable ASCII without spaces")
         }
@@ -54,7 +54,7 @@ package struct RTMPAddress: Hashable, Sendable {
         connectURL = "\(scheme)://\(name)\(port == defaultPort ? "" : ":\(port)")/\(application)"
     }
 
-    /// Returns host and port as they are written, with any user information before them.
+    /// Returns host and port as written, with any user information in front.
     private static func authority(of url: String) -> Substring {
         guard let separator = url.firstRange(of: "://") else { return "" }
         return url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }

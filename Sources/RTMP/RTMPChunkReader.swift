@@ -28,7 +28,7 @@ package struct RTMPChunkReader: Sendable {
             self.leavesOutLongMedia = leavesOutLongMedia
         }
 
-        /// Memory that is set aside for a message before its bytes have come.
+        /// Memory that is reserved for a message before its bytes have arrived.
         fileprivate var reserve: Int { min(1 << 16, unfinishedBytes / chunkStreams) }
     }
 
@@ -47,7 +47,7 @@ package struct RTMPChunkReader: Sendable {
         var isLeftOut = false
     }
 
-    /// Limits of what comes from now on.
+    /// Limits for the chunks that follow.
     package var limits: Limits
     private var streams: [ChunkStream] = []
     private var chunkSize = 128
@@ -83,7 +83,7 @@ package struct RTMPChunkReader: Sendable {
         return messages
     }
 
-    /// Reads a chunk header up to its end, or as much of it as there is.
+    /// Reads a chunk header up to its end, or as much of it as has arrived.
     ///
     /// - Returns: Bytes that were taken for an extended timestamp but are not one; `nil` if the header is not complete.
     private mutating func readHeader(_ rest: inout ArraySlice<UInt8>) throws(RTMPError) -> [UInt8]? {

@@ -4,7 +4,7 @@ import EncodedMedia
 ///
 /// Every message has a full header with its own time, so that no message depends on the one before.
 package struct RTMPChunkWriter: Hashable, Sendable {
-    /// Bytes of payload in a chunk. A connection begins with 128; the peer has to be told of any other size.
+    /// Bytes of payload in a chunk. A connection begins with 128; any other size must be announced to the peer.
     package var chunkSize = 128
 
     /// - Parameters:

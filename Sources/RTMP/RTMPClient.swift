@@ -3,9 +3,9 @@ import MediaFormats
 
 /// The client of one RTMP connection (Adobe RTMP 1.0) that plays or publishes one stream.
 ///
-/// Pure: bytes go in, events and bytes to send come out; the owner has the socket and the clock.
+/// Pure: received bytes go in, events and bytes to send come out; the owner has the socket and the clock.
 ///
-/// Input may be cut anywhere and be anything: bytes that break the protocol or its limits end the connection with an
+/// Input may be arbitrary and split anywhere: bytes that violate the protocol or its limits end the connection with an
 /// error.
 package struct RTMPClient: Sendable {
     package enum Purpose: Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct RTMPClient: Sendable {
     }
 
     package enum Event: Hashable, Sendable {
-        /// The server plays the stream, or takes the published one.
+        /// The server plays the stream, or accepts the published one.
         case began
         /// An audio, video or script message of the stream that is played.
         case media(RTMPMessage)
@@ -33,7 +33,7 @@ package struct RTMPClient: Sendable {
         case ended(RTMPError)
     }
 
-    /// Largest size of a command or a control message, in bytes: the largest in use have less than one KiB.
+    /// Largest size of a command or a control message, in bytes; the largest in use have less than 1 KiB.
     package static let longestCommand = 1 << 16
     /// Chunk size of a publishing client, in bytes: a frame of 4 KiB is one piece.
     package static let publishedChunkSize = 4096
@@ -44,8 +44,8 @@ package struct RTMPClient: Sendable {
 
     package let address: RTMPAddress
     package let purpose: Purpose
-    /// Whether a publishing client says that it can be asked for keyframes, and whether the server of a playing one has said
-    /// that it passes requests on.
+    /// Whether a publishing client announces that it can be asked for keyframes; for a playing client, whether its
+    /// server has announced that it forwards requests.
     package private(set) var takesKeyframeRequests: Bool
     package private(set) var step = Step.handshake
     /// Bytes received so far.
@@ -67,7 +67,7 @@ package struct RTMPClient: Sendable {
 
     /// - Parameters:
     ///   - takesKeyframeRequests: Whether a publisher can be asked for keyframes.
-    ///   - random: Source of the handshake's random numbers, which protect nothing.
+    ///   - random: Source of the handshake's random numbers, which need not be secure.
     package init(
         _ purpose: Purpose, _ address: RTMPAddress, takesKeyframeRequests: Bool = false,
         limits: RTMPChunkReader.Limits = RTMPChunkReader.Limits(), using random: inout some RandomNumberGenerator
@@ -80,7 +80,7 @@ package struct RTMPClient: Sendable {
         reader = RTMPChunkReader(limits: limits)
     }
 
-    /// Returns the bytes that have to be sent, in order, and forgets them.
+    /// Returns and removes the bytes to send, in order.
     mutating func takeOutput() -> [UInt8] {
         defer { output = [] }
         return output
@@ -159,7 +159,7 @@ package struct RTMPClient: Sendable {
         isProven = true
     }
 
-    /// Adds a media message. Messages of other streams and those too short for any content are left out, as in
+    /// Adds a media message. Messages of other streams, and messages too short for any content, are ignored, as in
     /// `rtmp2src`.
     private func takeMedia(_ message: RTMPMessage, into events: inout [Event]) {
         guard purpose == .play, stream != 0, message.stream == stream else { return }
@@ -251,7 +251,7 @@ package struct RTMPClient: Sendable {
     private func refused(_ gate: RTMPError.Gate, _ wish: String, _ information: AMF0?) -> RTMPError {
         let words = [information?["code"]?.text, information?["description"]?.text].compactMap { $0 }
         let answer = words.filter { !$0.isEmpty }.joined(separator: ": ")
-        // Text from a server in an operator's line: short, and without control characters.
+        // Text from a server is shown to operators on one line: short, and without control characters.
         let clean = String(answer.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
         return .refused(
             gate, "\(wish) application \(address.application)", answer: clean.isEmpty ? "no reason given" : clean)
@@ -285,7 +285,7 @@ package struct RTMPClient: Sendable {
             control(.setChunkSize, UInt32(Self.publishedChunkSize))
             writer.chunkSize = Self.publishedChunkSize
             control(.windowSize, Self.publishedWindow)
-            // Not in the specification; servers that free a name of a lost connection want them.
+            // Not in the specification; servers expect them to release the name of a lost connection.
             command("releaseStream", 2, [.null, .string(address.stream)])
             command("FCPublish", 3, [.null, .string(address.stream)])
         }
@@ -306,7 +306,7 @@ package struct RTMPClient: Sendable {
         }
     }
 
-    /// Asks the server for a keyframe of the stream that is played, if it passes that on.
+    /// Asks the server for a keyframe of the stream that is played, if the server forwards such requests.
     mutating func requestKeyframe() {
         guard step == .running, purpose == .play, takesKeyframeRequests else { return }
         command(KeyframeRequest.command, 0, [.null], stream: stream)

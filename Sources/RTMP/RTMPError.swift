@@ -1,6 +1,6 @@
-/// The reason why an RTMP connection is over or cannot be made; the description is for operators.
+/// The reason why an RTMP connection ended or cannot be made; the description is for operators.
 ///
-/// The server's words may hold parts of the URL: code that shows a description must clean it with `URLRedaction`.
+/// The server's text may contain parts of the URL: code that shows a description must clean it with `URLRedaction`.
 package enum RTMPError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A request that a server has to accept.
     package enum Gate: Hashable, Sendable {
@@ -14,9 +14,9 @@ package enum RTMPError: Error, Hashable, Sendable, CustomStringConvertible {
     case badURL(String)
     /// The first bytes are not RTMP.
     case notRTMP
-    /// The bytes break the protocol or its limits.
+    /// The bytes violate the protocol or its limits.
     case malformed(String)
-    /// A refused request, with its description and the server's words.
+    /// A refused request, with its description and the server's answer.
     case refused(Gate, String, answer: String)
     /// The publisher has left the stream that is played.
     case unpublished

@@ -17,13 +17,13 @@ struct RTMPHandshake: Sendable {
             + (8..<Self.packetLength).map { _ in .random(in: 0...255, using: &random) }
     }
 
-    /// Takes the bytes that the handshake needs from the front of `bytes`.
+    /// Consumes the bytes that the handshake needs from the front of `bytes`.
     ///
-    /// The echo (C2) goes out as soon as the server's numbers have come, not only after the server's own echo: a server
-    /// that writes the two in pieces waits for an acknowledgement between them. The server's echo is not compared,
-    /// because not every server echoes them.
+    /// The echo (C2) is sent as soon as the server's numbers have arrived, not only after the server's own echo: a
+    /// server that writes the two in pieces waits for an acknowledgement between them. The server's echo is not
+    /// compared, because not every server echoes them.
     ///
-    /// - Returns: The bytes that have to be sent.
+    /// - Returns: The bytes to send.
     /// - Throws: `notRTMP` for a wrong first byte.
     mutating func read(_ bytes: inout ArraySlice<UInt8>) throws(RTMPError) -> [UInt8] {
         let piece = bytes.prefix(1 + 2 * Self.packetLength - received.count)

@@ -16,9 +16,9 @@ package struct RTMPMessage: Hashable, Sendable {
         package static let peerBandwidth = Kind(rawValue: 6)
         package static let audio = Kind(rawValue: 8)
         package static let video = Kind(rawValue: 9)
-        /// Script data after a byte that says AMF0.
+        /// Script data after a byte that selects AMF0.
         package static let extendedScript = Kind(rawValue: 15)
-        /// A command after a byte that says AMF0.
+        /// A command after a byte that selects AMF0.
         package static let extendedCommand = Kind(rawValue: 17)
         package static let script = Kind(rawValue: 18)
         package static let command = Kind(rawValue: 20)
@@ -52,7 +52,8 @@ package struct RTMPMessage: Hashable, Sendable {
     /// written.
     package static let mostParts = 4096
 
-    /// Returns the messages inside an aggregate (§7.1.6): FLV tags whose times count from the aggregate's own.
+    /// Returns the messages inside an aggregate (§7.1.6): FLV tags whose timestamps are relative to the aggregate's
+    /// own.
     package func parts() throws(RTMPError) -> [RTMPMessage] {
         var parts: [RTMPMessage] = []
         var position = 0

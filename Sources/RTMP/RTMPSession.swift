@@ -6,16 +6,17 @@ import EncodedMedia
 /// thread. The code that starts a session stops it.
 package final class RTMPSession: @unchecked Sendable {
     package enum Event: Sendable {
-        /// The server plays the stream, or takes a published one, whose tags go to the uplink.
+        /// The server plays the stream, or accepts a published one, whose tags go to the uplink.
         case began(RTMPUplink)
         /// The audio, video and script messages that one read completed, and the time of the read in ns of
         /// CLOCK_MONOTONIC.
         case media([RTMPMessage], arrivedAt: Int64)
         /// The server has acknowledged more bytes.
         case acknowledged
-        /// A player of the published stream needs a keyframe. Comes only if the session was made to take such requests.
+        /// A player of the published stream needs a keyframe. Occurs only if the session was created to accept such
+        /// requests.
         case keyframeRequested
-        /// The server passes requests for keyframes on to the publisher: `requestKeyframe()` has an effect.
+        /// The server forwards requests for keyframes to the publisher: `requestKeyframe()` has an effect.
         case takesKeyframeRequests
         /// The last event.
         case ended(ConnectionFault)
@@ -23,9 +24,9 @@ package final class RTMPSession: @unchecked Sendable {
 
     /// Timeouts in whole seconds.
     package struct Timeouts: Hashable, Sendable {
-        /// Timeout of every step of making the connection.
+        /// Timeout of each step in establishing the connection.
         package var step = 5
-        /// Timeout for media that does not come; 0 means no limit.
+        /// Timeout without media; 0 means no limit.
         package var idle = 15
 
         package init(step: Int = 5, idle: Int = 15) {
@@ -34,7 +35,7 @@ package final class RTMPSession: @unchecked Sendable {
         }
     }
 
-    /// Limit in bytes of answers that wait for a server that does not read them.
+    /// Limit in bytes of responses waiting for a server that does not read them.
     private static let longestOutbox = 1 << 20
 
     private let loop = SocketLoop.shared
@@ -91,7 +92,7 @@ package final class RTMPSession: @unchecked Sendable {
         loop.perform { [self] in finish() }
     }
 
-    /// Ends the connection as `stop()` does, and waits until it is done.
+    /// Ends the connection like `stop()`, and waits until it is closed.
     package func close() async {
         await withCheckedContinuation { continuation in
             loop.perform { [self] in
@@ -228,7 +229,7 @@ package final class RTMPSession: @unchecked Sendable {
         }
     }
 
-    /// nginx-rtmp and others refuse by closing, so the last request tells what they refuse.
+    /// nginx-rtmp and others refuse by closing the connection, so the last request shows what they refuse.
     private var faultOfClosing: ConnectionFault {
         let words = "the server closed the connection"
         return switch (client.step, client.purpose) {

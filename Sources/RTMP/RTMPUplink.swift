@@ -1,6 +1,6 @@
 import MediaFormats
 
-/// The way to send tags to a server that has accepted the stream. Usable from any thread.
+/// Sends tags to a server that has accepted the stream. Usable from any thread.
 package struct RTMPUplink: Sendable {
     /// `@setDataFrame` in AMF0, which makes a server keep metadata for players that join later.
     private static let keepMetadata: [UInt8] = [2, 0, 13] + "@setDataFrame".utf8
@@ -10,7 +10,7 @@ package struct RTMPUplink: Sendable {
     /// The message stream.
     package let stream: UInt32
     package let writer: RTMPChunkWriter
-    /// Number of bytes that the connection was given before the first byte of the stream.
+    /// Number of bytes sent on the connection before the first byte of the stream.
     package let bytesBefore: Int64
 
     package init(connection: TCPConnection, stream: UInt32, writer: RTMPChunkWriter, bytesBefore: Int64) {
@@ -26,7 +26,7 @@ package struct RTMPUplink: Sendable {
         connection.send(isUsual ? tag.message { encode(tag.tag) } : encode(tag.tag))
     }
 
-    /// The number that nearly every server gives to the first stream of a connection.
+    /// The number that nearly every server assigns to the first stream of a connection.
     private static let usualStream: UInt32 = 1
 
     /// Returns the tag as the chunks of one message.

@@ -1,9 +1,9 @@
 import Foundation
 import TextFormats
 
-/// An address that a TCP socket can be connected to.
+/// An address to which a TCP socket can connect.
 package struct SocketAddress: Sendable {
-    /// The reason why a name has no address, in the system's words.
+    /// The system's description of why a name has no address.
     package struct Unresolved: Error {
         package let reason: String
     }
@@ -43,7 +43,7 @@ package struct SocketAddress: Sendable {
 
     /// Returns all addresses of a host, in the order in which the system wants them tried.
     ///
-    /// Blocks while it asks the network, unless `isNumeric`, which accepts nothing but an address in digits.
+    /// Blocks while it queries the network, unless `isNumeric` is true, which accepts only numeric addresses.
     package static func resolve(host: String, port: UInt16, isNumeric: Bool) throws(Unresolved) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -67,7 +67,8 @@ package struct SocketAddress: Sendable {
 }
 
 extension SocketAddress {
-    /// Returns the address of this machine from which packets to an address in digits leave; `nil` if there is no route.
+    /// Returns the address of this machine from which packets to a numeric address are sent; `nil` if there is no
+    /// route.
     ///
     /// Sends nothing.
     package static func local(towards host: String, port: UInt16) -> InternetAddress? {

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A connected stream socket on the socket loop. Delivers its input by callback and has a queue of its own for its
-/// output. What is sent in one turn of the loop goes out together.
+/// A connected stream socket on the socket loop. Delivers its input by callback and queues its output. Bytes sent in
+/// one turn of the loop go out together.
 ///
 /// Owns the descriptor and closes it. Safe to use from any thread. Callbacks come one at a time on the loop, never from
 /// within a call, and must do constant work.
@@ -11,13 +11,13 @@ import Synchronization
 package final class SocketChannel: @unchecked Sendable {
     private struct Sending {
         var bytes: [UInt8] = []
-        /// Number of `bytes` that the kernel has already.
+        /// Number of `bytes` that the kernel has already accepted.
         var head = 0
         /// Whether the loop will look at `bytes` without being told.
         var isScheduled = false
         /// Whether writing ends after what is pending.
         var isEnding = false
-        /// Whether the kernel takes nothing any more.
+        /// Whether the kernel accepts no more output.
         var isOver = false
 
         var pending: Int { bytes.count - head }
@@ -61,8 +61,8 @@ package final class SocketChannel: @unchecked Sendable {
 
     /// Creates a channel.
     /// - Parameters:
-    ///   - isPaused: Whether it begins to read with `resume()`, not at once.
-    ///   - onBytes: Takes bytes as they arrive, in order.
+    ///   - isPaused: Whether reading begins with `resume()` instead of at once.
+    ///   - onBytes: Called with bytes as they arrive, in order.
     ///   - onSent: Called when all bytes handed over are with the kernel, or lost.
     ///   - onClosed: Called once, when the other side has closed or the connection broke; not after `close()` or
     ///     `finish()`.
@@ -112,7 +112,7 @@ package final class SocketChannel: @unchecked Sendable {
         loop.perform { [self] in flush() }
     }
 
-    /// Sends what is queued, and closes when the other side has closed. Further input is thrown away.
+    /// Sends what is queued, and closes when the other side has closed. Further input is discarded.
     package func finish() {
         loop.perform { [self] in
             isFinishing = true
@@ -155,7 +155,7 @@ package final class SocketChannel: @unchecked Sendable {
         }
     }
 
-    /// Notes that nothing more comes. Output may still be taken.
+    /// Records that the input has ended. Output may still be accepted.
     private func ended() {
         isOpen = false
         updateWatch()
@@ -176,8 +176,8 @@ package final class SocketChannel: @unchecked Sendable {
         if isEmpty { onSent?() }
     }
 
-    /// Gives the kernel as much as it takes.
-    /// - Returns: Whether it takes no more for the moment.
+    /// Writes as much as the kernel accepts.
+    /// - Returns: Whether it accepts no more for the moment.
     private func write(_ sending: inout Sending) -> Bool {
         while sending.pending > 0 {
             let (head, descriptor) = (sending.head, descriptor)
@@ -197,8 +197,8 @@ package final class SocketChannel: @unchecked Sendable {
         return false
     }
 
-    /// Waits for what can come next. A socket for which that is nothing is left out, because `poll()` would report at
-    /// once that the other side has gone.
+    /// Waits for the events that can still occur. A socket that expects none is left out, because `poll()` would
+    /// immediately report that the peer has gone.
     private func updateWatch() {
         let isReading = isOpen && !isPaused
         watch?.events = (isReading ? POLLIN : 0) | (isFull ? POLLOUT : 0)

@@ -2,13 +2,13 @@ import EncodedMedia
 import Foundation
 import Synchronization
 
-/// One thread that waits for many sockets and deadlines, and calls their owners.
+/// A thread that waits for many sockets and deadlines, and calls their owners.
 ///
-/// A dispatch source costs eleven system calls and wakes two threads for every packet that comes; this costs three and
-/// wakes one (docs/adr/0010-rtmp-over-sockets.md). Work on the loop delays every other socket on it: it must take
-/// constant time and must not block.
+/// A dispatch source costs eleven system calls and wakes two threads for every packet; this loop costs three and wakes
+/// one (docs/adr/0010-rtmp-over-sockets.md). Work on the loop delays every other socket on it: it must take constant
+/// time and must not block.
 ///
-/// It is also the executor of actors whose work is that of sockets.
+/// The loop is also the executor of actors that work on sockets.
 ///
 /// `@unchecked Sendable`: `watches` and `scratch` belong to the thread; everything else does not change or locks itself.
 package final class SocketLoop: @unchecked Sendable {
@@ -22,14 +22,14 @@ package final class SocketLoop: @unchecked Sendable {
         package var events: Int32 = 0 {
             didSet { if events != oldValue { loop?.poller.update(self, former: descriptor) } }
         }
-        /// Deadline in ns of CLOCK_MONOTONIC. Putting it off costs nothing.
+        /// Deadline in ns of CLOCK_MONOTONIC. Postponing it costs nothing.
         package var deadline = Int64.max {
             didSet { if deadline < oldValue { loop?.expect(deadline) } }
         }
         fileprivate let onReady: () -> Void
         fileprivate let onDeadline: () -> Void
         fileprivate var isOver = false
-        /// The loop that it has been added to.
+        /// The loop to which the watch was added.
         fileprivate var loop: SocketLoop?
 
         /// - Parameters:
@@ -45,14 +45,14 @@ package final class SocketLoop: @unchecked Sendable {
     package static let shared = SocketLoop()
 
     private var watches: [Watch] = []
-    /// A time before which no deadline passes. It may be too early, because deadlines that are put off do not move it.
+    /// A time before which no deadline passes. It may be too early, because postponed deadlines do not move it.
     private var earliest = Int64.max
     fileprivate var poller: SocketPoller
     /// Bytes of the socket that is being read, shared by all of them. Use on the loop only.
     var scratch = [UInt8](repeating: 0, count: 1 << 16)
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
-        /// Whether the loop looks into the inbox before it waits.
+        /// Whether the loop checks the inbox before it waits.
         var isAwake = true
     }
     private let inbox = Mutex(Inbox())
@@ -64,7 +64,7 @@ package final class SocketLoop: @unchecked Sendable {
     private let silence = Atomic<Int64>(.max)
     /// The time of each holder, the earliest of which is `silence`.
     private let silences = Mutex<[ObjectIdentifier: Int64]>([:])
-    /// Interval in ms at which the loop looks for work without `wake`.
+    /// Interval in ms at which the loop checks for work if there is no `wake`.
     private static let patience: Int32 = 10
 
     private init() {
@@ -80,7 +80,7 @@ package final class SocketLoop: @unchecked Sendable {
     /// Whether the caller runs on the loop.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
-    /// Runs `work` on the loop: at once if the caller is there, as `perform(_:)` does otherwise.
+    /// Runs `work` on the loop: at once if the caller is on the loop, otherwise like `perform(_:)`.
     package func run(_ work: @escaping @Sendable () -> Void) {
         if isCurrent { work() } else { perform(work) }
     }
@@ -113,15 +113,15 @@ package final class SocketLoop: @unchecked Sendable {
 
     // MARK: Silence
 
-    /// Status of a process that ended because it may send no longer.
+    /// Exit status of a process that ended because it may no longer send.
     package static let silentExit: Int32 = 75
 
-    /// Ends the process at `deadline`, in ns of CLOCK_BOOTTIME, before anything else is read or sent on the loop: also if the
-    /// process or the machine stood still in between. Call from any thread.
+    /// Ends the process at `deadline`, in ns of CLOCK_BOOTTIME, before anything else is read or sent on the loop, even
+    /// if the process or the machine was suspended in between. Call from any thread.
     ///
     /// - Parameters:
-    ///   - deadline: `nil` = the holder sets no limit any more.
-    ///   - holder: The last call for each holder counts, and the earliest deadline of all.
+    ///   - deadline: `nil` removes the holder's limit.
+    ///   - holder: For each holder the last call counts, and of all holders the earliest deadline.
     package func fallSilent(at deadline: Int64?, for holder: ObjectIdentifier) {
         silences.withLock { silences in
             silences[holder] = deadline
@@ -164,12 +164,12 @@ package final class SocketLoop: @unchecked Sendable {
 
     fileprivate func expect(_ deadline: Int64) { earliest = min(earliest, deadline) }
 
-    /// Looks at all deadlines, but only when one may have passed: there may be a thousand sockets, and with each packet
-    /// that comes to one of them its own deadline is put off.
+    /// Checks all deadlines, but only when one may have passed: there may be a thousand sockets, and each packet that
+    /// arrives at one of them postpones its deadline.
     private func callDeadlines() {
         let now = MonotonicClock.now()
         guard now >= earliest else { return }
-        // Those that are set by the calls count from here on.
+        // Deadlines that the calls set count from here on.
         earliest = .max
         for watch in watches where watch.deadline <= now && !watch.isOver {
             watch.deadline = .max

@@ -1,13 +1,14 @@
 import CEpoll
 import Foundation
 
-/// The descriptors that a socket loop waits for (epoll(7)). A wait costs what is ready, however many there are.
+/// The descriptors that a socket loop waits for (epoll(7)). The cost of a wait depends on the number of ready
+/// descriptors, not on their total number.
 ///
 /// Belongs to the loop's thread.
 struct SocketPoller {
     private struct Entry {
         let watch: SocketLoop.Watch
-        /// Tells events of this registration from late ones of an earlier one of the same number.
+        /// Distinguishes events of this registration from late events of an earlier one with the same descriptor.
         let generation: UInt32
     }
 
@@ -18,7 +19,7 @@ struct SocketPoller {
 
     private let wake: Int32
     private var epoll: Int32
-    /// By descriptor.
+    /// The registrations by descriptor.
     private var entries: [Int32: Entry] = [:]
     private var generation: UInt32 = 0
     private var ready = [epoll_shim_event](repeating: epoll_shim_event(), count: Int(EPOLL_SHIM_EVENTS))
@@ -30,9 +31,9 @@ struct SocketPoller {
         registerAll()
     }
 
-    /// Waits for what a watch says now.
+    /// Registers the current descriptor and events of a watch.
     ///
-    /// - Parameter former: The descriptor that it was registered with before; negative means none.
+    /// - Parameter former: The descriptor with which it was registered before; negative means none.
     mutating func update(_ watch: SocketLoop.Watch, former: Int32) {
         if former != watch.descriptor { remove(watch, former) }
         guard watch.descriptor >= 0 else { return }
@@ -44,7 +45,7 @@ struct SocketPoller {
         register(watch.descriptor)
     }
 
-    /// Forgets a watch. Its descriptor may be closed afterwards.
+    /// Removes a watch. Its descriptor may be closed afterwards.
     mutating func remove(_ watch: SocketLoop.Watch, _ descriptor: Int32) {
         // Another watch may have taken over the descriptor.
         guard descriptor >= 0, entries[descriptor]?.watch === watch else { return }
@@ -70,7 +71,7 @@ struct SocketPoller {
     /// Whether the tag is that of `wake`.
     static func isWake(_ tag: UInt64) -> Bool { tag == wakeTag }
 
-    /// Returns the watch that was registered with the tag; `nil` if it is not any more.
+    /// Returns the watch that was registered with the tag; `nil` if it is no longer registered.
     func watch(of tag: UInt64) -> SocketLoop.Watch? {
         guard let entry = entries[Int32(truncatingIfNeeded: tag)], entry.generation == UInt32(tag >> 32) else {
             return nil

@@ -3,13 +3,13 @@ import EncodedMedia
 import Foundation
 import Synchronization
 
-/// A TCP connection to a server, with or without TLS, or from a client, read and written without ever blocking.
+/// A TCP connection to a server or from a client, with or without TLS, which never blocks.
 ///
 /// `@unchecked Sendable`: all state but `outgoing`, which locks itself, belongs to the loop. Every event comes on the
 /// loop, and every method must be called there unless it says otherwise. The code that opens a connection closes it.
 package final class TCPConnection: @unchecked Sendable {
     package enum Event {
-        /// The connection is made; with TLS, the server has proved its identity.
+        /// The connection is established; with TLS, the server has proved its identity.
         case connected
         /// Bytes, valid for the time of the call, and their arrival time in ns of CLOCK_MONOTONIC.
         case received(ArraySlice<UInt8>, arrivedAt: Int64)
@@ -18,7 +18,7 @@ package final class TCPConnection: @unchecked Sendable {
     }
 
     private static let tcp = Int32(IPPROTO_TCP)
-    /// Time in ns from the connection's beginning for which every read is acknowledged at once.
+    /// Time in ns after the start of the connection during which every read is acknowledged at once.
     private static let quickStart: Int64 = 1_000_000_000
 
     /// The server; `nil` for a connection from a client.
@@ -60,7 +60,7 @@ package final class TCPConnection: @unchecked Sendable {
         self.onEvent = onEvent
     }
 
-    /// Creates the connection of a client that was accepted. `open()` begins to read.
+    /// Creates the connection of an accepted client. `open()` begins to read.
     ///
     /// - Parameters:
     ///   - descriptor: A socket that does not block. Owned from now on.
@@ -138,8 +138,8 @@ package final class TCPConnection: @unchecked Sendable {
         drop()
     }
 
-    /// Sends as much as the system takes at once, and the rest later; before the connection is made, everything is sent
-    /// later. Call from any thread.
+    /// Sends as much as the system accepts at once, and the rest later. Before the connection is established,
+    /// everything is sent later. Call from any thread.
     package func send(_ bytes: [UInt8]) {
         act(on: outgoing.withLock { $0.send(bytes) })
     }
@@ -153,12 +153,12 @@ package final class TCPConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends the waiting bytes and tells the server that nothing more comes. The server's bytes are still received.
+    /// Sends the waiting bytes and ends the output. The server's bytes are still received.
     package func finish() {
         act(on: outgoing.withLock { $0.finish() })
     }
 
-    /// The progress of the bytes that were to be sent. Read from any thread.
+    /// The progress of the bytes passed to `send`. Read from any thread.
     package var progress: Progress { outgoing.withLock { $0.progress } }
 
     /// The same as `progress.waiting`. Read from any thread.
@@ -170,7 +170,7 @@ package final class TCPConnection: @unchecked Sendable {
     package struct Progress: Hashable, Sendable {
         /// Number of bytes that have not left this machine.
         package var waiting = 0
-        /// Number of bytes on their way, which the server's machine has not acknowledged.
+        /// Number of bytes in flight, which the server's machine has not acknowledged.
         package var unacknowledged = 0
         /// Number of bytes that the server's machine has acknowledged.
         package var acknowledged: Int64 = 0
@@ -223,7 +223,7 @@ package final class TCPConnection: @unchecked Sendable {
     private func begin(with descriptor: Int32) {
         dialler = nil
         self.descriptor = descriptor
-        // A command or a frame goes out at once, however small it is.
+        // Even a small command or frame is sent at once.
         set(Self.tcp, TCP_NODELAY)
         set(SOL_SOCKET, SO_KEEPALIVE)
         watch?.descriptor = descriptor
@@ -234,7 +234,7 @@ package final class TCPConnection: @unchecked Sendable {
         outgoing.withLock { $0.descriptor = descriptor }
         if isShakingHands {
             act(on: outgoing.withLock { $0.beginHandshake() })
-            // Read without bytes from the server: a session that cannot even begin has failed already.
+            // Reads without bytes from the server: a session that cannot even start has already failed.
             decrypt([], at: MonotonicClock.now())
         } else {
             onEvent(.connected)
@@ -321,7 +321,7 @@ package final class TCPConnection: @unchecked Sendable {
         descriptor = -1
     }
 
-    /// Ends after a failed write, but first reads the server's last words, which tell more than the failure does.
+    /// Ends after a failed write, but first reads the server's last bytes, which say more than the failure does.
     private func end(afterFailure error: Int32) {
         if isConnected { receive() }
         end(ConnectionFault(errno: error))

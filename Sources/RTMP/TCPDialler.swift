@@ -3,11 +3,11 @@ import Foundation
 
 /// Connects to the first of several addresses that answers.
 ///
-/// A lost packet makes the kernel wait 1 s, 3 s and 7 s before it asks again, so a server that is back would be found
-/// late. Another attempt is therefore begun every half second while the earlier ones are still waiting; the first one
+/// A lost packet makes the kernel wait 1 s, 3 s and 7 s before it retries, so a server that is back would be found
+/// late. Another attempt therefore starts every half second while the earlier ones are still waiting; the first one
 /// that succeeds wins (as in RFC 8305, §5, but for a single address, too).
 ///
-/// Use on the loop only. The code that makes a dialler stops it.
+/// Use on the loop only. The code that creates a dialler must stop it.
 final class TCPDialler {
     private final class Attempt {
         let address: SocketAddress

@@ -1,9 +1,10 @@
 import Foundation
 import TextFormats
 
-/// A listener on a TCP port, on the socket loop. Connections of strangers leave the process what it needs (`DescriptorReserve`).
+/// A listener on a TCP port, on the socket loop. Untrusted connections leave the process the descriptors that it needs
+/// (`DescriptorReserve`).
 package final class TCPListener: Sendable {
-    /// The reason why there is no listener, in words with the cure.
+    /// The reason why listening failed, with the cure.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
         /// Whether another process listens there.
@@ -13,17 +14,17 @@ package final class TCPListener: Sendable {
     /// Connections that the kernel may keep until they are accepted.
     private static let backlog: Int32 = 512
 
-    /// The port, also if any free one was asked for.
+    /// The actual port, even if any free one was requested.
     package let port: UInt16
     private let listening: ListeningSocket
 
     /// Begins to listen.
     ///
     /// - Parameters:
-    ///   - host: An address in digits, or `localhost` for 127.0.0.1.
+    ///   - host: A numeric address, or `localhost` for 127.0.0.1.
     ///   - port: 0 = any free one.
-    ///   - onAccept: Called on the loop. Takes the descriptor of each new connection, and owns it, and the address of its
-    ///     other end.
+    ///   - onAccept: Called on the loop with the descriptor of each new connection, which it then owns, and the address
+    ///     of the peer.
     package init(
         host: String, port: UInt16, onAccept: @escaping @Sendable (Int32, InternetAddress?) -> Void
     ) throws(Failure) {
@@ -33,7 +34,7 @@ package final class TCPListener: Sendable {
         }
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, kind, 0)
-        // A port is free as soon as its listener is gone, however many connections of it are still ending.
+        // The port is free as soon as its listener is gone, even while its connections are still closing.
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         let bound = address.withPointer { bind(descriptor, $0, $1) }

@@ -5,19 +5,19 @@ import Foundation
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class TLSCertificate: @unchecked Sendable {
-    /// The reason why the files cannot be used, in words with the file.
+    /// The reason why the files cannot be used, with the file's name.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Time in ns between two looks at the files.
+    /// Time in ns between two checks of the files.
     private static let interval: Int64 = 1_000_000_000
 
     private let certificate: String
     private let key: String
     private let onChange: (Failure?) -> Void
     private let loop = SocketLoop.shared
-    /// Serves new connections; those that exist keep theirs.
+    /// The context for new connections; existing connections keep theirs.
     package private(set) var context: TLSContext
     private var marks: [FileMark]
     private var lookAt: Int64
@@ -40,7 +40,8 @@ package final class TLSCertificate: @unchecked Sendable {
 
     /// Reads the files.
     ///
-    /// - Parameter onChange: Called on the loop when changed files are used, or cannot be and the former stay in use.
+    /// - Parameter onChange: Called on the loop when changed files come into use, or when they cannot be used and the
+    ///   former ones stay in use.
     package init(certificate: String, key: String, onChange: @escaping (Failure?) -> Void) throws(Failure) {
         self.certificate = certificate
         self.key = key
@@ -50,7 +51,7 @@ package final class TLSCertificate: @unchecked Sendable {
         lookAt = MonotonicClock.now() + Self.interval
     }
 
-    /// Looks at the files, unless that was done a moment ago, and reads them beside the loop if they have changed.
+    /// Checks the files, unless they were checked a moment ago, and reads them off the loop if they have changed.
     package func refresh() {
         let now = MonotonicClock.now()
         guard now >= lookAt else { return }

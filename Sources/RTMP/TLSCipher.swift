@@ -5,7 +5,8 @@ package enum TLSCipher {
     /// Length of a key, of a vector and of a block, in bytes.
     package static let length = 16
 
-    /// Returns what was encrypted with AES-128 in CBC mode and padded (RFC 8216 §4.3.2.4, RFC 5652 §6.3).
+    /// Returns the plaintext of bytes encrypted with AES-128 in CBC mode with padding (RFC 8216 §4.3.2.4, RFC 5652
+    /// §6.3).
     ///
     /// - Returns: `nil` if the key, the vector or the bytes do not have the right length, or the padding is wrong.
     package static func decrypted(_ bytes: [UInt8], key: [UInt8], vector: [UInt8]) -> [UInt8]? {

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The trusted certificates, or the own one of a server, for any number of `TLSSession`s.
+/// The trusted certificates, or a server's own certificate, for any number of `TLSSession`s.
 ///
 /// `@unchecked Sendable`: it does not change after it is made, and OpenSSL counts references and locks its caches.
 package final class TLSContext: @unchecked Sendable {
@@ -26,11 +26,11 @@ package final class TLSContext: @unchecked Sendable {
         }
     }
 
-    /// Creates a server's context, which asks clients for no certificate.
+    /// Creates a server's context, which does not ask clients for certificates.
     ///
     /// - Parameters:
     ///   - certificate: PEM file with the certificate, followed by those that lead to a trusted one.
-    ///   - key: PEM file with its key, which no passphrase protects.
+    ///   - key: PEM file with its key, without a passphrase.
     package convenience init(certificate: String, key: String) {
         self.init(TLS_server_method(), otherwise: "the certificate and the key do not belong together") { context in
             // OpenSSL would ask for a passphrase at the terminal.
@@ -41,7 +41,7 @@ package final class TLSContext: @unchecked Sendable {
         }
     }
 
-    /// - Parameter words: The fault, if `prepare` fails and OpenSSL does not say why.
+    /// - Parameter words: Description of the fault if `prepare` fails and OpenSSL gives no reason.
     private init(_ method: OpaquePointer?, otherwise words: String, prepare: (OpaquePointer) -> Bool) {
         cossl_begin()
         ERR_clear_error()

@@ -17,7 +17,7 @@ struct TLSProgress: Sendable {
     /// Number of plaintext bytes written so far.
     private(set) var written: Int64 = 0
 
-    /// Notes a write of `count` plaintext bytes.
+    /// Records a write of `count` plaintext bytes.
     ///
     /// - Parameter end: Number of ciphertext bytes so far, including those of this write.
     mutating func wrote(_ count: Int, endingAt end: Int64) {
@@ -30,7 +30,7 @@ struct TLSProgress: Sendable {
         if head < marks.count { marks[marks.count - 1].ciphertext = end }
     }
 
-    /// Notes the arrival of ciphertext.
+    /// Records the arrival of ciphertext.
     ///
     /// - Parameter ciphertext: Number of ciphertext bytes that have arrived.
     mutating func confirm(_ ciphertext: Int64) {

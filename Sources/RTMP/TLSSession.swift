@@ -1,16 +1,17 @@
 import COpenSSL
 
-/// One side of a TLS connection: bytes in, bytes out, no socket.
+/// One side of a TLS connection, without a socket: bytes go in and bytes come out.
 ///
 /// For a client, the server has to show a certificate for the host, signed by an authority that `TLSContext` trusts. A
-/// server asks its clients for none. Not for use by several threads at once: its owner's lock protects it.
+/// server does not ask its clients for certificates. Not for use by several threads at once: its owner's lock protects
+/// it.
 final class TLSSession {
     enum State: Hashable {
         case handshake
         case open
-        /// The peer has said that it sends nothing more; it may still be written to.
+        /// The peer has ended its output; this side may still write.
         case ended
-        /// The session has failed for good, with OpenSSL's words.
+        /// The session has failed permanently, with OpenSSL's description.
         case failed(String)
     }
 
@@ -24,7 +25,7 @@ final class TLSSession {
 
     /// Creates the client's side.
     ///
-    /// - Parameter host: Host name, or address in digits with IPv6 without brackets, as the certificate has it.
+    /// - Parameter host: Host name or numeric address as in the certificate; IPv6 without brackets.
     convenience init(_ context: TLSContext, host: String) {
         self.init(context)
         guard let ssl else { return }
@@ -69,7 +70,7 @@ final class TLSSession {
     /// Begins the handshake. Afterwards a client has bytes to send.
     func begin() { shakeHands() }
 
-    /// Takes bytes from the peer, cut anywhere. Afterwards there may be bytes to send.
+    /// Accepts bytes from the peer, split anywhere. Afterwards there may be bytes to send.
     ///
     /// - Returns: The plaintext that these bytes complete.
     func receive(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -91,7 +92,7 @@ final class TLSSession {
 
     /// Encrypts `plaintext`.
     ///
-    /// - Returns: Whether it was taken, as a whole. If not, it may be given again after the next bytes from the peer.
+    /// - Returns: Whether all of it was accepted. If not, call again after the next bytes from the peer.
     func write(_ plaintext: [UInt8]) -> Bool {
         guard let ssl, state == .open || state == .ended, !hasSaidGoodbye else { return false }
         guard !plaintext.isEmpty else { return true }
@@ -159,7 +160,7 @@ final class TLSSession {
     }
 
     private func fail(_ words: String) {
-        // The verification result says what is wrong with a certificate; the list of errors does not.
+        // The verification result describes the problem with a certificate; the list of errors does not.
         let verdict = SSL_get_verify_result(ssl)
         if verdict != Int(X509_V_OK), let text = X509_verify_cert_error_string(verdict) {
             state = .failed("the server's certificate is refused: \(String(cString: text))")

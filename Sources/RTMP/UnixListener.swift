@@ -1,7 +1,7 @@
 import Foundation
 
-/// A listener on a unix socket that only this user may open, on the socket loop. It accepts connections when strangers may take no
-/// descriptor any more, but not to the last one (`DescriptorReserve`).
+/// A listener on a Unix socket that only this user may open, on the socket loop. It still accepts connections when
+/// untrusted ones must wait for descriptors, but leaves a few (`DescriptorReserve`).
 package final class UnixListener: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -15,7 +15,7 @@ package final class UnixListener: Sendable {
     /// Begins to listen.
     /// - Parameters:
     ///   - path: At most 100 bytes. A socket on which no process listens is replaced.
-    ///   - onAccept: Called on the loop. Takes the descriptor of each new connection, and owns it.
+    ///   - onAccept: Called on the loop with the descriptor of each new connection, which it then owns.
     /// - Throws: `Failure` naming the path and the cure.
     package init(path: String, onAccept: @escaping @Sendable (Int32) -> Void) throws(Failure) {
         guard let address = UnixListener.address(of: path) else {
@@ -48,8 +48,8 @@ package final class UnixListener: Sendable {
     private static let kind =
         Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
-    /// Returns a connection to the socket at `path`, which does not block and which the caller owns; `nil` if no process
-    /// takes it at once.
+    /// Returns a connection to the socket at `path`, which does not block and which the caller owns; `nil` if no
+    /// process accepts it at once.
     package static func dial(_ path: String) -> Int32? {
         guard let address = address(of: path) else { return nil }
         let descriptor = socket(AF_UNIX, kind, 0)

@@ -1,24 +1,25 @@
 import TextFormats
 
-/// Counts connections, so that strangers cannot take the places of publishers, or of relays. Pure.
+/// Counts connections, so that untrusted clients cannot take the places of publishers or relays. Pure.
 struct ConnectionBook: Sendable {
     struct Limits: Hashable, Sendable {
-        /// Connections in all.
+        /// Largest number of connections in total.
         var all = 2048
-        /// Connections of addresses that are not loopback: the rest is for relays.
+        /// Largest number of connections from addresses other than loopback; the rest is for relays.
         var remote = 1536
-        /// Connections of one address. Loopback addresses are not counted, because relays and proxies have them, nor are
-        /// relays of other nodes (`recognise`).
+        /// Largest number of connections from one address. Loopback addresses are not counted, because relays and
+        /// proxies use them, and neither are relays of other nodes (`recognise`).
         var perAddress = 64
-        /// Connections of other machines that neither publish nor play yet. The oldest of them makes way for a new one.
+        /// Largest number of connections from other machines that neither publish nor play yet. The oldest one is
+        /// closed to admit a new one.
         var undecided = 256
-        /// Whether loopback addresses have no limits but that of all connections, because relays and proxies have them.
+        /// Whether only the total limit applies to loopback addresses, because relays and proxies use them.
         var exemptsLoopback = true
     }
 
     enum Entrance: Hashable, Sendable {
         case taken
-        /// There is a place as soon as the oldest undecided connection of another machine is closed.
+        /// A place becomes free once the oldest undecided connection from another machine is closed.
         case crowded
         case full
     }
@@ -32,10 +33,10 @@ struct ConnectionBook: Sendable {
     init(limits: Limits = Limits()) { self.limits = limits }
 
     var count: Int { all }
-    /// Number of addresses that are remembered.
+    /// Number of remembered addresses.
     var addresses: Int { perAddress.count }
 
-    /// Takes a place for a connection, if there is one.
+    /// Reserves a place for a connection, if one is free.
     mutating func enter(_ address: InternetAddress) -> Entrance {
         guard all < limits.all else { return .full }
         if isCounted(address) {
@@ -49,13 +50,13 @@ struct ConnectionBook: Sendable {
         return .taken
     }
 
-    /// Notes that a connection publishes or plays.
+    /// Records that a connection publishes or plays.
     mutating func decide(_ address: InternetAddress) {
         if isCounted(address) { undecided -= 1 }
     }
 
-    /// Notes that a connection is that of a relay, which no longer counts among those of its address: all relays of
-    /// another node of a cluster have the same one. `leave` has to be told.
+    /// Records that a connection belongs to a relay. It no longer counts for its address, because all relays of another
+    /// node of a cluster have the same address. Pass this to `leave`.
     mutating func recognise(_ address: InternetAddress) {
         guard isCounted(address) else { return }
         undecided -= 1

@@ -3,14 +3,14 @@ import Foundation
 import RTMP
 import TextFormats
 
-/// One connection of a publisher or player. Belongs to the socket loop.
+/// A connection of a publisher or a player. Belongs to the socket loop.
 final class IngestClient {
-    /// What the owner has to act on. Events come one at a time.
+    /// An event for the owner. Events occur one at a time.
     enum Event {
         case session([RTMPServerSession.Event])
-        /// The client's stream is over, but it may still have to read why.
+        /// The client's stream is over, but the client may still have to read the reason.
         ///
-        /// - Parameter reason: Words for operators.
+        /// - Parameter reason: Description for operators.
         case over(reason: String)
         /// The last event.
         case closed(reason: String)
@@ -32,7 +32,7 @@ final class IngestClient {
 
     /// - Parameters:
     ///   - descriptor: The accepted socket, owned from now on.
-    ///   - tls: The server's certificate; `nil` means no TLS. Its handshake counts in that of RTMP.
+    ///   - tls: The server's certificate; `nil` means no TLS. Its handshake counts towards the time limit of RTMP's.
     ///   - onEvent: Called on the loop.
     init(
         id: Int, descriptor: Int32, tls: TLSContext?, address: InternetAddress, limits: RTMPServerLimits,
@@ -67,7 +67,7 @@ final class IngestClient {
         sendOutput()
     }
 
-    /// Tells the client why its stream is over, or is not let in, and closes when it has read that.
+    /// Tells the client why its stream is over or refused, and closes the connection once the client has read that.
     func refuse(_ status: RTMPStatus) {
         session.refuse(status)
         leave()

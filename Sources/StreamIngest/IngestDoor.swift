@@ -5,7 +5,7 @@ import MixModel
 import RTMP
 import TextFormats
 
-/// An address at which the ingest listens, with or without TLS. What prevents it is tried again until it works.
+/// An address at which the ingest listens, with or without TLS. If listening fails, it is retried until it succeeds.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 final class IngestDoor: @unchecked Sendable {
@@ -30,7 +30,7 @@ final class IngestDoor: @unchecked Sendable {
 
     /// - Parameters:
     ///   - tls: The certificate; `nil` means no TLS.
-    ///   - onAccept: Takes the descriptor of each new connection, which it owns, and the context of its TLS.
+    ///   - onAccept: Called with the descriptor of each new connection, which it then owns, and the TLS context.
     init(
         host: String, port: Int, tls: IngestTLS? = nil, logger: Logger,
         onAccept: @escaping (Int32, InternetAddress?, TLSContext?) -> Void, onNews: @escaping (News) -> Void
@@ -43,12 +43,12 @@ final class IngestDoor: @unchecked Sendable {
         self.onNews = onNews
     }
 
-    /// Whether it is the door of these settings.
+    /// Whether the door has these settings.
     func isSame(_ host: String, _ port: Int, _ tls: IngestTLS? = nil) -> Bool {
         self.host == host && self.port == port && self.tls == tls
     }
 
-    /// Begins to listen, or tells again that it does.
+    /// Begins to listen, or reports again that it listens.
     func open() {
         if let listener { return onNews(.listening(port: Int(listener.port))) }
         timer.begin { [weak self] in self?.listen() }

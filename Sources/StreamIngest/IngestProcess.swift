@@ -5,10 +5,11 @@ import MixModel
 import RTMP
 import TextFormats
 
-/// The process that publishers and players connect to: an `IngestServer` and the Unix socket by which the orchestrator
-/// rules it.
+/// The process to which publishers and players connect: an `IngestServer` and the Unix socket through which the
+/// orchestrator controls it.
 ///
-/// It goes on without the orchestrator, and ends when none has been there for a time, or when it is told to.
+/// The process continues without the orchestrator. It ends when no orchestrator has been connected for some time, or on
+/// command.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop.
 public final class IngestProcess: @unchecked Sendable {
@@ -23,7 +24,7 @@ public final class IngestProcess: @unchecked Sendable {
     private var ending: CheckedContinuation<Void, any Error>?
     private var isOver = false
 
-    /// Time in ns between two reports of figures, by which the orchestrator knows that this process does not hang.
+    /// Time in ns between two reports of figures, which show the orchestrator that this process does not hang.
     private static let interval: Int64 = 2_000_000_000
 
     /// - Parameters:
@@ -37,11 +38,11 @@ public final class IngestProcess: @unchecked Sendable {
 
     /// Runs until told to end.
     ///
-    /// - Throws: The reason why the Unix socket cannot be listened on, in words.
+    /// - Throws: A description of why listening on the Unix socket failed.
     public func run() async throws {
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            // On the loop, so that no line comes before everything is there.
+            // On the loop, so that no line arrives before everything is set up.
             loop.perform { [self] in
                 do throws(UnixListener.Failure) {
                     socket = try ControlSocket(

@@ -3,14 +3,14 @@ import MediaFormats
 import MixModel
 import RTMP
 
-/// Programs that people play: `rtmp://host/program/{room}`.
+/// Playback of programs: `rtmp://host/program/{room}`.
 extension IngestServer {
-    /// Most programs that are played at once.
+    /// Largest number of programs that are played at once.
     static let mostPrograms = 256
 
-    /// Reads a program from its relay, unless it is already being read.
+    /// Starts to read a program from its relay, unless it is already being read.
     ///
-    /// - Returns: Whether it is read.
+    /// - Returns: Whether the program is being read.
     func feed(_ name: String, from socket: String) -> Bool {
         guard feeds[name] == nil else { return true }
         guard feeds.count < Self.mostPrograms,
@@ -35,17 +35,19 @@ extension IngestServer {
         }
     }
 
-    /// Most bytes of tasks' names in a report, which is one line (`IngestCommand.longestLine`) in which each may double.
+    /// Largest size in bytes of the tasks' names in a report. A report is one line (`IngestCommand.longestLine`), in
+    /// which each name may double in size.
     private static let mostNames = 12 << 10
 
-    /// The players of each program, by its task; of the programs that most people play, if the names of all are too long.
+    /// The number of players of each program, by task; only the programs with most players if the names of all are too
+    /// long.
     var viewers: [String: Int] {
         var viewers: [String: Int] = [:]
         var bytes = 0
         let counts = feeds.keys.map { ($0, streams[$0]?.playerCount ?? 0) }
         for (name, count) in counts.sorted(by: { $0.1 > $1.1 }) {
             let task = name.dropFirst(StreamBook.programPrefix.count)
-            // Beside the name: quotation marks, a colon, a number.
+            // In addition to the name: quotation marks, a colon, a number.
             bytes += task.utf8.count + 16
             guard bytes <= Self.mostNames else { break }
             viewers[String(task)] = count

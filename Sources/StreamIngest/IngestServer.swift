@@ -12,14 +12,14 @@ import TextFormats
 final class IngestServer: @unchecked Sendable {
     private struct Entry {
         let client: IngestClient
-        /// Whether it was let in to publish or to play.
+        /// Whether the connection was permitted to publish or play.
         var isDecided = false
-        /// Whether it is a relay's.
+        /// Whether the connection belongs to a relay.
         var isRelay = false
-        /// The stream that it publishes or plays.
+        /// The stream that the connection publishes or plays.
         var stream: String?
         var isPublisher = false
-        /// The stream, if it publishes it.
+        /// The stream, if the connection publishes it.
         var live: LiveStream?
     }
 
@@ -31,14 +31,14 @@ final class IngestServer: @unchecked Sendable {
     private var connections: ConnectionBook
     private var clients: [Int: Entry] = [:]
     var streams: [String: LiveStream] = [:]
-    /// Where streams that are programs come from.
+    /// The feeds of streams that are programs.
     var feeds: [String: ProgramFeed] = [:]
     private var door: IngestDoor?
     private var secureDoor: IngestDoor?
     private let timer = LoopDeadline()
     private var number = 0
     private var refused = 0
-    /// Time before which no further refusal of a stranger is logged.
+    /// Time before which no further refusal of an untrusted client is logged.
     private var quietUntil: Int64 = 0
 
     /// - Parameter report: Sends a report to the orchestrator, if one is connected.
@@ -65,7 +65,7 @@ final class IngestServer: @unchecked Sendable {
         return figures
     }
 
-    /// Takes a command of the orchestrator.
+    /// Handles a command of the orchestrator.
     func handle(_ command: IngestCommand) {
         switch command {
         case .hello: perform(book.attended(process: getpid()))
@@ -82,7 +82,7 @@ final class IngestServer: @unchecked Sendable {
         }
     }
 
-    /// Notes that no orchestrator is connected.
+    /// Records that no orchestrator is connected.
     func abandoned() { book.abandoned() }
 
     /// Ends every connection.
@@ -147,7 +147,7 @@ final class IngestServer: @unchecked Sendable {
         clients[id] = Entry(client: client)
     }
 
-    /// Takes a place, if need be that of the connection that has been undecided for longest.
+    /// Reserves a place, if necessary that of the connection that has been undecided for longest.
     private func enter(_ address: InternetAddress) -> Bool {
         switch connections.enter(address) {
         case .taken: return true
@@ -244,7 +244,7 @@ final class IngestServer: @unchecked Sendable {
         forgetStream(entry.stream)
     }
 
-    /// Forgets a stream that nobody publishes and nobody waits for.
+    /// Removes a stream that is not published and for which no client waits.
     private func forgetStream(_ name: String?) {
         guard let name, streams[name]?.isUnwatched ?? false, !book.has(name) else { return }
         streams[name] = nil
@@ -318,7 +318,7 @@ final class IngestServer: @unchecked Sendable {
 
     private func setTimer() { timer.set(book.deadline) }
 
-    /// Logs at most one line a second about clients that are nobody.
+    /// Logs at most one line a second about clients that were not accepted.
     private func noteStranger(_ words: String) {
         let now = MonotonicClock.now()
         guard now >= quietUntil else { return }

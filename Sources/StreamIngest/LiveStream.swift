@@ -2,14 +2,14 @@ import EncodedMedia
 import MediaFormats
 import RTMP
 
-/// One stream: what its players get, and who they are. Belongs to the socket loop.
+/// A stream with its players and the tags for them. Belongs to the socket loop.
 ///
 /// A class, because tags change it in place many times a second.
 final class LiveStream {
     private(set) var cache: TagCache
     private var times = StreamTimes()
     private var players: [Int: Player] = [:]
-    /// What players have not been sent yet; nothing is kept where there are none.
+    /// Tags that have not been sent to players yet; empty if there are no players.
     private var waiting: [OutputTag] = []
     /// Time in ns before which the publisher is not asked for another keyframe.
     private var quietUntil: Int64 = 0
@@ -33,14 +33,14 @@ final class LiveStream {
     var playerCount: Int { players.count }
     var clients: [IngestClient] { players.values.map(\.client) }
 
-    /// Begins with another publisher.
+    /// Prepares for another publisher.
     func restart() {
         times.restart()
         cache = TagCache()
         for player in players.values { player.flow.restart() }
     }
 
-    /// Adds an accepted player and sends it what it needs to begin.
+    /// Adds an accepted player, and sends it what it needs to start.
     func add(_ client: IngestClient, now: Int64) {
         let preamble = cache.preamble(at: times.timestamp(at: now))
         players[client.id] = Player(client, PlayerFlow(waitsForKeyframe: cache.hasPictures && cache.group.isEmpty))
@@ -49,16 +49,16 @@ final class LiveStream {
 
     func remove(_ client: IngestClient) { players[client.id] = nil }
 
-    /// Returns whether the publisher is to be asked for a keyframe that a player needs now.
+    /// Returns whether a player's request for a keyframe is to be forwarded to the publisher now.
     func passesKeyframeRequest(now: Int64) -> Bool {
         guard now >= quietUntil else { return false }
         quietUntil = now.saturatingSum(Self.keyframePause)
         return true
     }
 
-    /// Takes a tag of the publisher. `flush` has to follow when all that one read has brought is taken.
+    /// Accepts a tag of the publisher. Call `flush` once all tags of one read are accepted.
     ///
-    /// - Parameter cacheBytes: Most bytes of the group of pictures that is kept.
+    /// - Parameter cacheBytes: Largest size in bytes of the cached group of pictures.
     func take(_ tag: FLVTag, cacheBytes: Int, now: Int64) {
         var tag = tag
         let isFrame = if case .frame = tag.role { true } else { false }
@@ -68,15 +68,15 @@ final class LiveStream {
         if !players.isEmpty { waiting.append(OutputTag(tag)) }
     }
 
-    /// Passes on what was taken.
+    /// Sends the accepted tags to the players.
     ///
-    /// - Returns: Players that read too slowly to be kept.
+    /// - Returns: Players to disconnect because they read too slowly.
     func flush(now: Int64) -> [IngestClient] {
         guard !waiting.isEmpty else { return [] }
         let tags = waiting
         waiting = []
         var lost: [IngestClient] = []
-        // Players that read all get the same bytes, in one write.
+        // All players that keep up get the same bytes, in one write.
         var shared: [UInt8]?
         for player in players.values {
             let queued = player.client.queued
@@ -105,7 +105,7 @@ final class LiveStream {
         return true
     }
 
-    /// Returns the tags as RTMP messages. Each usual message is made once for all players.
+    /// Returns the tags as RTMP messages. Each common message is encoded once for all players.
     private static func joined(_ tags: [OutputTag], stream: UInt32) -> [UInt8] {
         func bytes(_ tag: OutputTag) -> [UInt8] {
             stream == RTMPServerSession.usualStream

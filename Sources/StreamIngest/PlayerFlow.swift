@@ -1,13 +1,13 @@
 import EncodedMedia
 import MediaFormats
 
-/// Decides which tags a player gets: all of them while it reads, none from the moment at which too many wait until it has
-/// read most and the next keyframe comes. Pure.
+/// Decides which tags a player gets: all of them while it keeps up; once too many wait, none until it has read most of
+/// them and the next keyframe arrives. Pure.
 struct PlayerFlow: Sendable {
     struct Limits: Hashable, Sendable {
-        /// Bytes that may wait for a player before tags are left out.
+        /// Bytes that may wait for a player before tags are dropped.
         var bytes = 4 << 20
-        /// Time in ns for which tags are left out before the player is disconnected.
+        /// Time in ns for which tags are dropped before the player is disconnected.
         var patience: Int64 = 10_000_000_000
     }
 
@@ -24,10 +24,10 @@ struct PlayerFlow: Sendable {
     private var waitsForKeyframe: Bool
     private var fullSince: Int64?
     private var owesHeaders = false
-    /// Tags that were left out.
+    /// Number of dropped tags.
     private(set) var leftOut = 0
 
-    /// - Parameter waitsForKeyframe: Whether the player was given no group of pictures to begin with.
+    /// - Parameter waitsForKeyframe: Whether the player started without a group of pictures.
     init(limits: Limits = Limits(), waitsForKeyframe: Bool) {
         self.limits = limits
         self.waitsForKeyframe = waitsForKeyframe
@@ -36,7 +36,7 @@ struct PlayerFlow: Sendable {
     /// Whether every tag is sent.
     var isPlain: Bool { !waitsForKeyframe && fullSince == nil && !owesHeaders }
 
-    /// Begins with another publisher's stream, whose first frames may need a keyframe that is gone.
+    /// Prepares for another publisher's stream, whose first frames may need a keyframe that is gone.
     mutating func restart() { waitsForKeyframe = true }
 
     /// - Parameters:

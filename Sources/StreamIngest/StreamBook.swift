@@ -3,31 +3,31 @@ import MixModel
 import RTMP
 import TextFormats
 
-/// The streams of an ingest, the requests that wait for the orchestrator's answer, and what follows from each event. Pure:
-/// connections are numbers, and times are in ns of a monotonic clock.
+/// The streams of an ingest and the requests that wait for the orchestrator's answer. Decides what follows from each
+/// event. Pure: connections are numbers, and times are in ns of a monotonic clock.
 struct StreamBook: Sendable {
     struct Limits: Hashable, Sendable {
         var streams = 1024
         var requests = 256
         /// Time for which a request waits for its answer.
         var answer: Int64 = 8_000_000_000
-        /// Time for which a relay may wait for a stream that is not there.
+        /// Time for which a relay may wait for a missing stream.
         var absence: Int64 = 15_000_000_000
     }
 
     enum Action: Hashable, Sendable {
         case tell(IngestReport)
         case accept(connection: Int)
-        /// The connection has shown that it is a relay's. `accept` follows.
+        /// The connection has proved that it belongs to a relay. `accept` follows.
         case recognise(connection: Int)
         case refuse(connection: Int, RTMPStatus)
         /// The stream's tags are those of this connection from now on.
         case begin(stream: String, connection: Int)
         /// The connection plays the stream, or waits for it.
         case play(stream: String, connection: Int)
-        /// The stream is a program and comes from the relay that listens there. `play` follows.
+        /// The stream is a program, read from the relay that listens at `socket`. `play` follows.
         case feed(stream: String, socket: String, connection: Int)
-        /// The stream is over: its players are told so, and it is forgotten.
+        /// The stream is over: its players are told, and it is removed.
         case end(stream: String)
     }
 
@@ -52,17 +52,17 @@ struct StreamBook: Sendable {
     private var requests = 0
     private var isAttended = false
     private let run: String
-    /// Relays that wait for streams that nobody publishes, by connection.
+    /// Relays that wait for streams that are not published, by connection.
     private var patient: [Int: (stream: String, until: Int64)] = [:]
 
     /// First part of the application of URLs from which relays pull.
     static let relayApplication = "relay/"
     /// First part of the names of streams that are programs. Those of publishers have four parts.
     static let programPrefix = "program/"
-    /// Name of the argument by which a relay shows that the orchestrator sent it.
+    /// Name of the argument by which a relay proves that the orchestrator sent it.
     static let proofArgument = "relay"
 
-    /// - Parameter run: A word that no other run of the process has.
+    /// - Parameter run: Identifier that is unique to this run of the process.
     init(run: String, limits: Limits = Limits()) {
         self.run = run
         self.limits = limits
@@ -78,7 +78,7 @@ struct StreamBook: Sendable {
 
     // MARK: - The orchestrator
 
-    /// Notes that an orchestrator has connected, and returns what it has to know.
+    /// Records that an orchestrator has connected, and returns the state to send to it.
     mutating func attended(process: Int32) -> [Action] {
         isAttended = true
         var reports: [IngestReport] = [.hello(version: IngestCommand.version, process: process)]
@@ -123,7 +123,7 @@ struct StreamBook: Sendable {
         return actions
     }
 
-    /// Lets a connection play a program.
+    /// Permits a connection to play a program.
     mutating func programAllowed(_ number: Int, session: String, task: String, socket: String) -> [Action] {
         guard let entry = waiting[number], entry.request.session == session, !entry.request.isPublish else { return [] }
         waiting[number] = nil
@@ -159,7 +159,7 @@ struct StreamBook: Sendable {
 
     // MARK: - Clients
 
-    /// Takes a client's wish.
+    /// Handles a client's request.
     mutating func requested(
         _ wish: RTMPStreamRequest, by connection: Int, address: String, now: Int64
     ) -> [Action] {
@@ -187,7 +187,7 @@ struct StreamBook: Sendable {
         else {
             return [.refuse(connection: connection, .playFailed("only relays of the service play from here"))]
         }
-        // A relay may be told of a stream before its publisher goes on.
+        // A relay may learn of a stream before its publisher is accepted.
         if streams[stream] == nil { patient[connection] = (stream, now.saturatingSum(limits.absence)) }
         return [
             .recognise(connection: connection), .accept(connection: connection),
@@ -195,15 +195,15 @@ struct StreamBook: Sendable {
         ]
     }
 
-    /// Compares to the last byte, so that the time that it takes reveals nothing.
+    /// Compares in constant time, so that the duration reveals nothing.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         guard one.utf8.count == other.utf8.count else { return false }
         return zip(one.utf8, other.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// Notes that a connection no longer publishes, plays or asks.
+    /// Records that a connection no longer publishes, plays or waits for an answer.
     ///
-    /// - Parameter isClean: Whether the client said so itself, so that it will not come back.
+    /// - Parameter isClean: Whether the client ended the stream itself, so that it will not return.
     mutating func left(_ connection: Int, isClean: Bool, reason: String, now: Int64) -> [Action] {
         patient[connection] = nil
         for (number, entry) in waiting where entry.connection == connection { waiting[number] = nil }

@@ -1,17 +1,17 @@
 import EncodedMedia
 
-/// The timestamps of a stream as players get them, which go on when a publisher comes back or another takes over. Pure.
+/// The timestamps of a stream for its players, which continue when a publisher returns or another one takes over. Pure.
 ///
-/// The time without a publisher passes in the stream, too, so that a relay sees a stall and not another stream.
+/// Time without a publisher advances the stream, too, so that a relay sees a stall instead of a new stream.
 struct StreamTimes: Sendable {
-    /// What is added to the publisher's timestamps; wraps.
+    /// Offset that is added to the publisher's timestamps; wraps.
     private var shift: UInt32 = 0
-    /// Whether the next frame of the publisher decides about `shift`.
+    /// Whether the next frame of the publisher determines `shift`.
     private var isOpen = true
-    /// The last timestamp that was given out, and when.
+    /// The last timestamp returned, and its time.
     private var last: (timestamp: UInt32, time: Int64)?
 
-    /// Begins with another publisher.
+    /// Prepares for another publisher.
     mutating func restart() { isOpen = true }
 
     /// The timestamp of a moment, in ms. `now` is in ns of a monotonic clock.
@@ -21,10 +21,10 @@ struct StreamTimes: Sendable {
         return last.timestamp &+ UInt32(truncatingIfNeeded: passed)
     }
 
-    /// Returns the timestamp for players of a tag that came now.
+    /// Returns the players' timestamp for a tag that arrived now.
     mutating func map(_ timestamp: UInt32, isFrame: Bool, now: Int64) -> UInt32 {
         if isOpen {
-            // A publisher's headers have times of their own.
+            // A publisher's headers have timestamps of their own.
             guard isFrame else { return last == nil ? timestamp : self.timestamp(at: now) }
             shift = last == nil ? 0 : self.timestamp(at: now) &- timestamp
             isOpen = false

@@ -1,23 +1,23 @@
 import EncodedMedia
 import MediaFormats
 
-/// What a player needs to begin in the middle of a stream: metadata, sequence headers and the current group of pictures.
-/// Pure.
+/// The tags with which a player can start in the middle of a stream: metadata, sequence headers and the current group
+/// of pictures. Pure.
 struct TagCache: Sendable {
-    /// Most media that is kept, in bytes and in ms. A longer group of pictures is not kept: players then begin with the
-    /// next keyframe.
+    /// Largest amount of cached media, in bytes and in ms. A longer group of pictures is not kept: players then start
+    /// with the next keyframe.
     struct Limits: Hashable, Sendable {
         var bytes = 8 << 20
         var milliseconds: UInt32 = 20_000
 
-        /// Most bytes of all streams together.
+        /// Largest number of bytes for all streams together.
         private static let all = 256 * (8 << 20)
 
-        /// Returns the bytes of each stream when there are so many.
+        /// Returns the bytes for each stream, given the number of streams.
         static func bytes(ofEachOf streams: Int) -> Int { min(8 << 20, all / max(streams, 1)) }
     }
 
-    /// Memory that a tag takes beside its body, in bytes.
+    /// Memory of a tag in addition to its body, in bytes.
     private static let overhead = 160
 
     var limits: Limits
@@ -54,7 +54,7 @@ struct TagCache: Sendable {
             group.append(tag)
             bytes += tag.encodedSize + Self.overhead
             let age = tag.timestamp &- (group.first?.timestamp ?? tag.timestamp)
-            // A time that goes back is no age.
+            // A timestamp that goes back gives no age.
             if bytes > limits.bytes || (age > limits.milliseconds && age < 1 << 31) { forgetGroup() }
         }
     }
@@ -76,7 +76,7 @@ struct TagCache: Sendable {
         bytes = 0
     }
 
-    /// Returns the headers in force, as they are sent at a time.
+    /// Returns the current headers with a timestamp.
     func headers(at timestamp: UInt32) -> [OutputTag] {
         [metadata, video, audio].compactMap { tag in
             guard var tag else { return nil }
@@ -85,7 +85,7 @@ struct TagCache: Sendable {
         }
     }
 
-    /// The tags that a new player gets before those that come.
+    /// Returns the tags that a new player gets before the following ones.
     ///
     /// - Parameter now: Timestamp of the stream, for headers without a group of pictures.
     func preamble(at now: UInt32) -> [OutputTag] {

@@ -1,8 +1,8 @@
 import TextFormats
 
-/// The code by which a relay may play one stream of the service's own server.
+/// The code that permits a relay to play one stream of the service's own server.
 ///
-/// It is in the URL that the service gives the relay, and worth nothing for another stream.
+/// It is part of the URL that the service gives the relay, and is not valid for any other stream.
 package enum RTMPRelayProof {
     /// Returns the HMAC-SHA256 of the stream's identifier in hexadecimal digits.
     package static func text(stream: String, secret: String) -> String {

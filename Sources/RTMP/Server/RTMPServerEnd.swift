@@ -1,17 +1,17 @@
 import MediaFormats
 
-/// The reason why a server ended a client's connection, for operators; holds nothing that the client wrote but the name
-/// of a codec.
+/// The reason why a server ended a client's connection, for operators; contains no client input except the name of a
+/// codec.
 package enum RTMPServerEnd: Error, Hashable, Sendable, CustomStringConvertible {
     /// The first bytes are not RTMP, or are RTMPE.
     case notRTMP
     /// The bytes break the protocol or its limits.
     case malformed(String)
-    /// A step was not done in its time.
+    /// A step was not completed in time.
     case tooSlow(String)
     /// A publisher sent neither audio nor video.
     case silent(seconds: Int)
-    /// The stream has a track of a codec that is not taken.
+    /// The stream has a track of an unsupported codec.
     case unsupported(FLVReader.Failure)
 
     init(_ error: RTMPError) {

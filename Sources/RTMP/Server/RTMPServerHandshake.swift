@@ -3,7 +3,8 @@ import EncodedMedia
 /// The server's side of the handshake: the simple one (Adobe RTMP 1.0, §5.2), and the one with digests that Flash and
 /// several encoders begin with. Pure.
 ///
-/// Nothing is sent before a whole C0 and C1 have come, so that an answer is at most twice as long as its question.
+/// Nothing is sent before a complete C0 and C1 have arrived, so that a response is at most twice as long as the
+/// request.
 struct RTMPServerHandshake: Sendable {
     static let packetLength = RTMPHandshake.packetLength
 
@@ -15,21 +16,21 @@ struct RTMPServerHandshake: Sendable {
 
     private static let serverWords = Array("Genuine Adobe Flash Media Server 001".utf8)
     private static let clientWords = Array("Genuine Adobe Flash Player 001".utf8)
-    /// Public constant that follows the words in the key of S2.
+    /// Public constant that follows the text in the key of S2.
     private static let suffix: [UInt8] = [
         0xF0, 0xEE, 0xC2, 0x4A, 0x80, 0x68, 0xBE, 0xE8, 0x2E, 0x00, 0xD0, 0xD1, 0x02, 0x9E, 0x7E, 0x57,
         0x6E, 0xEC, 0x5D, 0x2D, 0x29, 0x80, 0x6F, 0xAB, 0x93, 0xB8, 0xE6, 0x36, 0xCF, 0xEB, 0x31, 0xAE,
     ]
-    /// Positions of the four bytes that say where the digest is, for the two forms in use.
+    /// Positions of the four bytes that encode the position of the digest, for the two forms in use.
     private static let offsetPositions = [772, 8]
     /// Version in S1 by which clients know that the digest is there.
     private static let digestVersion: [UInt8] = [3, 5, 1, 1]
 
-    /// Takes the bytes that the handshake needs from the front of `bytes`.
+    /// Consumes the bytes that the handshake needs from the front of `bytes`.
     ///
     /// The client's echo (C2) is counted but not compared, because not every client echoes.
     ///
-    /// - Returns: The bytes that have to be sent.
+    /// - Returns: The bytes to send.
     /// - Throws: `notRTMP` for a wrong first byte.
     mutating func read(
         _ bytes: inout ArraySlice<UInt8>, using random: inout some RandomNumberGenerator
@@ -85,7 +86,7 @@ struct RTMPServerHandshake: Sendable {
     private static func numbers(_ count: Int, using random: inout some RandomNumberGenerator) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 8)
-        // SplitMix64: each number of the system costs a system call, and strangers ask for 192 of them.
+        // SplitMix64: each system random number costs a system call, and unauthenticated clients cause 192 of them.
         var state: UInt64 = random.next()
         while bytes.count < count {
             state &+= 0x9E37_79B9_7F4A_7C15

@@ -1,4 +1,4 @@
-/// Limits of what a client may send to a server, and of the time it may take. Times in ns, sizes in bytes.
+/// Limits on the data that a client may send to a server, and on the time it may take. Times are in ns, sizes in bytes.
 package struct RTMPServerLimits: Hashable, Sendable {
     /// Time from the connection's beginning to the end of the handshake.
     package var handshake: Int64 = 5_000_000_000
@@ -22,7 +22,7 @@ package struct RTMPServerLimits: Hashable, Sendable {
     package var commandWindow: Int64 = 10_000_000_000
     /// Largest `onMetaData`. A larger one is dropped.
     package var metadataBytes = 1 << 14
-    /// Shortest time between two `onMetaData` that are passed on.
+    /// Shortest time between two forwarded `onMetaData`.
     package var metadataInterval: Int64 = 1_000_000_000
     /// Largest lengths of the parts of a stream's name. The application of a relay's URL has the names of an app, a room and a
     /// participant, of which each may have 128 bytes and each byte may be percent-encoded.

@@ -1,6 +1,6 @@
 import MediaFormats
 
-/// The commands of clients, and what they are answered (Adobe RTMP 1.0, §7.2).
+/// The commands of clients and their responses (Adobe RTMP 1.0, §7.2).
 extension RTMPServerSession {
     mutating func take(command body: [UInt8], stream: UInt32, into events: inout [Event]) throws(RTMPServerEnd) {
         guard body.count <= limits.commandBytes else { throw .malformed("a command of \(body.count) bytes") }
@@ -25,7 +25,7 @@ extension RTMPServerSession {
             if case .number(let number)? = arguments.last, number != Double(self.stream) { break }
             unpublish(transaction, into: &events)
         case (KeyframeRequest.command, _): if phase == .playing { events.append(.keyframeWanted) }
-        // What is asked on the way, of which no answer matters. A client may wait for one.
+        // Requests whose answers do not matter, but for which a client may wait.
         case ("getStreamLength", _), ("_checkbw", _): answer(transaction, .number(0))
         default: answer(transaction, .null)
         }
@@ -127,12 +127,12 @@ extension RTMPServerSession {
     }
 }
 
-/// How an accepted player gets tags.
+/// Delivery of tags to an accepted player.
 extension RTMPServerSession {
     /// The number that nearly every client's only stream has.
     package static let usualStream: UInt32 = 1
 
-    /// Returns a tag as a player gets it on this message stream.
+    /// Returns the bytes of a tag for a player on this message stream.
     package static func encode(_ tag: FLVTag, stream: UInt32) -> [UInt8] {
         var bytes: [UInt8] = []
         var writer = RTMPChunkWriter()

@@ -1,10 +1,10 @@
 import EncodedMedia
 import MediaFormats
 
-/// The server of one RTMP connection (Adobe RTMP 1.0), to which one stream is published or which plays one.
+/// The server side of one RTMP connection (Adobe RTMP 1.0), over which a client publishes or plays one stream.
 ///
 /// Pure: bytes and times go in, events and bytes to send come out; the owner has the socket and the clock, and decides
-/// about requests. Input may be cut anywhere and be anything: bytes that break the protocol or its limits end the
+/// about requests. Input may be arbitrary and split anywhere: bytes that violate the protocol or its limits end the
 /// connection.
 package struct RTMPServerSession: Sendable {
     package enum Event: Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct RTMPServerSession: Sendable {
         case over(RTMPServerEnd)
     }
 
-    /// The step that the connection is at.
+    /// The current step of the connection.
     package enum Phase: Hashable, Sendable {
         case handshake, connect, idle
         /// A request waits for its answer.
@@ -59,14 +59,14 @@ package struct RTMPServerSession: Sendable {
     var isOwnClient = false
     /// Whether a publisher has said that it can be asked for keyframes.
     package internal(set) var takesKeyframeRequests = false
-    /// Number of message streams that were created.
+    /// Number of message streams created so far.
     var streams = 0
     /// The message stream that a request, a publisher or a player uses.
     package internal(set) var stream: UInt32 = 0
 
     /// Interval in bytes at which either side acknowledges.
     static let window: UInt32 = 2_500_000
-    /// Chunk size of what is sent.
+    /// Chunk size of sent messages.
     package static let chunkSize = 1 << 15
 
     /// - Parameter now: Time in ns, as in every call.
@@ -79,7 +79,7 @@ package struct RTMPServerSession: Sendable {
         reader = RTMPChunkReader(limits: limits.ofCommands)
     }
 
-    /// Returns the bytes that have to be sent, in order, and forgets them.
+    /// Returns and removes the bytes to send, in order.
     package mutating func takeOutput() -> [UInt8] {
         defer { output = [] }
         return output
@@ -87,7 +87,7 @@ package struct RTMPServerSession: Sendable {
 
     /// Reads these bytes and returns the events that they cause; none after `over`.
     ///
-    /// - Parameter random: Source of the handshake's random numbers, which protect nothing.
+    /// - Parameter random: Source of the handshake's random numbers, which need not be secure.
     package mutating func read(
         _ bytes: ArraySlice<UInt8>, now: Int64, using random: inout some RandomNumberGenerator
     ) -> [Event] {
@@ -175,7 +175,8 @@ package struct RTMPServerSession: Sendable {
         command(KeyframeRequest.command, 0, [.null], stream: stream)
     }
 
-    /// Tells the client that it may not publish or play, or no longer, after which the owner sends the output and closes.
+    /// Tells the client that it may not, or no longer, publish or play. The owner then sends the output and closes the
+    /// connection.
     package mutating func refuse(_ reason: RTMPStatus) {
         guard phase != .over else { return }
         if phase == .playing, reason == .unpublished {
@@ -225,7 +226,7 @@ package struct RTMPServerSession: Sendable {
         }
     }
 
-    /// Counts a message that is answered or changes something.
+    /// Counts a message that causes a response or a change.
     private mutating func count(_ now: Int64) throws(RTMPServerEnd) {
         if now.saturatingDifference(countedSince) > limits.commandWindow { (commands, countedSince) = (0, now) }
         commands += 1

@@ -1,10 +1,10 @@
 import MediaFormats
 import TextFormats
 
-/// What a client is told about its connection or stream, in the words of RTMP servers.
+/// A status that a client gets about its connection or stream, with the codes of RTMP servers.
 package struct RTMPStatus: Hashable, Sendable {
     package var code: String
-    /// Description for the person at the client, without secrets: what happened, and the cure.
+    /// Description for the user of the client, without secrets: what happened, and the cure.
     package var words: String
 
     package init(_ code: String, _ words: String) {
@@ -12,7 +12,7 @@ package struct RTMPStatus: Hashable, Sendable {
         self.words = words
     }
 
-    /// The name is in use, or is no valid one.
+    /// The name is in use or not valid.
     package static func badName(_ words: String) -> RTMPStatus { .init("NetStream.Publish.BadName", words) }
     /// The client may not publish, or not in this way.
     package static func denied(_ words: String) -> RTMPStatus { .init("NetStream.Publish.Denied", words) }

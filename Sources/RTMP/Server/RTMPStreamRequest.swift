@@ -1,4 +1,4 @@
-/// A client's wish to publish or to play a stream.
+/// A client's request to publish or play a stream.
 package struct RTMPStreamRequest: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
         case publish, play
@@ -31,7 +31,7 @@ package struct RTMPStreamRequest: Hashable, Sendable {
             query: [nameQuery, appQuery].filter { !$0.isEmpty }.joined(separator: "&"))
     }
 
-    /// Returns what is before and after the first `?`, compared by bytes: a combining mark may follow it.
+    /// Returns the text before and after the first `?`. Compares bytes, because a combining mark may follow it.
     private static func split(_ text: String) -> (String, String) {
         let bytes = text.utf8
         guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return (text, "") }
