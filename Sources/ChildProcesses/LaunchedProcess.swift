@@ -5,10 +5,10 @@ import Synchronization
 public enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     case status(Int32)
     case signal(Int32)
-    /// Nobody knows: the system forgets children whose parent ignores SIGCHLD.
+    /// The status is unknown: the system discards that of children whose parent ignores SIGCHLD.
     case unknown
 
-    /// - Parameter waitStatus: As `waitpid()` has it.
+    /// - Parameter waitStatus: The status that `waitpid()` returns.
     public init(waitStatus: Int32) {
         let signal = waitStatus & 0x7F
         self = signal == 0 ? .status(waitStatus >> 8 & 0xFF) : .signal(signal)
@@ -23,7 +23,7 @@ public enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A process that runs for this one, whoever is its parent. Safe to use from any thread.
+/// A process that works for this one, whether or not it is its child. Safe to use from any thread.
 public protocol RunningProcess: AnyObject, Sendable {
     var processID: Int32 { get }
     /// Sends a signal, unless the process has ended.
@@ -34,8 +34,8 @@ public protocol RunningProcess: AnyObject, Sendable {
 
 /// A process that `ProcessLaunch` has started. Safe to use from any thread.
 ///
-/// The system keeps its identifier until somebody has asked for its end: `exit`, `waitForExit` or `onExit`. Releasing the
-/// object does not end the process.
+/// The system keeps its identifier until its exit status has been collected through `exit`, `waitForExit` or `onExit`.
+/// Releasing the object does not end the process.
 public final class LaunchedProcess: RunningProcess {
     public let processID: Int32
     /// Set when the process has been waited for. From then on its identifier may belong to another process.
@@ -70,7 +70,8 @@ public final class LaunchedProcess: RunningProcess {
     @discardableResult public func waitForExit() -> ProcessExit {
         while true {
             if let exit { return exit }
-            // Leaves the process to be reaped under the lock, so that no signal can hit a successor of its identifier.
+            // Leaves reaping to the code under the lock, so that no signal can reach a later process with the same
+            // identifier.
             var information = siginfo_t()
             waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
         }

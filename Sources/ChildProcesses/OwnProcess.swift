@@ -1,26 +1,26 @@
 import Foundation
 
-/// Settings of the process that calls, which concern itself and what it starts.
+/// Settings of the calling process that affect itself and its children.
 public enum OwnProcess {
-    /// Prepares for making workers of all kinds, which take on their own limits.
+    /// Prepares for starting workers of all kinds, which apply their own limits.
     public static func prepareForChildren() {
         setMemoryShortage(WorkerKind.relay.memoryShortage)
         lower(RLIMIT_CORE, to: 0)
     }
 
-    /// Takes on the limits of a kind of worker.
+    /// Applies the limits of a kind of worker to this process.
     ///
     /// Call it while the process has one thread: niceness belongs to threads, and new ones inherit it. What the system
     /// refuses stays as it was.
     public static func become(_ kind: WorkerKind, limits: WorkerLimits) {
         setMemoryShortage(kind.memoryShortage)
-        // A service that an operator has put behind other programs stays there with all its workers.
+        // A service to which an operator has given a higher niceness keeps it, with all its workers.
         niceness = max(niceness, kind.niceness)
-        // Counts the process's own writable memory: heaps and stacks, but no address space that is only reserved, and no
-        // file that is mapped.
+        // Counts the process's own writable memory: heaps and stacks, but neither reserved address space nor mapped
+        // files.
         if let bytes = limits.bytes(of: kind) { lower(RLIMIT_DATA, to: rlim_t(bytes)) }
         if let descriptors = kind.descriptors { lower(RLIMIT_NOFILE, to: rlim_t(descriptors)) }
-        // A core file would have participants' pictures in it, and writing gigabytes would delay the next process.
+        // A core file would contain participants' pictures, and writing gigabytes would delay the next process.
         lower(RLIMIT_CORE, to: 0)
     }
 
@@ -34,8 +34,8 @@ public enum OwnProcess {
         return write(file, text, text.count) == text.count
     }
 
-    /// Puts the calling thread before others of its process, and before other programs of the same niceness, as far as that is
-    /// allowed.
+    /// Gives the calling thread priority over others of its process, and over other programs of the same niceness, as
+    /// far as permitted.
     public static func favourThread() { niceness -= 4 }
 
     /// Niceness of the calling thread, -20 to 19. What the system refuses stays as it was.

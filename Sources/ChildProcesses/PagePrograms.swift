@@ -1,6 +1,6 @@
 import Foundation
 
-/// The programs that showing a web page needs, with their Debian packages.
+/// The programs that are needed to show a web page, with their Debian packages.
 public enum PagePrograms {
     /// The command that installs all of them, from the directory of the sources.
     public static let cure = "deploy/setup.sh --pages"
@@ -18,7 +18,7 @@ public enum PagePrograms {
         (name: "setpriv", package: "util-linux"),
     ]
 
-    /// Directories in which programs are looked for, as in `PATH`.
+    /// Directories in which programs are searched, as in `PATH`.
     public static let path = "/usr/local/bin:/usr/bin:/bin"
 
     /// The programs that are missing, with their packages.

@@ -3,22 +3,22 @@ import Synchronization
 
 /// A program to start as a process of its own.
 ///
-/// The process inherits no descriptor beside the three standard ones, no blocked or ignored signal, and, unless it is
-/// asked to, not the process group.
+/// The process inherits no descriptor except the three standard ones, no blocked or ignored signal and, unless
+/// requested, not the process group.
 public struct ProcessLaunch: Sendable {
-    /// Where one of the three standard descriptors leads.
+    /// The target of one of the three standard descriptors.
     public enum Stream: Hashable, Sendable {
         /// Nothing: no input, or output that is discarded.
         case null
-        /// Where this process's own descriptor leads.
+        /// The target of this process's own descriptor.
         case inherited
         /// An open descriptor, which stays the caller's.
         case descriptor(Int32)
         /// A file that is created if needed and appended to, readable by its owner only.
         ///
-        /// - Parameter truncates: Whether the file is emptied before.
+        /// - Parameter truncates: Whether the file is emptied first.
         case file(String, truncates: Bool)
-        /// For standard error: where standard output leads.
+        /// For standard error: the target of standard output.
         case output
     }
 
@@ -49,7 +49,7 @@ public struct ProcessLaunch: Sendable {
         self.arguments = arguments
     }
 
-    /// Starts the process. The caller has to wait for its end in one of the ways of `LaunchedProcess`.
+    /// Starts the process. The caller must wait for its end with one of the methods of `LaunchedProcess`.
     public func start() throws(Failure) -> LaunchedProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -88,7 +88,7 @@ public struct ProcessLaunch: Sendable {
         return LaunchedProcess(identifier)
     }
 
-    /// Runs the process to its end and returns what it writes to one of its outputs. Blocks.
+    /// Runs the process to its end and returns the data that it writes to one of its outputs. Blocks.
     ///
     /// - Parameter stream: `\.output` or `\.errors`.
     public func run(
@@ -103,9 +103,9 @@ public struct ProcessLaunch: Sendable {
         return (bytes, process.waitForExit())
     }
 
-    /// Returns a pipe for the output of a process, of which no other process inherits an end.
+    /// Returns a pipe for the output of a process. No other process inherits either end.
     ///
-    /// After the start the caller closes the end for writing.
+    /// After the start the caller must close the write end.
     public static func pipe() -> Pipe {
         launching.withLock { _ in
             let pipe = Pipe()
@@ -116,7 +116,7 @@ public struct ProcessLaunch: Sendable {
         }
     }
 
-    /// Held during a start, so that a pipe is not inherited before it is marked.
+    /// Held during a start, so that a pipe is not inherited before it is marked close-on-exec.
     private static let launching = Mutex(())
 
     /// Returns the open descriptors. Most are close-on-exec already; closing them in the child is a second safeguard.

@@ -1,10 +1,10 @@
-/// The kinds of worker processes, by the name of their subcommand of `mixworker`.
+/// The kinds of worker processes, named after their subcommands of `mixworker`.
 public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip, whep, thumbnail, page
 
     /// Memory that the process may use unless the configuration says otherwise, in MiB.
     ///
-    /// docs/performance.md has what they need: a mix of 16 people at 1080p takes 2.4 GiB of what is counted.
+    /// docs/performance.md lists measured values: a mix of 16 people at 1080p takes 2.4 GiB of the counted memory.
     public var defaultMemory: Int {
         switch self {
         case .relay, .mixer, .ingest: 4096
@@ -18,7 +18,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     }
 
     /// The place in the kernel's order of processes to kill when memory is short (`oom_score_adj`, -1000 to 1000). The
-    /// highest goes first: what can be missed first, and the relay last of all.
+    /// process with the highest value is killed first: the most dispensable one, and the relay last of all.
     ///
     /// Grows from each parent to its children, because only a privileged process can lower it.
     public var memoryShortage: Int {
@@ -33,7 +33,8 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
 
     /// Niceness of the process's threads, 0 to 19. Never less than that of the parent.
     ///
-    /// A mixer has that of other programs of the machine: with 1 it was later beside busy ones (docs/performance.md).
+    /// A mixer has the niceness of other programs of the machine: with 1 it was later beside busy ones
+    /// (docs/performance.md).
     public var niceness: Int32 {
         switch self {
         case .relay, .mixer, .ingest, .pull, .push, .whip, .whep, .page: 0
@@ -43,12 +44,12 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Most descriptors; `nil` = as many as the service may have. A mix of 16 people uses 140.
+    /// Largest number of descriptors; `nil` means the limit of the service. A mix of 16 people uses 140.
     public var descriptors: UInt? {
         switch self {
         case .relay, .ingest: nil
         case .mixer, .packager: 1024
-        // Some for each of its viewers, and for a browser.
+        // Several for each viewer, and for a browser.
         case .whep, .page: 4096
         case .recorder, .rendition, .pull, .push, .whip, .thumbnail: 256
         }

@@ -1,5 +1,5 @@
-/// Limits of worker processes as the service passes them on: in the environment, which each worker hands to those that
-/// it starts.
+/// Limits of worker processes. The service passes them in the environment, which each worker passes on to the workers
+/// that it starts.
 public struct WorkerLimits: Hashable, Sendable {
     /// Name of the environment variable with the memory limits.
     public static let memoryVariable = "MIXWORKER_MEMORY"
@@ -12,7 +12,7 @@ public struct WorkerLimits: Hashable, Sendable {
     /// Name of the environment variable with the directory in which outputs may make files.
     public static let outputsVariable = "MIXWORKER_OUTPUTS"
 
-    /// Range of a memory limit in MiB, beside 0 = no limit.
+    /// Range of a memory limit in MiB; 0 means no limit.
     public static let memoryRange = 16...1_048_576
 
     /// Memory limits that differ from the defaults, in MiB; 0 = no limit.

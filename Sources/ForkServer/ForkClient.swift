@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The way to the fork server at a path. Safe to use from any thread.
+/// A client of the fork server at a path. Safe to use from any thread.
 public final class ForkClient: Sendable {
-    /// Time for which a server that did not make a process is left alone.
+    /// Time for which no request is made after the server failed to create a process.
     private static let pause = Duration.seconds(5)
 
     private let path: String
@@ -13,23 +13,23 @@ public final class ForkClient: Sendable {
 
     /// - Parameters:
     ///   - path: The server's socket.
-    ///   - patience: Longest wait for each step of the server, in seconds. A new program is started in less than the
+    ///   - patience: Longest wait for each step of the server, in seconds. Starting a new program takes less than the
     ///     default.
-    ///   - onFailure: Told why no process was made.
+    ///   - onFailure: Called with the reason why no process was created.
     public init(path: String, patience: Double = 0.25, onFailure: @escaping @Sendable (String) -> Void) {
         self.path = path
         self.patience = patience
         self.onFailure = onFailure
     }
 
-    /// Has a process made. Blocks for a millisecond, at most for twice the patience.
+    /// Has the server create a process. Blocks for a millisecond, at most for twice the patience.
     ///
     /// - Parameters:
     ///   - arguments: Those after the program's name.
-    ///   - input: Its standard input. Stays the caller's.
-    ///   - output: Its standard output and error. Stays the caller's.
-    /// - Returns: `nil` if there is no process: then none will ever read from `input`. The server is not asked for the next
-    ///   5 s.
+    ///   - input: Its standard input, still owned by the caller.
+    ///   - output: Its standard output and error, still owned by the caller.
+    /// - Returns: `nil` if no process was created; then none will ever read from `input`, and no request is made for
+    ///   the next 5 s.
     public func start(_ arguments: [String], input: Int32, output: Int32) -> ForkedProcess? {
         let now = ContinuousClock.now
         guard retryAt.withLock({ $0.map { $0 <= now } ?? true }) else { return nil }
@@ -59,7 +59,7 @@ public final class ForkClient: Sendable {
                 throw .init("the fork server refuses: \(String(decoding: message.bytes, as: UTF8.self))")
             }
             let process = ForkedProcess(processID: processID, descriptor: descriptor, connection: connection)
-            // If the process is gone already, that is its end and no reason to start another one.
+            // If the process is already gone, it has ended: that is no reason to start another one.
             _ = PacketSocket.send(ForkAnswer.go, on: connection)
             return process
         } catch {

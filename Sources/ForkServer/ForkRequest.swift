@@ -1,4 +1,4 @@
-/// What a fork server is asked for: a process with these arguments.
+/// A request to a fork server for a process with these arguments.
 struct ForkRequest: Hashable, Sendable {
     /// Longest request in bytes.
     static let limit = 4096
@@ -8,7 +8,7 @@ struct ForkRequest: Hashable, Sendable {
 
     init(arguments: [String]) { self.arguments = arguments }
 
-    /// Reads the bytes of a message; `nil` if they are none.
+    /// Parses the bytes of a message; `nil` if they are invalid.
     init?(_ bytes: some BidirectionalCollection<UInt8>) {
         guard bytes.count <= Self.limit, bytes.last == 0 else { return nil }
         let words = bytes.dropLast().split(separator: 0, omittingEmptySubsequences: false)
@@ -16,8 +16,8 @@ struct ForkRequest: Hashable, Sendable {
         guard arguments.count == words.count else { return nil }
     }
 
-    /// Each argument in UTF-8, with a 0 behind it, as on a command line. `nil` if it is too long, or an argument contains a
-    /// 0.
+    /// Each argument in UTF-8 followed by a 0, as on a command line. `nil` if the request is too long, or an argument
+    /// contains a 0.
     var bytes: [UInt8]? {
         guard !arguments.isEmpty, !arguments.contains(where: { $0.utf8.contains(0) }) else { return nil }
         let bytes = arguments.flatMap { argument -> [UInt8] in Array(argument.utf8) + [0] }
@@ -25,17 +25,17 @@ struct ForkRequest: Hashable, Sendable {
     }
 }
 
-/// What a fork server says: whether it has made a process, and later how that ended.
+/// A message of a fork server: whether it has created a process, and later how that process ended.
 enum ForkAnswer: Hashable, Sendable {
     /// The process with this number waits for `ForkAnswer.go`. Comes with its descriptor.
     case started(Int32)
     case refused(String)
-    /// The process has ended with this status of `waitpid()`.
+    /// The process has ended with this `waitpid()` status.
     case ended(Int32)
 
     /// Longest answer in bytes.
     static let limit = 512
-    /// What lets a process begin. Without it, it ends before it has touched what it was given.
+    /// The message that lets a process begin. Without it, the process ends before it has touched its descriptors.
     static let go: [UInt8] = [UInt8(ascii: "G")]
 
     init?(_ bytes: some BidirectionalCollection<UInt8>) {

@@ -1,16 +1,16 @@
 import CForkServer
 import Foundation
 
-/// A process that has loaded what its children need, and makes them by `fork()`, which takes a millisecond where a new
-/// program takes a hundred, and shares the loaded memory with them.
+/// A process that has loaded what its children need, and creates them with `fork()`. That takes a millisecond instead
+/// of the hundred of a new program, and shares the loaded memory.
 ///
-/// Runs on the only thread of the process. Callers must be of the same user.
+/// Runs on the only thread of the process. Callers must run as the same user.
 public struct ForkServer: ~Copyable {
     /// The process in which `run` has returned.
     public enum Outcome: Hashable, Sendable {
-        /// The server, which is to end.
+        /// The server process, which must end now.
         case over
-        /// A new process, which is to do what these arguments say. Its standard input and outputs are those of the request.
+        /// A new process, which must act on these arguments. Its standard input and outputs are those of the request.
         case child(arguments: [String])
     }
 
@@ -18,26 +18,26 @@ public struct ForkServer: ~Copyable {
         let processID: pid_t
         /// Readable once the process has ended.
         let descriptor: Int32
-        /// Who asked for it.
+        /// The connection of the client that requested it.
         let connection: Int32
     }
 
     private struct Caller {
         let connection: Int32
-        /// Time by which the request has to be there, CLOCK_MONOTONIC in ms.
+        /// Time by which the request must have arrived, in ms of CLOCK_MONOTONIC.
         let deadline: Int
     }
 
-    /// Most processes at a time.
+    /// Largest number of processes at a time.
     static let mostChildren = 512
-    /// Most connections whose request has not arrived; further ones wait in the kernel.
+    /// Largest number of connections whose request has not arrived; further ones wait in the kernel.
     static let mostCallers = 32
     /// Time for a request to arrive after its connection, in ms.
     static let patience = 1000
 
     private let listener: Int32
     private let lifeline: Int32
-    /// The first arguments, which say what children may be.
+    /// The permitted first arguments of children.
     private let kinds: Set<String>
     private let log: (String) -> Void
     private var children: [Child] = []
@@ -45,11 +45,11 @@ public struct ForkServer: ~Copyable {
 
     /// Listens for requests.
     /// - Parameters:
-    ///   - path: Unix socket, at most 107 bytes long. Whatever is there is replaced.
-    ///   - lifeline: Descriptor whose end ends the server. Children go on.
+    ///   - path: Unix socket, at most 107 bytes long. An existing file is replaced.
+    ///   - lifeline: Descriptor whose end of file ends the server. Children continue.
     ///   - kinds: First arguments that requests may have.
-    ///   - log: Takes lines for the log.
-    /// - Throws: A description if the socket cannot be made, or if the process has several threads.
+    ///   - log: Called with lines for the log.
+    /// - Throws: A description if the socket cannot be created, or if the process has several threads.
     public init(path: String, lifeline: Int32, kinds: Set<String>, log: @escaping (String) -> Void) throws {
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
         guard threads == 1 else {
@@ -67,7 +67,7 @@ public struct ForkServer: ~Copyable {
     public mutating func run(setTitle: ([String]) -> Void) -> Outcome {
         while true {
             var watches = [pollfd(fd: lifeline, events: Int16(POLLIN), revents: 0)]
-            // A negative descriptor is not looked at.
+            // `poll()` ignores a negative descriptor.
             let isFull = callers.count >= Self.mostCallers
             watches.append(pollfd(fd: isFull ? -1 : listener, events: Int16(POLLIN), revents: 0))
             watches += children.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
@@ -96,7 +96,7 @@ public struct ForkServer: ~Copyable {
         callers.append(Caller(connection: connection, deadline: Self.milliseconds + Self.patience))
     }
 
-    /// Reports the processes that have ended to those who asked for them.
+    /// Reports the processes that have ended to the clients that requested them.
     private mutating func reap(_ ready: Set<Int32>) {
         children.removeAll { child in
             guard ready.contains(child.descriptor) else { return false }
@@ -104,8 +104,8 @@ public struct ForkServer: ~Copyable {
             guard waitpid(child.processID, &status, WNOHANG) == child.processID else { return false }
             _ = PacketSocket.send(ForkAnswer.ended(status).bytes, on: child.connection)
             close(child.descriptor)
-            // A process that was killed at once has not read that it may go. Closing a connection with something unread would
-            // be an error to the other end, which comes before what was sent.
+            // A process that was killed at once has not read its start message. Closing a connection with unread data
+            // would give the other end an error, which it would see before the sent status.
             var byte: UInt8 = 0
             _ = recv(child.connection, &byte, 1, Int32(MSG_DONTWAIT))
             close(child.connection)
@@ -154,7 +154,7 @@ public struct ForkServer: ~Copyable {
         }
     }
 
-    /// Makes a process. It keeps nothing of this one but what it was given.
+    /// Creates a process. It keeps only the descriptors that it was given.
     private mutating func fork(
         _ bytes: [UInt8], _ descriptors: [Int32], for connection: Int32
     ) throws(PacketSocket.Failure) -> [String]? {
@@ -171,7 +171,7 @@ public struct ForkServer: ~Copyable {
             {
                 dup2(source, target)
             }
-            // Somebody who has given up has started a process of its own with the same socket.
+            // A client that has given up has started a process of its own with the same socket.
             guard PacketSocket.receive(upTo: 16, on: connection)?.bytes == ForkAnswer.go else { _exit(0) }
             let own = [listener, connection] + children.flatMap { [$0.descriptor, $0.connection] }
             for descriptor in own + callers.map(\.connection) { close(descriptor) }

@@ -1,21 +1,21 @@
 import CForkServer
 import Foundation
 
-/// Unix sockets whose messages keep their bounds and carry descriptors (`SOCK_SEQPACKET`, unix(7)).
+/// Unix sockets that preserve message boundaries and carry descriptors (`SOCK_SEQPACKET`, unix(7)).
 enum PacketSocket {
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
-        /// - Parameter action: What failed, with `errno` as it is now.
+        /// - Parameter action: The operation that failed, with the current `errno`.
         init(errnoOf action: String) { description = "\(action): \(String(cString: strerror(errno)))" }
 
         init(_ description: String) { self.description = description }
     }
 
-    /// Most connections that wait to be accepted.
+    /// Largest number of connections that wait to be accepted.
     private static let backlog: Int32 = 64
 
-    /// Listens at a path that only this user can connect to, in place of whatever is there.
+    /// Listens at a path to which only this user can connect. Replaces an existing file.
     static func listen(at path: String) throws(Failure) -> Int32 {
         let descriptor = try make()
         unlink(path)
@@ -43,7 +43,7 @@ enum PacketSocket {
         return descriptor
     }
 
-    /// Sets the longest wait for what is sent and received, in seconds.
+    /// Sets the longest wait for sending and receiving, in seconds.
     static func wait(_ seconds: Double, on descriptor: Int32) {
         var time = timeval(tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -51,13 +51,13 @@ enum PacketSocket {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)
     }
 
-    /// Sends one message with descriptors, which stay the caller's.
-    /// - Returns: Whether it is on its way.
+    /// Sends one message with descriptors, which the caller still owns.
+    /// - Returns: Whether it was sent.
     static func send(_ bytes: [UInt8], _ descriptors: [Int32] = [], on descriptor: Int32) -> Bool {
         forkserver_send(descriptor, bytes, bytes.count, descriptors, descriptors.count) == bytes.count
     }
 
-    /// Receives one message. Its descriptors are the caller's.
+    /// Receives one message. The caller owns its descriptors.
     /// - Returns: `nil` at the end of the connection, after the longest wait, and for a message longer than `limit`.
     static func receive(upTo limit: Int, on descriptor: Int32) -> (bytes: [UInt8], descriptors: [Int32])? {
         var bytes = [UInt8](repeating: 0, count: limit)

@@ -2,7 +2,7 @@ import CForkServer
 
 /// The command line of this process, as `ps` shows it.
 public enum ProcessTitle {
-    /// Shows these words in place of those that the process was started with, as far as they fit.
+    /// Shows these words instead of the original arguments, as far as they fit.
     ///
     /// Call it while the process has one thread. `CommandLine.arguments` stays as it was if it was read before.
     public static func set(_ words: [String]) {

@@ -1,18 +1,18 @@
 import CContainment
 import Foundation
 
-/// What a process that handles foreign bytes gives up, so that whoever takes it over gains little.
+/// The sandbox of a process that handles untrusted bytes: rights that it gives up, so that a compromise gains little.
 ///
-/// It cannot be undone, and holds for all threads of the process from then on. Call it while the process has one
+/// Entering it cannot be undone, and affects all later threads of the process. Call it while the process has one
 /// thread: the rules for files and the network namespace hold for the calling thread and its successors only.
 public enum Containment {
     /// A part of the containment. The raw value is its name in logs.
     public enum Measure: String, CaseIterable, Codable, Sendable {
         /// No new privileges, no capabilities.
         case privileges
-        /// A network namespace without any interface that is up.
+        /// A network namespace in which no interface is up.
         case network
-        /// Only named files can be opened, for reading.
+        /// Only listed files can be opened, for reading only.
         case files
         /// No new sockets, programs or processes, and no access to other processes.
         case calls
@@ -37,10 +37,11 @@ public enum Containment {
         }
     }
 
-    /// Files that libraries open late: plug-ins, fonts and their caches, properties of the machine.
+    /// Files that libraries open at a later time: plug-ins, fonts and their caches, properties of the machine.
     ///
-    /// Of `/proc`, libdispatch reads `/proc/TID/stat` of threads that do not exist yet, and crashes if it cannot. What
-    /// there is secret of other processes (memory, environment, descriptors), Landlock and the kernel refuse in any case.
+    /// Of `/proc`, libdispatch reads `/proc/TID/stat` of threads that do not exist yet, and crashes if it cannot.
+    /// Landlock and the kernel refuse access to the secrets of other processes (memory, environment, descriptors) in
+    /// any case.
     static var systemFiles: [String] {
         let home = ProcessInfo.processInfo.environment["HOME"] ?? "/nonexistent"
         return [
@@ -51,18 +52,18 @@ public enum Containment {
         ]
     }
 
-    /// Files that looking up names and checking certificates need.
+    /// Files that are needed to resolve names and to check certificates.
     private static let nameFiles = [
         "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
         "/etc/ssl", "/run/systemd/resolve",
     ]
 
-    /// Gives everything up that the kernel lets it.
+    /// Gives up every right that the kernel allows the process to give up.
     /// - Parameters:
-    ///   - readable: Directories that stay readable beside those of the system.
+    ///   - readable: Directories that stay readable in addition to those of the system.
     ///   - restrictsFiles: Whether opening files is restricted.
     ///   - keepsNetwork: Whether the process may open sockets and look up names.
-    ///   - sockets: Directories in which the process may make Unix sockets.
+    ///   - sockets: Directories in which the process may create Unix sockets.
     public static func enter(
         readable: [String], restrictsFiles: Bool = true, keepsNetwork: Bool = false, sockets: [String] = []
     ) -> Outcome {
@@ -84,7 +85,7 @@ public enum Containment {
         let program = SystemCallFilter.program(process: UInt32(getpid()), allowsSockets: keepsNetwork)
         let filter = containment_filter(program, UInt16(program.count))
         outcome[.calls] = filter == 0 ? nil : FileRules.reason(filter)
-        // Without sockets, a namespace that has a network is as good as one that has none.
+        // Without sockets, a namespace with a network is as safe as one without.
         if filter != 0, network != 0 { outcome[.network] = FileRules.reason(network) }
         return outcome
     }

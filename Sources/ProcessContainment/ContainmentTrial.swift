@@ -2,15 +2,15 @@ import CContainment
 import Dispatch
 import Foundation
 
-/// What a contained process can do although it should not. Runs inside of one.
+/// A test of what a contained process can do. Runs inside the process.
 public struct ContainmentTrial: Codable, Hashable, Sendable {
-    /// What the kernel said to each attempt: the error's words, or `done`.
+    /// The kernel's answer to each attempt: the error description, or `done`.
     public var attempts: [String: String]
-    /// What has to go on working: the error's words, or `done`.
+    /// The results of actions that must still work: the error description, or `done`.
     public var needs: [String: String]
     public var outcome: Containment.Outcome
 
-    /// Words for an attempt that succeeded.
+    /// The result of an attempt that succeeded.
     public static let done = "done"
 
     /// Attempts that succeeded, in alphabetical order.
@@ -23,7 +23,7 @@ public struct ContainmentTrial: Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - file: A file that this user can read and write.
     ///   - port: A port of 127.0.0.1.
-    ///   - image: A file in a directory that is named as readable; `nil` = none.
+    ///   - image: A file in a directory that was listed as readable; `nil` for none.
     public static func run(
         file: String, port: UInt16, image: String?, outcome: Containment.Outcome
     ) -> ContainmentTrial {
@@ -44,7 +44,7 @@ public struct ContainmentTrial: Codable, Hashable, Sendable {
             ], outcome: outcome)
     }
 
-    /// Number of a thread beside the first one.
+    /// Number of a thread other than the first one.
     private static var otherThread: String? {
         let threads = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
         return threads?.first { $0 != "\(getpid())" }

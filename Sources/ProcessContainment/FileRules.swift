@@ -1,27 +1,27 @@
 import CContainment
 import Foundation
 
-/// The files that a contained process may still open, as Landlock enforces them (landlock(7)).
+/// The files that a contained process may still open, enforced by Landlock (landlock(7)).
 ///
-/// Everything that the kernel's version knows is refused, except reading below `readable` and writing to `/dev/null`.
+/// Every right that the kernel's version knows is refused, except reading below `readable` and writing to `/dev/null`.
 struct FileRules {
     private static let writeFile: UInt64 = 1 << 1
     private static let readFile: UInt64 = 1 << 2
     private static let readDirectory: UInt64 = 1 << 3
-    /// Removing what is not a directory, and making sockets.
+    /// Rights to remove files other than directories, and to create sockets.
     private static let ownSocket: UInt64 = 1 << 5 | 1 << 9
-    /// Binding and connecting TCP sockets.
+    /// Rights to bind and connect TCP sockets.
     private static let network: UInt64 = 0b11
-    /// Abstract Unix sockets and signals of processes outside.
+    /// Scopes of abstract Unix sockets and of signals to processes outside.
     private static let scopes: UInt64 = 0b11
 
     var readable: [String]
-    /// Directories in which sockets may be made and removed.
+    /// Directories in which sockets may be created and removed.
     var sockets: [String] = []
     /// Whether TCP sockets are refused too.
     var refusesNetwork = true
 
-    /// Rights over files that a version of Landlock can refuse.
+    /// Returns the file rights that a version of Landlock can refuse.
     static func files(version: Int32) -> UInt64 {
         switch version {
         case ...1: (1 << 13) - 1
@@ -31,7 +31,7 @@ struct FileRules {
         }
     }
 
-    /// Applies the rules to the calling thread and all that it creates.
+    /// Applies the rules to the calling thread and all threads that it creates.
     /// - Returns: The reason why they are not in force; `nil` if they are.
     func apply() -> String? {
         let version = containment_landlock_version()
@@ -51,7 +51,7 @@ struct FileRules {
         return applied == 0 ? nil : "Landlock: \(Self.reason(applied))"
     }
 
-    /// Allows access to a path that exists; others need no permission.
+    /// Allows access to a path if it exists.
     private static func allow(_ access: UInt64, _ path: String, _ rules: Int32) {
         let file = containment_open_path(path)
         guard file >= 0 else { return }

@@ -2,12 +2,12 @@ import CContainment
 
 /// The filter of a contained process's system calls, as a program of classic BPF (seccomp(2)).
 ///
-/// Calls that take over other processes, reach other machines or start programs are refused with EPERM. What is left
-/// works as before: files are the matter of `FileRules`.
+/// Calls that take over other processes, reach other machines or start programs are refused with EPERM. All others work
+/// as before; `FileRules` restricts files.
 struct SystemCallFilter {
     private static let allow = UInt32(SECCOMP_RET_ALLOW)
     private static let refuse = UInt32(SECCOMP_RET_ERRNO) | UInt32(EPERM)
-    /// Makes glibc start threads with `clone`, whose flags a filter can see.
+    /// The answer to `clone3`, which makes glibc start threads with `clone`, whose flags a filter can see.
     private static let absent = UInt32(SECCOMP_RET_ERRNO) | UInt32(ENOSYS)
     private static let kill = UInt32(bitPattern: Int32(truncatingIfNeeded: SECCOMP_RET_KILL_PROCESS))
 
@@ -16,7 +16,7 @@ struct SystemCallFilter {
     private static let architectureOffset: UInt32 = 4
     private static func argument(_ index: UInt32) -> UInt32 { 16 + 8 * index }
 
-    /// Numbers from here on are those of x32, which would evade the filter.
+    /// Numbers from here on belong to x32, which would evade the filter.
     private static let foreignNumbers: UInt32 = 0x4000_0000
     private static let cloneThread: UInt32 = 0x0001_0000
 
@@ -49,7 +49,7 @@ struct SystemCallFilter {
         return program + [end(allow)]
     }
 
-    /// Returns instructions that end with `body` at one system call, and go on behind it at any other.
+    /// Returns instructions that end with `body` for one system call, and continue after it for any other.
     private static func on(_ call: Int32, _ body: [sock_filter]) -> [sock_filter] {
         [jump(BPF_JEQ, UInt32(call), ifTrue: 0, ifFalse: UInt8(body.count))] + body
     }

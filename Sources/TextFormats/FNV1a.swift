@@ -1,5 +1,5 @@
-/// The hash FNV-1a of 64 bits (draft-eastlake-fnv, §2). Spreads names, and protects against nobody: another name with the same hash is
-/// easily made.
+/// The hash FNV-1a of 64 bits (draft-eastlake-fnv, §2). Distributes names evenly. Not secure: another name with the
+/// same hash is easily constructed.
 package enum FNV1a {
     package static func hash(of bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

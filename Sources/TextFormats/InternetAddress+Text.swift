@@ -1,7 +1,7 @@
 import Foundation
 
 extension InternetAddress {
-    /// Reads an address in digits; `nil` for other text, such as a name.
+    /// Parses a numeric address; `nil` for other text, such as a name.
     package init?(text: String) {
         var four = in_addr()
         var six = in6_addr()

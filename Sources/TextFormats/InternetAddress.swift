@@ -10,8 +10,8 @@ public struct InternetAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether the address can be reached from everywhere: it is not private, link-local, loopback, multicast or
-    /// reserved (the special-purpose registries of RFC 6890). An address that embeds an IPv4 address is judged by that
-    /// one.
+    /// reserved (the special-purpose registries of RFC 6890). For an address that embeds an IPv4 address, the embedded
+    /// one decides.
     public var isPublic: Bool {
         if let inner = embedded { return inner.isPublic }
         if bytes.count == 4 { return !Self.special4.contains { Self.isInside(bytes, $0) } }
@@ -31,7 +31,7 @@ public struct InternetAddress: Hashable, Sendable, CustomStringConvertible {
         func text(_ words: some Sequence<UInt16>) -> String {
             words.map { String($0, radix: 16) }.joined(separator: ":")
         }
-        // RFC 5952: the first longest run of two or more zeros is left out.
+        // RFC 5952: the first longest run of two or more zeros is omitted.
         var zeros = 0..<0
         for start in words.indices {
             let length = words[start...].prefix { $0 == 0 }.count

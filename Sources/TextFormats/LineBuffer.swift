@@ -11,7 +11,7 @@ package struct LineBuffer: Sendable {
 
     package init(limit: Int = LineBuffer.maximumLength) { self.limit = limit }
 
-    /// Returns the complete lines without their ends; `nil` if a line is longer than `limit`. Nothing of such a line is
+    /// Returns the complete lines without their ends; `nil` if a line is longer than `limit`. No part of such a line is
     /// kept.
     package mutating func push(_ new: [UInt8]) -> [[UInt8]]? {
         var lines: [[UInt8]] = []

@@ -1,7 +1,7 @@
 /// Escaping of text for one line of a log.
 public enum OneLine {
-    /// Returns the text with everything escaped that a terminal or a line reader would not take for plain text: control
-    /// characters, and the separators of lines and paragraphs. Quotation marks and backslashes stay.
+    /// Returns the text with all characters escaped that a terminal or a line reader would not treat as plain text:
+    /// control characters, and the separators of lines and paragraphs. Quotation marks and backslashes stay.
     public static func of(_ text: String) -> String {
         guard !text.utf8.allSatisfy({ 0x20...0x7E ~= $0 }), text.unicodeScalars.contains(where: endsLine) else {
             return text

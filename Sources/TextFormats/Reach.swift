@@ -1,8 +1,8 @@
-/// The addresses that a connection may go to once its host name has been resolved: all public ones, and those of local
+/// The addresses to which a connection may go once its host name has been resolved: all public ones, and those in local
 /// networks that the operator has listed.
 ///
-/// A plan carries it to the relay, which resolves names itself. A name may have changed its meaning since the URL was
-/// accepted, so the check applies to the address that is actually connected to.
+/// A plan carries it to the relay, which resolves names itself. A name may resolve to another address than when the URL
+/// was accepted, so the check applies to the address of the actual connection.
 public struct Reach: Hashable, Codable, Sendable {
     /// Allowed addresses of a local network.
     public struct Place: Hashable, Codable, Sendable {
@@ -13,8 +13,8 @@ public struct Reach: Hashable, Codable, Sendable {
         public var address: String
         /// Port; `nil` means any.
         public var port: Int?
-        /// Host that URLs have to name, in any case; whatever address it stands for is then allowed. `nil` means that
-        /// `address` decides.
+        /// Host that URLs must name, in upper or lower case; any address to which it resolves is then allowed. `nil`
+        /// means that `address` decides.
         public var name: String?
 
         public init(scheme: String? = nil, address: String, port: Int? = nil, name: String? = nil) {
@@ -62,7 +62,8 @@ public struct Reach: Hashable, Codable, Sendable {
             }
     }
 
-    /// Returns the reason for refusing a connection, and the remedy. Of the URL it contains only scheme, host and port.
+    /// Returns the reason for refusing a connection, and the remedy. The text contains only scheme, host and port of
+    /// the URL.
     ///
     /// - Parameter setting: Name of the list of allowed places, such as `sources.allow`.
     public static func refusal(_ target: Target, at address: InternetAddress, setting: String) -> String {

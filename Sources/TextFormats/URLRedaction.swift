@@ -21,7 +21,7 @@ public struct URLRedaction: Sendable {
         let key = parts.hidden
         let name = key.prefix { $0 != UInt8(ascii: "?") }
         let pieces = key.split { byte in "?&=/".utf8.contains(byte) }
-        // Replacing shorter parts would tear words apart, and they are no secret.
+        // Replacing shorter parts would break up words, and they are not secrets.
         for part in [key, name] + pieces where part.count > 3 { secrets.append((Array(part), stars)) }
         for part in [parts.user] + parts.user.split(separator: UInt8(ascii: ":")) where !part.isEmpty {
             secrets.append((Array(part), stars))
@@ -89,7 +89,7 @@ public struct URLRedaction: Sendable {
         var result = ""
         result.reserveCapacity(text.utf8.count)
         var word = text.startIndex
-        // Number of characters of `://` that the word ends with.
+        // Number of characters of `://` with which the word ends.
         var slashes = 0
         // Brackets of an IPv6 address belong to the URL.
         var isInBrackets = false
@@ -125,7 +125,7 @@ public struct URLRedaction: Sendable {
     }
 
     /// Redacts a word that may contain a URL, possibly with text in front of it (`location=rtmp://…`) or punctuation
-    /// behind it.
+    /// after it.
     private static func redact(word: Substring.UTF8View) -> String {
         guard let separator = separator(in: word) else { return String(Substring(word)) }
         let start = word[..<separator].lastIndex { !isAlphanumeric($0) }.map(word.index(after:)) ?? word.startIndex

@@ -1,7 +1,7 @@
 /// Comparison and splitting of text by its bytes.
 ///
 /// Swift compares strings by canonical equivalence, and a `Character` includes its combining marks. By these rules, two
-/// names that a store keeps apart are equal, and a separator followed by a combining mark is not found.
+/// names that are different in a store may be equal, and a separator followed by a combining mark is not found.
 extension String {
     /// Whether both strings have the same UTF-8.
     public func hasSameUTF8(as other: String) -> Bool {
@@ -10,7 +10,7 @@ extension String {
     }
 
     /// Whether the buffers are equal. Compares eight bytes at a time, because every lookup in a dictionary of rooms
-    /// comes here.
+    /// uses it.
     private static func areSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
         guard left.count == right.count else { return false }

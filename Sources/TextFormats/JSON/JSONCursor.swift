@@ -5,7 +5,7 @@ struct JSONCursor {
     private var line = 1
     private var lineStart = 0
 
-    /// Creates a cursor behind the byte order mark, if there is one.
+    /// Creates a cursor after the byte order mark, if there is one.
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { offset = 3 }
@@ -37,7 +37,7 @@ struct JSONCursor {
 
     mutating func skip() { offset += 1 }
 
-    /// Consumes a character behind white space, if it is there.
+    /// Skips white space and consumes the character, if it is next.
     mutating func take(_ character: Unicode.Scalar) -> Bool { peek() != nil && takeByte(character) }
 
     @inline(__always)
@@ -85,7 +85,7 @@ struct JSONCursor {
         return value
     }
 
-    /// Skips digits and returns their value, which is right for at most 18 digits.
+    /// Consumes digits and returns their value, which is correct for at most 18 digits.
     private mutating func digits() -> Int {
         var value = 0
         while offset < bytes.count, case let digit = bytes[offset] &- UInt8(ascii: "0"), digit <= 9 {

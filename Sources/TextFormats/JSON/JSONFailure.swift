@@ -2,8 +2,8 @@ import Foundation
 
 /// An error in a JSON document.
 package struct JSONFailure: Error {
-    /// What the document has to have, or must not have, at the place of the error. Cases carry nothing: a small error
-    /// costs less in every function that can throw it.
+    /// What the document must or must not have at the position of the error. Cases carry no values: a small error costs
+    /// less in every function that can throw it.
     package enum Problem: Hashable, Sendable {
         case value
         case wordTrue
@@ -17,7 +17,7 @@ package struct JSONFailure: Error {
         case commaOrBracket
         case endOfDocument
 
-        /// The digits of a number's integral part: none, or more behind a zero.
+        /// The digits of a number's integral part: none, or more after a zero.
         case integer
         case digit
         /// A number beyond the range of a double.
@@ -27,9 +27,9 @@ package struct JSONFailure: Error {
         case controlCharacter
         case escape
         case hexadecimalDigits
-        /// A half of a surrogate pair without the other one.
+        /// Half of a surrogate pair without the other half.
         case surrogate
-        /// The first half of a surrogate pair with another escape behind it.
+        /// The first half of a surrogate pair followed by another escape.
         case secondSurrogate
         case utf8
         case marks
@@ -44,7 +44,7 @@ package struct JSONFailure: Error {
     package var problem: Problem
     /// The place at which reading stopped, in bytes from the start.
     package var offset: Int
-    /// The beginning of the number, string, key or `u` escape at fault, otherwise `offset`.
+    /// The start of the number, string, key or `u` escape at fault, otherwise `offset`.
     package var start: Int
 }
 
@@ -61,7 +61,7 @@ package struct JSONPosition: Hashable, Comparable, Sendable {
         self.column = column
     }
 
-    /// Finds the line of an offset. An offset behind the end counts as in the last line.
+    /// Finds the line of an offset. An offset beyond the end counts as in the last line.
     package init(of offset: Int, in bytes: some Collection<UInt8>) {
         let last =
             bytes.withContiguousStorageIfAvailable { Self.lastLine(before: offset, in: $0) }

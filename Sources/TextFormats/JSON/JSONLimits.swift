@@ -1,18 +1,18 @@
-/// Limits of a JSON document beside its grammar.
+/// Limits of a JSON document in addition to its grammar.
 package struct JSONLimits: Sendable {
     /// The longest document, in bytes.
     package var longest: Int
-    /// The most arrays and objects inside each other.
+    /// The deepest nesting of arrays and objects.
     package var deepest: Int
-    /// Whether other values count as well: inside of `deepest` arrays and objects there is none.
+    /// Whether other values count as a level as well, so that none may be inside `deepest` arrays and objects.
     package var countsScalars: Bool
     /// The longest key, in bytes of UTF-8. Long keys are costly to hash and compare.
     package var longestKey: Int
     /// The most members of one object.
     package var mostMembers: Int
-    /// Whether a key may occur only once in an object. Two readers could take different ones.
+    /// Whether a key may occur only once in an object. Otherwise two readers could use different values.
     package var refusesRepeatedKeys: Bool
-    /// Whether a number ends behind a leading zero, so that the error is the digit that follows.
+    /// Whether a number ends after a leading zero, so that the following digit is the error.
     package var endsNumbersAtZero: Bool
 
     package init(

@@ -12,7 +12,7 @@ package struct JSONNode: Sendable {
     package var value: Value
     /// The place of the first byte.
     package var position: JSONPosition
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     package var end: Int
 
     /// The bytes of the value in its document.
@@ -25,14 +25,14 @@ package struct JSONNode: Sendable {
         }
     }
 
-    /// Returns the value of a key of an object; of a repeated key the last one, as decoders take it.
+    /// Returns the value of a key of an object; for a repeated key the last one, as decoders do.
     package subscript(key key: String) -> JSONNode? {
         guard case .object(let members) = value else { return nil }
         return members.last { $0.key == key }?.node
     }
 
-    /// Returns the document up to the end of this value, blank before it. Lines and columns stay the same, so the value
-    /// can be parsed by itself.
+    /// Returns the document up to the end of this value, with blanks before the value. Lines and columns stay the same,
+    /// so the value can be parsed by itself.
     package func isolated(in bytes: [UInt8]) -> [UInt8] {
         let blank = bytes[..<range.lowerBound].map { byte in
             byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") ? byte : UInt8(ascii: " ")

@@ -1,6 +1,6 @@
 /// Reads one JSON document (RFC 8259) from UTF-8 bytes.
 ///
-/// Nesting deeper than the limit is refused before it fills the stack. A leading byte order mark is skipped, and counts
+/// Nesting deeper than the limit is refused before it fills the stack. A leading byte order mark is skipped, but counts
 /// in offsets and columns. Strings may not have too many combining marks in a row (`hasTooManyMarks`).
 struct JSONParser<Tree: JSONTree> {
     private let limits: JSONLimits
@@ -19,7 +19,7 @@ struct JSONParser<Tree: JSONTree> {
         let first = cursor.peek()
         if depth >= limits.deepest, limits.countsScalars { throw cursor.failure(.depth) }
         let start = cursor.position
-        // Each case creates its value by itself, which saves copying the content.
+        // Each case creates its own value, which saves copying the content.
         switch first {
         case UInt8(ascii: "{"): return Tree(.object(try members(depth: depth + 1)), from: start, to: cursor.offset)
         case UInt8(ascii: "["): return Tree(.array(try elements(depth: depth + 1)), from: start, to: cursor.offset)

@@ -20,7 +20,7 @@ protocol JSONTree {
     ///
     /// - Parameters:
     ///   - start: The place of its first byte.
-    ///   - end: The offset behind its last byte.
+    ///   - end: The offset after its last byte.
     init(_ content: JSONContent<Self>, from start: JSONPosition, to end: Int)
 }
 

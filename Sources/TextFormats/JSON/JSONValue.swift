@@ -1,4 +1,4 @@
-/// A JSON document as it came, before it is checked against any expectation.
+/// A JSON document as received, before it is checked against any expectation.
 public enum JSONValue: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -7,7 +7,7 @@ public enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Parses a document. Of a repeated key the last value stays, if the limits allow it.
+    /// Parses a document. For a repeated key the last value is kept, if the limits allow repeated keys.
     package static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits
     ) throws(JSONFailure) -> JSONValue {
@@ -24,7 +24,8 @@ extension JSONValue: JSONTree {
         to members: inout [String: JSONValue],
         isUnique: Bool
     ) -> Bool {
-        // Growing hashes all keys again. Most objects have more than one, and those with more than three as many as an event.
+        // Growing a dictionary hashes all keys again. Most objects have more than one key, and those with more than
+        // three about as many as an event.
         if members.isEmpty { members.reserveCapacity(3) } else if members.count == 3 { members.reserveCapacity(12) }
         return members.updateValue(value, forKey: key) == nil || !isUnique
     }
