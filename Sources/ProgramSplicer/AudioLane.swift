@@ -1,18 +1,18 @@
 import EncodedMedia
 
-/// The audio half of a splice: the feed being heard, and its change to another feed at an AAC frame boundary.
+/// The audio part of a splice: the feed being heard, and the change to another feed at an AAC frame boundary.
 ///
 /// Frames of the old feed go out while they begin before the boundary nearest to the video's splice. The new feed then
-/// starts with the frame nearest to the end of the old one. Where both feeds share one grid (the mixer's audio is laid
-/// on its host's), the cadence continues without a step. Where they do not (another participant takes over), the first
-/// frame is placed exactly at the end of the last one, and the difference of at most half a frame is eased out: A/V
+/// starts with the frame nearest to the end of the old one. If both feeds share one grid (the mixer's audio is on its
+/// host's grid), the cadence continues without a step. If they do not (another participant takes over), the first frame
+/// is placed exactly at the end of the last one, and the difference of at most half a frame is removed gradually: A/V
 /// sync is exact again within about a second.
 struct AudioLane: Sendable {
     /// The feed being heard; `nil` before the first one.
     private(set) var feed: SpliceInput?
     private(set) var lastChange: (feed: SpliceInput, gap: MediaTime?)?
 
-    /// Longest wait for the old feed to reach the boundary, and for the new one to deliver from the boundary on.
+    /// Longest wait for the old feed to reach the boundary, and for the new one to deliver from there.
     static let patience = MediaTime.milliseconds(400)
 
     private var next: (feed: SpliceInput, at: MediaTime, since: MediaTime)?
@@ -28,7 +28,7 @@ struct AudioLane: Sendable {
     mutating func change(to feed: SpliceInput, at time: MediaTime, now: MediaTime) {
         lastChange = nil
         if feed == self.feed {
-            // The other feed did not take over: continue with the frames left out for it.
+            // The other feed did not take over: continue with the frames that were dropped for it.
             next = next.flatMap { _ in last.map { (feed, $0.end, now) } }
             lastChange = (feed, nil)
         } else {
@@ -36,7 +36,7 @@ struct AudioLane: Sendable {
         }
     }
 
-    /// Returns the arriving frame, placed in time, if it goes out at once; otherwise nothing.
+    /// Returns the arriving frame with its new time if it goes out at once; otherwise nothing.
     mutating func arrived(_ frame: EncodedFrame, of feed: SpliceInput) -> [EncodedFrame] {
         guard feed == self.feed else { return [] }
         if let next, frame.pts + correction.rest >= next.at - frameLength / 2 { return [] }
@@ -55,7 +55,7 @@ struct AudioLane: Sendable {
         let frames = state.recentAudio.filter { $0.pts >= from }
         guard let first = frames.first else {
             guard waited else { return nil }
-            // The feed has no sound, or none yet: whatever arrives is heard.
+            // The feed has no audio, or none yet: any frame that arrives is heard.
             self.feed = feed
             next = nil
             correction = Easing()
@@ -73,8 +73,8 @@ struct AudioLane: Sendable {
         return frames.compactMap { emit($0) }
     }
 
-    /// Returns silent frames that follow the last one and end by `time`, at most `mostSilence` at a time. Frames of the feed
-    /// that come later for the time of a silent one are left out.
+    /// Returns silent frames that follow the last one and end by `time`, at most `mostSilence` at a time. Frames of the
+    /// feed that arrive later for the time of a silent one are dropped.
     ///
     /// - Parameter payload: A silent frame in the format of the feed being heard.
     mutating func fill(until time: MediaTime, with payload: [UInt8]) -> [EncodedFrame] {
@@ -87,7 +87,7 @@ struct AudioLane: Sendable {
         return frames
     }
 
-    /// Most silent frames that go out at once: a second's worth of the highest rate.
+    /// Largest number of silent frames that go out at once: one second at the highest rate.
     static let mostSilence = 94
 
     private mutating func emit(_ frame: EncodedFrame) -> EncodedFrame? {

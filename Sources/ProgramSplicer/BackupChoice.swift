@@ -6,11 +6,11 @@ public struct BackupChoice: Sendable {
 
     /// Time within which a failure makes the next return wait for twice as long.
     static let memory = MediaTime.seconds(60)
-    /// Longest time for which the first address has to be good.
+    /// Upper limit of the time for which the first address must be good.
     static let mostRecovery = MediaTime.seconds(60)
     /// Time without media after which a connection has failed: longer than the hiccups that `StallWatch` bridges.
     public static let silence = MediaTime.milliseconds(1500)
-    /// Time for the first media of a connection.
+    /// Longest wait for the first media of a connection.
     public static let beginning = MediaTime.seconds(4)
 
     public private(set) var way = Way.first
@@ -19,13 +19,13 @@ public struct BackupChoice: Sendable {
     private var returnedAt: MediaTime?
     private var goodSince: MediaTime?
 
-    /// - Parameter recovery: Time for which the first address has to be good before it is pulled again.
+    /// - Parameter recovery: Time for which the first address must be good before it is pulled again.
     public init(recovery: MediaTime) {
         self.recovery = recovery
         wanted = recovery
     }
 
-    /// Notes that the address in use has failed: the other one is next.
+    /// Records that the address in use has failed: the other one is next.
     public mutating func failed(at now: MediaTime) {
         goodSince = nil
         guard way == .first else {
@@ -37,7 +37,7 @@ public struct BackupChoice: Sendable {
         wanted = isSoon ? min(wanted * 2, max(Self.mostRecovery, recovery)) : recovery
     }
 
-    /// Notes how the first address is while the backup is in use.
+    /// Records the state of the first address while the backup is in use.
     /// - Returns: Whether it has been good for long enough to be pulled again.
     public mutating func first(isGood: Bool, at now: MediaTime) -> Bool {
         guard way == .backup, isGood else {
@@ -49,7 +49,7 @@ public struct BackupChoice: Sendable {
         return now - since >= wanted
     }
 
-    /// Notes that the first address is in use again.
+    /// Records that the first address is in use again.
     public mutating func returned(at now: MediaTime) {
         way = .first
         goodSince = nil

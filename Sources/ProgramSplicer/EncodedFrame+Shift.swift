@@ -1,7 +1,7 @@
 import EncodedMedia
 
 extension EncodedFrame {
-    /// Returns the same frame with both its times moved by `amount`.
+    /// Returns the frame with both of its times moved by `amount`.
     func shifted(by amount: MediaTime) -> EncodedFrame {
         var frame = self
         frame.pts += amount

@@ -1,13 +1,13 @@
 import EncodedMedia
 import MediaFormats
 
-/// A source's frames since its last IDR, kept so that a decoder or a viewer can begin at once.
+/// A source's frames since its last IDR, kept so that a decoder or a viewer can start at once.
 ///
-/// A source whose groups of pictures are open sends no further IDR. What is kept then begins with the I picture of an open group, once
-/// the group of the last IDR has become too large, or where none was seen: a decoder can begin with it.
+/// A source with open groups of pictures sends no further IDR. The cache then begins with the I picture of an open
+/// group, once the group of the last IDR has become too large or if there was none: a decoder can start with it.
 ///
-/// Times are its owner's. Audio is kept from one second before the first picture, because a splice needs the audio around
-/// an IDR, which may have arrived first.
+/// The owner defines the timeline. Audio is kept from one second before the first picture, because a splice needs the
+/// audio around an IDR, which may have arrived first.
 public struct GOPCache: Sendable {
     private enum Beginning: Hashable, Sendable {
         case idr
@@ -19,24 +19,26 @@ public struct GOPCache: Sendable {
     private var beginning: Beginning?
     private var bytes = 0
     private var newestVideo: MediaTime?
-    /// Configuration of the pictures that come; `nil`: those that begin open groups cannot be told from others.
+    /// Configuration of the pictures that follow; `nil` means that pictures that begin open groups cannot be
+    /// recognised.
     package var pictures: VideoConfiguration?
 
-    /// Largest GOP that is kept, in bytes as `EncodedFrame.footprint` counts. A larger one is dropped, up to the last picture that
-    /// begins an open group; without one, the source is decodable again at its next IDR.
+    /// Largest cached GOP, in bytes as counted by `EncodedFrame.footprint`. A larger one is dropped up to the last
+    /// picture that begins an open group; if there is none, the source is decodable again at its next IDR.
     static let byteLimit = 32 << 20
     static let audioBefore = MediaTime.milliseconds(1000)
-    /// Age at which pictures followed by sound alone are no beginning any more: the camera is off.
+    /// Age at which pictures followed only by audio are no longer a starting point: the camera is off.
     static let pictureAge = MediaTime.seconds(10)
 
     public init() {}
 
-    /// Whether a decoder can begin with what is kept.
+    /// Whether a decoder can start with the cached frames.
     public var isDecodable: Bool { beginning != nil }
-    /// Whether what is kept begins with an IDR.
+    /// Whether the cached frames begin with an IDR.
     public var hasIDR: Bool { beginning == .idr }
 
-    /// Takes the source's next frame, in decoding order. Video before the first picture to begin with is not kept.
+    /// Appends the source's next frame, in decoding order. Video before the first possible starting picture is not
+    /// kept.
     public mutating func append(_ frame: EncodedFrame) {
         if frame.isIDR {
             begin(.idr, at: frame.pts)
@@ -60,7 +62,7 @@ public struct GOPCache: Sendable {
         pictures.map { frame.beginsOpenGroup(of: $0) } ?? false
     }
 
-    /// Forgets what comes before a picture at `time` with which a decoder can begin, and which is appended next.
+    /// Drops the frames before a picture at `time` with which a decoder can start and which is appended next.
     private mutating func begin(_ beginning: Beginning, at time: MediaTime) {
         let horizon = time - GOPCache.audioBefore
         frames.removeAll { $0.track == .video || $0.pts < horizon }
@@ -68,7 +70,7 @@ public struct GOPCache: Sendable {
         self.beginning = beginning
     }
 
-    /// Keeps what follows the last picture that begins an open group, or nothing.
+    /// Keeps the frames from the last picture that begins an open group on, or none.
     private mutating func shorten() {
         let rest = frames.lastIndex { beginsOpenGroup($0) }.map { frames[$0...] } ?? []
         guard let first = rest.first, rest.reduce(0, { $0 + $1.footprint }) <= GOPCache.byteLimit / 2 else {
@@ -80,7 +82,7 @@ public struct GOPCache: Sendable {
         bytes += rest.reduce(0) { $0 + $1.footprint }
     }
 
-    /// Latest decoding time of the pictures that are kept.
+    /// Latest decoding time of the cached pictures.
     var newestDecoding: MediaTime? { isDecodable ? frames.last { $0.track == .video }?.dts : nil }
 
     /// Moves all frames by `amount`.
@@ -93,7 +95,7 @@ public struct GOPCache: Sendable {
         newestVideo = newestVideo.map { $0 + amount }
     }
 
-    /// Forgets everything. The source is decodable again from the next picture with which a decoder can begin.
+    /// Removes everything. The source is decodable again from the next picture with which a decoder can start.
     public mutating func removeAll() {
         frames = []
         bytes = 0

@@ -1,28 +1,28 @@
 import MixModel
 
-/// Follows what a program's mixers play while no participant can be shown. Pure.
+/// Tracks the files that a program's mixers play while no participant can be shown. Pure.
 ///
-/// A file that ends mixers must not end one after the other: after the first end the list goes on with the next item, and
-/// an item that was played when two mixers ended is left out until the list changes.
+/// A file that crashes mixers must not crash one after another: after the first crash the list continues with the next
+/// item, and an item that was playing when two mixers ended is skipped until the list changes.
 public struct IdlePlayback: Sendable {
-    /// Ends of a mixer after which the item that it played is left out.
+    /// Number of mixer ends after which the item that was playing is skipped.
     static let mostEnds = 2
 
-    /// The list of the plan in force; `nil` while participants are shown or nothing is to be played.
+    /// The list of the plan in force; `nil` while participants are shown or there is nothing to play.
     private(set) var list: IdlePlan?
-    /// What is played, for people.
+    /// Status of the playback, for operators.
     public private(set) var status: IdleStatus?
     private var item: Int?
     private var first = 0
     private var ends: [Int: Int] = [:]
-    /// Whether the list has been played, or nothing of it is left.
+    /// Whether the list has been played, or no item of it is left.
     private var isOver = false
-    /// Whether the newest plan does not have the list.
+    /// Whether the newest plan no longer contains the list.
     private var isLeaving = false
 
     public init() {}
 
-    /// What mixers are to play now; `nil` for nothing.
+    /// The playlist for mixers now; `nil` for none.
     public var playlist: MixerPlaylist? {
         guard let list, !isOver else { return nil }
         return MixerPlaylist(plan: list, first: first, skipped: skipped)
@@ -30,9 +30,9 @@ public struct IdlePlayback: Sendable {
 
     private var skipped: Set<Int> { Set(ends.filter { $0.value >= Self.mostEnds }.keys) }
 
-    /// Takes a new plan, and returns it as it is to be performed: with the slate, once the list is over.
+    /// Accepts a new plan, and returns the plan to perform: with the slate, once the list is over.
     ///
-    /// A list begins anew each time the last participant has left.
+    /// A list starts over each time the last participant has left.
     public mutating func take(_ plan: ProgramPlan) -> ProgramPlan {
         let new = plan.mode == .slate ? plan.idle : nil
         isLeaving = new == nil
@@ -47,15 +47,15 @@ public struct IdlePlayback: Sendable {
         return slate
     }
 
-    /// Notes that the program shows something else. The list is forgotten if the plan does not have it any more; until
-    /// then it goes on, because the participant who follows cannot be shown yet.
+    /// Records that the program shows something else. The list is dropped if the plan no longer contains it; until then
+    /// it continues, because the next participant cannot be shown yet.
     public mutating func leave() {
         if isLeaving { self = IdlePlayback() }
     }
 
-    /// Takes a mixer's report.
+    /// Handles a mixer's report.
     ///
-    /// - Returns: Whether the list is over, so that the plan has to be taken again.
+    /// - Returns: Whether the list is over, so that the caller must call `take(_:)` again.
     public mutating func report(_ status: IdleStatus, item: Int) -> Bool {
         guard let list, !isOver, list.items.indices.contains(item) else { return false }
         self.status = status
@@ -64,9 +64,9 @@ public struct IdlePlayback: Sendable {
         return isOver
     }
 
-    /// Notes that the mixer has ended unexpectedly.
+    /// Records that the mixer has ended unexpectedly.
     ///
-    /// - Returns: A message for operators if an item is left out from now on, and whether the list is over.
+    /// - Returns: A message for operators if an item is skipped from now on, and whether the list is over.
     public mutating func mixerEnded() -> (message: String?, isOver: Bool) {
         guard let list, !isOver, let item else { return (nil, false) }
         let name = list.items[item].name
@@ -80,7 +80,7 @@ public struct IdlePlayback: Sendable {
         if isLeftOut {
             status = IdleStatus(state: isOver ? .failed : .playing, media: name, error: "\(name): \(reason)")
         }
-        // Once more, if it is the only one left, or the last one.
+        // Plays it once more if it is the only one left, or the last one.
         first = next < list.items.count ? next : list.loops ? 0 : item
         return (isLeftOut ? "\(name) is not played any more, because \(reason): replace it in the list" : nil, isOver)
     }

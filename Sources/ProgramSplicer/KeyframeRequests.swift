@@ -1,14 +1,15 @@
 import EncodedMedia
 
-/// Requests of viewers for a keyframe of the program: how often they count, and how a mix keeps its regular keyframes. Pure.
+/// Viewers' requests for a keyframe of the program: limits their rate, and preserves the regular keyframes of a mix.
+/// Pure.
 ///
-/// An encoder counts the distance to its next keyframe from the last one, so that one in between would move all that follow
+/// An encoder counts the distance to its next keyframe from the last one, so an extra one would move all that follow,
 /// and HLS would have to cut a group of pictures. The mixer is therefore asked for the next regular one, too.
 public struct KeyframeRequests: Sendable {
-    /// Shortest time between two requests that are passed on, however many viewers make them.
+    /// Shortest time between two forwarded requests, regardless of the number of viewers.
     public static let pause = MediaTime.milliseconds(350)
 
-    /// Time without a keyframe after which one is asked for, though no viewer has.
+    /// Time without a keyframe after which one is requested even without a viewer's request.
     public static let longestDistance = MediaTime.seconds(2)
 
     private var isWanted = false
@@ -16,12 +17,12 @@ public struct KeyframeRequests: Sendable {
     private var passedAt: MediaTime?
     /// The feed on air and the time of its last regular keyframe.
     private var regular: (feed: SpliceInput, time: MediaTime)?
-    /// Whether the next keyframe of the feed on air may be one that a viewer asked for.
+    /// Whether the next keyframe of the feed on air may be one that a viewer requested.
     private var isExtraDue = false
 
     public init() {}
 
-    /// Time from which on a waiting request may be passed on; `nil` if none waits.
+    /// Earliest time at which a waiting request may be forwarded; `nil` if none waits.
     public var due: MediaTime? { isWanted ? passedAt.map { $0 + Self.pause } ?? .zero : nil }
 
     /// Whether the program's last keyframe is older than `longestDistance`.
@@ -29,10 +30,10 @@ public struct KeyframeRequests: Sendable {
         lastKeyframe.map { now - $0 > Self.longestDistance } ?? false
     }
 
-    /// Notes that a viewer needs a keyframe. The next one serves all who wait.
+    /// Records that a viewer needs a keyframe. The next one serves all waiting viewers.
     public mutating func ask() { isWanted = true }
 
-    /// Returns whether a request is to be passed on now.
+    /// Returns whether a request must be forwarded now.
     public mutating func take(now: MediaTime) -> Bool {
         guard let due, due <= now else { return false }
         isWanted = false
@@ -40,7 +41,7 @@ public struct KeyframeRequests: Sendable {
         return true
     }
 
-    /// Returns the times at which the mixer on air has to make keyframes, so that viewers get one with the next picture.
+    /// Returns the times at which the mixer on air must make keyframes, so that viewers get one with the next picture.
     ///
     /// - Parameters:
     ///   - next: Time of the program's next picture.
@@ -51,7 +52,7 @@ public struct KeyframeRequests: Sendable {
         return [next, regular.time + distance]
     }
 
-    /// Notes a keyframe of the program, of the feed on air.
+    /// Records a keyframe of the program, from the feed on air.
     ///
     /// - Parameter distance: Distance between two regular keyframes of a mixer; `nil` for any other feed.
     public mutating func noteKeyframe(at time: MediaTime, of feed: SpliceInput, distance: MediaTime?) {

@@ -1,11 +1,11 @@
 import EncodedMedia
 import MixModel
 
-/// Notes how long a program waits for the keyframe with which it can return to a bypass, so that operators are told
+/// Measures how long a program waits for the keyframe with which it can return to a bypass, so that operators are told
 /// once. Pure.
 package struct KeyframeWait: Sendable {
     /// Wait after which operators are told: the longest GOP in use (`SourceTimeline.longestGroup`), and time for the
-    /// recovery point behind it that says why no keyframe comes.
+    /// recovery point after it, which explains why no keyframe comes.
     package static let patience = MediaTime.seconds(12)
 
     private var waiting: (source: SourceID, since: MediaTime, isTold: Bool)?
@@ -15,8 +15,7 @@ package struct KeyframeWait: Sendable {
     /// Returns the message that is due, once for each wait.
     ///
     /// - Parameters:
-    ///   - source: The source that is to be copied while a mix is on air and the source delivers; `nil` if there is
-    ///     none.
+    ///   - source: The source to copy, while a mix is on air and the source delivers; `nil` if there is none.
     ///   - refreshesGradually: Whether the source has recovery points and no keyframes.
     package mutating func news(of source: SourceID?, refreshesGradually: Bool, now: MediaTime) -> String? {
         guard let source else {

@@ -1,46 +1,46 @@
 import EncodedMedia
 
-/// Decides when a mixer that delivers nothing counts as hung. Pure.
+/// Decides when a mixer without output counts as hung. Pure.
 ///
 /// A process that is stopped or waits for a lock uses no processor time, and one that spins uses all it can get. A
-/// mixer that gets too little of a busy machine uses some, and is worth more than one that has to be started anew. Where
-/// mixers have failed before, one that works is granted more time: otherwise each one would be replaced before its first
-/// picture, and each start would make the machine busier.
+/// mixer that is starved on a busy machine uses some, and is more useful than a new one. If mixers have failed before,
+/// a working one gets more time: otherwise each one would be replaced before its first picture, and each start would
+/// make the machine busier.
 package struct MixerWatchdog: Sendable {
-    /// Silence after which a mixer that does not run, or that spins, is hung.
+    /// Silence after which a mixer that does not run, or that spins, counts as hung.
     package static let silence = MediaTime.milliseconds(1000)
-    /// Silence after which any other mixer is hung.
+    /// Silence after which any other mixer counts as hung.
     package static let starving = MediaTime.milliseconds(3000)
-    /// Time for the first frame.
+    /// Longest wait for the first frame.
     package static let beginning = MediaTime.milliseconds(5000)
-    /// Most doublings of `starving` and `beginning`: 40 s for the first frame.
+    /// Largest number of doublings of `starving` and `beginning`: 40 s for the first frame.
     static let mostDoublings = 3
-    /// Silence from which on the processor time is measured.
+    /// Silence after which the processor time is measured.
     static let suspicion = MediaTime.milliseconds(250)
-    /// Shares of a core: below the first a mixer does not run, above the second it spins.
+    /// Shares of a core: below the first, a mixer does not run; above the second, it spins.
     static let idleShare = 0.02
     static let spinningShare = 0.8
 
-    /// Factor of the time for a mixer that works.
+    /// Factor on the limits for a working mixer.
     private let patience: Int64
     private var begun: MediaTime?
     private var lastFrame: MediaTime?
-    /// Processor time in seconds, and the time at which it was measured first since the last frame.
+    /// Processor time in seconds, and the time of its first measurement since the last frame.
     private var mark: (cpuSeconds: Double, at: MediaTime)?
 
-    /// - Parameter failures: Mixers of the program that have failed in a row before this one.
+    /// - Parameter failures: Number of the program's mixers that have failed in a row before this one.
     package init(failures: Int = 0) { patience = 1 << min(max(failures, 0), Self.mostDoublings) }
 
-    /// Notes that frames are due from now on; further calls have no effect.
+    /// Records that frames are due from now on; further calls have no effect.
     package mutating func begin(at now: MediaTime) { begun = begun ?? now }
 
-    /// Notes a frame.
+    /// Records a frame.
     package mutating func delivered(at now: MediaTime) {
         lastFrame = now
         mark = nil
     }
 
-    /// Whether the mixer's processor time is of interest, which costs a look at the process.
+    /// Whether the mixer's processor time is needed, which costs a read from the process's files.
     package func isSuspect(at now: MediaTime) -> Bool {
         (lastFrame ?? begun).map { now - $0 >= Self.suspicion } ?? false
     }
@@ -49,7 +49,7 @@ package struct MixerWatchdog: Sendable {
     ///
     /// - Parameters:
     ///   - cpuSeconds: Processor time that the process has used so far; `nil` if it is not known.
-    ///   - interval: Distance between two frames, which a slow mix is granted on top.
+    ///   - interval: Distance between two frames, which is added to the limit for a slow mix.
     package mutating func isHung(at now: MediaTime, cpuSeconds: Double?, interval: MediaTime = .zero) -> Bool {
         guard let since = lastFrame ?? begun else { return false }
         let silent = now - since - (interval > Self.suspicion ? interval : .zero)

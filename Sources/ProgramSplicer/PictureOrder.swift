@@ -1,10 +1,10 @@
 import EncodedMedia
 
-/// Keeps the pictures of one source in the order in which the source shows them while its timeline is moved. Pure.
+/// Keeps the pictures of a source in presentation order while its timeline moves. Pure.
 ///
 /// A picture may be decoded before others that are shown before it (B-frames). If the timeline moves between the two,
-/// they would change places, or viewers would get a picture at a time that they have already seen. Such a picture is
-/// shown at the nearest time that keeps the order, in the smallest steps that FLV's milliseconds can tell apart, until
+/// they would swap places, or viewers would get a picture for a time that has already passed. Such a picture is shown
+/// at the nearest time that keeps the order, in the smallest steps that FLV's millisecond timestamps can express, until
 /// the timeline has caught up.
 struct PictureOrder: Sendable {
     private struct Picture {
@@ -19,14 +19,15 @@ struct PictureOrder: Sendable {
     private static let deepest: Int64 = 16
     /// Number of pictures that are kept: twice `deepest`.
     static let memory = 32
-    /// Longest time by which a picture is put off. Times that are further apart are no order of one stream.
+    /// Longest time by which a picture is delayed. Times that are further apart do not belong to the order of one
+    /// stream.
     static let longestDelay = MediaTime.seconds(1)
-    /// Number of decoding steps from which the distance of pictures is taken.
+    /// Number of decoding steps from which the distance of pictures is determined.
     private static let stepMemory = 8
 
     /// The latest pictures, by their own times.
     private var recent: [Picture] = []
-    /// Presentation time of the newest picture that is not in `recent` any more.
+    /// Presentation time of the newest picture that is no longer in `recent`.
     private var floor: MediaTime?
     private var lastDecoding: MediaTime?
     /// Whether a picture has been decoded earlier than it is shown.
@@ -37,15 +38,15 @@ struct PictureOrder: Sendable {
     /// Number of pictures that are kept.
     var count: Int { recent.count }
 
-    /// Gives a picture times that keep the order.
+    /// Assigns times that keep the order to a picture.
     ///
     /// - Parameters:
-    ///   - frame: The picture in program time, as its source's timeline is mapped at the moment.
+    ///   - frame: The picture in program time, by the current mapping of its source's timeline.
     ///   - pts: Presentation time that the source gave it.
     ///   - dts: Decoding time that the source gave it.
     mutating func place(_ frame: inout EncodedFrame, pts: MediaTime, dts: MediaTime) {
         guard hasReordered || pts != dts else {
-            // The order of decoding, which needs nothing here.
+            // Without reordering, decoding order is presentation order, and no change is needed.
             (floor, lastDecoding) = (frame.pts, dts)
             return
         }
@@ -57,14 +58,14 @@ struct PictureOrder: Sendable {
         if recent.count > Self.memory { raiseFloor(to: recent.removeFirst().shown) }
     }
 
-    /// Moves the pictures that were placed before, because they are shown later by `amount`.
+    /// Moves the earlier pictures, because they are shown later by `amount`.
     mutating func shift(by amount: MediaTime) {
         for index in recent.indices { recent[index].shown += amount }
         floor = floor.map { $0 + amount }
     }
 
-    /// Notes the decoding time of the next picture. If it does not rise, the source has begun a new timeline, all of
-    /// which is shown after the one before.
+    /// Records the decoding time of the next picture. If it does not increase, the source has begun a new timeline, all
+    /// of which is shown after the previous one.
     private mutating func noteDecoding(_ time: MediaTime) {
         defer { lastDecoding = time }
         guard let lastDecoding else { return }
@@ -80,8 +81,8 @@ struct PictureOrder: Sendable {
 
     private mutating func raiseFloor(to time: MediaTime) { floor = max(floor ?? time, time) }
 
-    /// Returns the number of pictures that the source shows no later than a time of its own. Pictures with the same time
-    /// are shown in the order of their decoding.
+    /// Returns the number of pictures that the source shows no later than a time on its own timeline. Pictures with the
+    /// same time are shown in decoding order.
     private func place(of time: MediaTime) -> Int { recent.firstIndex { $0.own > time } ?? recent.endIndex }
 
     private mutating func time(of frame: EncodedFrame, pts: MediaTime, dts: MediaTime) -> MediaTime {
@@ -89,7 +90,7 @@ struct PictureOrder: Sendable {
         var lower = floor
         for picture in recent[..<place] { lower = max(lower ?? picture.shown, picture.shown) }
         guard let lower else { return frame.pts }
-        // At most so many pictures are still to come that are shown before this one, and need a time.
+        // At most this number of pictures are still to come that are shown before this one and need a time.
         let toCome = min(distance(pts - dts), Self.deepest)
         let below = place > 0 ? min(distance(pts - recent[place - 1].own), toCome + 1) : toCome + 1
         let earliest = lower + Splicer.step * max(below, 1)
@@ -111,7 +112,7 @@ struct PictureOrder: Sendable {
         floor = nil
     }
 
-    /// Returns the number of pictures in a length of time on the source's timeline, as far as its steps tell.
+    /// Returns the number of pictures within a duration on the source's timeline, estimated from its steps.
     private func distance(_ time: MediaTime) -> Int64 {
         guard let interval = steps.min() else { return Self.deepest }
         // Timestamps are rounded to milliseconds.

@@ -1,10 +1,9 @@
 import EncodedMedia
 import MediaFormats
 
-/// The moment of the machine's clocks at which a program's stream began.
+/// The time on the machine's clocks at which a program's stream began.
 ///
-/// A relay keeps it outside of its process, so that a relay that takes the place of a killed one goes on with the
-/// stream's timestamps.
+/// A relay stores it outside its process, so that the successor of a killed relay continues the stream's timestamps.
 public struct ProgramAnchor: Hashable, Codable, Sendable {
     /// Identifier of the machine's run, which changes with each boot.
     public var boot: String
@@ -14,7 +13,7 @@ public struct ProgramAnchor: Hashable, Codable, Sendable {
     public var wallZero: Double
     /// Stream time at which the anchor was noted.
     public var noted: MediaTime
-    /// Bound of the time by which timestamps were ahead of the clock.
+    /// Upper bound of the time by which timestamps were ahead of the clock.
     public var ahead: MediaTime
 
     public init(boot: String, zero: Int64, wallZero: Double, noted: MediaTime, ahead: MediaTime) {
@@ -25,15 +24,15 @@ public struct ProgramAnchor: Hashable, Codable, Sendable {
         self.ahead = ahead
     }
 
-    /// Longest stream that is continued. An anchor beyond it is not believed.
+    /// Longest stream that is continued. A longer one is taken for an invalid anchor.
     static let longest = MediaTime.seconds(400 * 86_400)
-    /// Most by which timestamps may be ahead of the clock.
+    /// Largest time by which timestamps may be ahead of the clock.
     static let mostAhead = MediaTime.seconds(60)
 
-    /// Returns where a relay that begins now continues the stream.
+    /// Returns the stream time at which a relay that starts now continues the stream.
     ///
     /// Within one boot the stream's time follows CLOCK_MONOTONIC. After a reboot it follows the time of day, but never
-    /// goes back behind what may have been sent before.
+    /// goes back before a timestamp that may have been sent.
     ///
     /// - Parameters:
     ///   - boot: Identifier of the machine's current run.
@@ -56,22 +55,22 @@ public struct ProgramAnchor: Hashable, Codable, Sendable {
     }
 }
 
-/// Decides when a program's anchor is noted, so that it bounds every timestamp that was sent. Pure.
+/// Decides when a program's anchor is written, so that it bounds every timestamp that was sent. Pure.
 public struct AnchorSchedule: Sendable {
-    /// Longest time between two notes. After a reboot the stream goes on at least as much later.
+    /// Longest time between two writes. After a reboot the stream continues at least as much later.
     public static let interval = MediaTime.seconds(10)
-    /// Growth of the lead beyond the noted one that calls for another note.
+    /// Growth of the lead beyond the written one that requires another write.
     static let tolerance = MediaTime.milliseconds(50)
 
     private var last: (at: MediaTime, ahead: MediaTime)?
-    /// Largest lead since the last note.
+    /// Largest lead since the last write.
     private var most = MediaTime.zero
 
     public init() {}
 
-    /// Takes a frame that is being sent. Both times are program time.
+    /// Records a frame that is being sent. Both times are program time.
     ///
-    /// - Returns: The lead to note, which leaves room for the tolerance; `nil` if no note is due.
+    /// - Returns: The lead to write, including the tolerance; `nil` if no write is due.
     public mutating func sent(_ dts: MediaTime, now: MediaTime) -> MediaTime? {
         most = max(most, dts - now)
         if let last, most <= last.ahead, now - last.at < Self.interval { return nil }

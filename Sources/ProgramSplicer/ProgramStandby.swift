@@ -1,12 +1,12 @@
 import EncodedMedia
 
-/// Keeps a program back while another relay sends it: the last group of pictures, so that the relay can take over at once.
-/// Pure; all times are program time.
+/// Holds a program back while another relay sends it, and keeps the last group of pictures, so that the relay can take
+/// over at once. Pure; all times are program time.
 public struct ProgramStandby: Sendable {
     public enum Phase: Hashable, Sendable {
         /// Everything is sent.
         case sending
-        /// Everything before the next keyframe is sent, until this time at the latest.
+        /// Everything before the next keyframe is sent, but at most until this time.
         case stopping(by: MediaTime)
         /// Nothing is sent.
         case silent
@@ -17,9 +17,9 @@ public struct ProgramStandby: Sendable {
     /// The treatment of an action.
     public enum Verdict: Hashable, Sendable {
         case send
-        /// The action is kept, or of no use.
+        /// The action is kept, or not needed.
         case keep
-        /// As `keep`; with this action the program has stopped.
+        /// Like `keep`; with this action the program has stopped.
         case stop
     }
 
@@ -30,7 +30,7 @@ public struct ProgramStandby: Sendable {
     private var group: [Splicer.Action] = []
     private var bytes = 0
 
-    /// Longest time for which a program goes on that has no keyframe.
+    /// Longest time for which a program without a keyframe continues.
     public static let patience = MediaTime.seconds(5)
 
     public init() {}
@@ -38,9 +38,9 @@ public struct ProgramStandby: Sendable {
     /// Whether nothing is sent.
     public var isSilent: Bool { phase == .silent }
 
-    /// Begins to stand by.
+    /// Begins the standby.
     ///
-    /// - Parameter isOnAir: Whether anything was sent. If not, there is nothing to wait for.
+    /// - Parameter isOnAir: Whether anything was sent. If not, the program need not wait for a keyframe.
     /// - Returns: Whether the program has stopped.
     public mutating func begin(isOnAir: Bool, now: MediaTime) -> Bool {
         switch phase {
@@ -52,7 +52,7 @@ public struct ProgramStandby: Sendable {
         }
     }
 
-    /// Takes an action that would be performed: a configuration or a frame. All others are sent in any phase.
+    /// Decides about an action: a configuration or a frame. All others are sent in any phase.
     public mutating func take(
         _ action: Splicer.Action, tracks: TrackSelection, now: @autoclosure () -> MediaTime
     ) -> Verdict {
@@ -83,7 +83,7 @@ public struct ProgramStandby: Sendable {
 
     /// Stops a program that has had no frame for too long.
     ///
-    /// - Returns: Whether it has stopped by this call.
+    /// - Returns: Whether this call has stopped it.
     public mutating func advance(to now: MediaTime) -> Bool {
         guard case .stopping(let limit) = phase, now >= limit else { return false }
         phase = .silent
@@ -94,7 +94,7 @@ public struct ProgramStandby: Sendable {
     ///
     /// - Parameter keepsGroup: Whether the pictures since the last keyframe are needed. Without them, pictures begin with
     ///   the next one.
-    /// - Returns: What has to be sent before anything else.
+    /// - Returns: The actions to send before anything else.
     public mutating func leave(keepsGroup: Bool = true) -> [Splicer.Action] {
         defer { (group, bytes) = ([], 0) }
         guard phase == .silent else {
@@ -103,7 +103,7 @@ public struct ProgramStandby: Sendable {
         }
         let known = configurations.values.sorted { $0.track == .video && $1.track != .video }
         guard keepsGroup, !group.isEmpty else {
-            // A program of sound alone waits for no picture.
+            // An audio-only program waits for no picture.
             phase = configurations[.video] == nil ? .sending : .starting
             return known.map { .configure($0) }
         }
@@ -126,7 +126,7 @@ public struct ProgramStandby: Sendable {
         }
         group.append(action)
         if case .emit(let frame) = action { bytes += frame.footprint }
-        // Too long to be kept: the next group is.
+        // Too long to be kept: the next group will be.
         if bytes > GOPCache.byteLimit { (group, bytes) = ([], 0) }
     }
 }

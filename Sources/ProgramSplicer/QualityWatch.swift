@@ -1,20 +1,20 @@
 import EncodedMedia
 import MixModel
 
-/// Decides from a source's encoded frames whether it is poor, with hysteresis. Pure.
+/// Decides from a source's encoded frames whether its quality is poor, with hysteresis. Pure.
 ///
-/// A rate is measured over whole slots of half a second. A source that is poor has to exceed each rate by a tenth, and to
-/// be good for a while, before it counts as good. A source of which nothing comes is stalled, which is not judged here.
+/// A rate is measured over whole slots of half a second. A poor source must exceed each rate by a tenth, and stay good
+/// for a while, before it counts as good. A source from which nothing arrives is stalled, which is not judged here.
 public struct QualityWatch: Sendable {
-    /// What is wrong with a source.
+    /// A quality fault of a source.
     public enum Fault: Hashable, Sendable {
-        /// Bit rate of the pictures, and the least one, in bit/s.
+        /// Bit rate of the pictures, and the minimum, in bit/s.
         case bitrate(Int, least: Int)
         /// Pictures per second.
         case frameRate(Int, least: Int)
         case silence(seconds: Int)
 
-        /// Whether it is the same fault, whatever its figures.
+        /// Whether it is the same fault, regardless of its figures.
         public func isSame(as other: Fault) -> Bool {
             switch (self, other) {
             case (.bitrate, .bitrate), (.frameRate, .frameRate), (.silence, .silence): true
@@ -22,7 +22,7 @@ public struct QualityWatch: Sendable {
             }
         }
 
-        /// The fault, for operators.
+        /// Description of the fault for operators.
         public var words: String {
             switch self {
             case .bitrate(let rate, let least):
@@ -34,7 +34,7 @@ public struct QualityWatch: Sendable {
         }
     }
 
-    /// One slot of time.
+    /// A slot of time.
     private struct Slot: Sendable {
         var number: Int64
         var bytes = 0
@@ -47,7 +47,7 @@ public struct QualityWatch: Sendable {
     static let silentFrame = 16
 
     public let limits: QualityLimits
-    /// What is wrong now; `nil` while the source is good.
+    /// The current fault; `nil` while the source is good.
     public private(set) var fault: Fault?
     private var slots: [Slot] = []
     private var firstPicture: MediaTime?
@@ -60,7 +60,7 @@ public struct QualityWatch: Sendable {
 
     private var window: Int64 { Int64(limits.windowSeconds) * 2 }
 
-    /// Notes a frame that has arrived.
+    /// Records a frame that has arrived.
     public mutating func took(_ frame: EncodedFrame, at now: MediaTime) {
         guard frame.track == .video else {
             let isSilent = frame.payload.count <= Self.silentFrame
@@ -79,14 +79,15 @@ public struct QualityWatch: Sendable {
         slots[slots.count - 1].pictures = slots[slots.count - 1].pictures.saturatingSum(1)
     }
 
-    /// Forgets what was measured, because another connection begins. What is wrong stays so until that is seen to be good.
+    /// Discards the measurements, because another connection begins. A fault remains until the new connection proves
+    /// good.
     public mutating func restart() {
         slots = []
         (firstPicture, lastSound, silentSince, goodSince) = (nil, nil, nil, nil)
     }
 
     /// Judges the source.
-    /// - Returns: Whether `fault` has begun, ended or become another one.
+    /// - Returns: Whether `fault` has begun, ended or changed.
     public mutating func judge(at now: MediaTime) -> Bool {
         let before = fault
         if let found = found(at: now) {
@@ -101,7 +102,7 @@ public struct QualityWatch: Sendable {
         return !fault.isSame(as: before)
     }
 
-    /// Whether the source has been there for long enough to be judged.
+    /// Whether the source has been present for long enough to be judged.
     private func isMeasured(at now: MediaTime) -> Bool {
         guard limits.minBitrate != nil || limits.minFrameRate != nil else { return lastSound != nil }
         return firstPicture.map { now - $0 >= Self.slot * (window + 1) } ?? false
@@ -114,7 +115,7 @@ public struct QualityWatch: Sendable {
             let (bytes, pictures) = whole.reduce((0, 0)) {
                 ($0.0.saturatingSum($1.bytes), $0.1.saturatingSum($1.pictures))
             }
-            // A source that is poor has to be better than one that is good.
+            // A poor source must be better than a good one to count as good again.
             func least(_ limit: Int) -> Int { fault == nil ? limit : limit.saturatingSum(limit / 10) }
             let bitrate = Int(saturating: Double(bytes) * 8 / Double(limits.windowSeconds))
             if let limit = limits.minBitrate, bitrate < least(limit) { return .bitrate(bitrate, least: limit) }

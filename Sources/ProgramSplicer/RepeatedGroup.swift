@@ -1,28 +1,28 @@
 import EncodedMedia
 
-/// A group of pictures that is sent again and again, in place of a mixer whose picture does not change. Pure.
+/// A group of pictures that is sent repeatedly, instead of running a mixer whose picture does not change. Pure.
 ///
-/// The pictures keep their distances, and the sound is one silent frame, repeated on the program's own grid.
+/// The pictures keep their distances, and the audio is one silent frame, repeated on the program's own grid.
 public struct RepeatedGroup: Sendable {
     /// The pictures in decoding order, from an IDR on, with their own times.
     private let pictures: [EncodedFrame]
     /// Time from the group's IDR to the next one.
     private let length: MediaTime
-    /// Silent frame; `nil` if the program has no sound.
+    /// Silent frame; `nil` if the program has no audio.
     private let silence: [UInt8]?
-    /// Time of the IDR of the repetition that is being sent, and the next picture of it.
+    /// Time of the IDR of the current repetition. `next`: index of its next picture.
     private var begin: MediaTime
     private var next = 0
-    /// Time of the next regular IDR, which one in between does not move.
+    /// Time of the next regular IDR, which an extra one does not move.
     private var regular: MediaTime
     /// Whether a viewer needs an IDR before the next regular one.
     private var isAsked = false
     /// Time of the next audio frame; `nil` before the first one.
     private var nextSound: MediaTime?
-    /// Time from which on nothing is sent, because another feed begins there; `nil` if there is none.
+    /// Time from which nothing is sent, because another feed begins there; `nil` if there is none.
     public var end: MediaTime?
 
-    /// Most frames that are returned at once. Further ones follow with the next call.
+    /// Largest number of frames returned at once. Further ones follow with the next call.
     static let mostFrames = 256
 
     /// - Parameters:
@@ -39,10 +39,10 @@ public struct RepeatedGroup: Sendable {
     /// Time of the next picture.
     public var nextPicture: MediaTime { time(of: next) }
 
-    /// Sends the group's IDR in place of the next picture, which looks the same.
+    /// Sends the group's IDR instead of the next picture, which looks the same.
     ///
-    /// Two IDRs in a row would have the same number, which H.264 does not allow (§7.4.3): after an IDR it is the picture after
-    /// next, and if the next regular IDR is as near, that one serves.
+    /// Two IDRs in a row would have the same number, which H.264 does not allow (§7.4.3): after an IDR the request
+    /// takes effect with the picture after next; if the next regular IDR is as near, that one serves.
     public mutating func requestKeyframe() { isAsked = true }
 
     private mutating func beginAnewIfAsked() {
@@ -57,8 +57,8 @@ public struct RepeatedGroup: Sendable {
 
     /// Returns the frames that are due, in the order of their times.
     ///
-    /// - Parameter sound: Time of the program's next audio frame when the group begins, and the length of a frame; `nil` if
-    ///   there is no sound.
+    /// - Parameter sound: Time of the program's next audio frame when the group begins, and the length of a frame;
+    ///   `nil` if there is no audio.
     public mutating func take(
         until now: MediaTime, sound: (next: MediaTime, frame: MediaTime)?
     ) -> [EncodedFrame] {
@@ -89,23 +89,23 @@ public struct RepeatedGroup: Sendable {
     }
 }
 
-/// Records the group of pictures of a mixer that is to be repeated. Pure.
+/// Records a mixer's group of pictures for repetition. Pure.
 public struct GroupRecorder: Sendable {
     private var pictures: [EncodedFrame] = []
     private var bytes = 0
 
-    /// Largest group that is recorded, in bytes as `EncodedFrame.footprint` counts. One picture that does not change takes
+    /// Largest recorded group, in bytes as counted by `EncodedFrame.footprint`. A picture that does not change takes
     /// much less.
     static let byteLimit = 8 << 20
-    /// Shortest group that is recorded. An IDR that comes earlier, because a viewer asked for it, is one of its pictures.
+    /// Shortest recorded group. An IDR that comes earlier, because a viewer requested it, becomes one of its pictures.
     static let shortest = MediaTime.seconds(1)
 
     public init() {}
 
-    /// Takes the next picture.
+    /// Accepts the next picture.
     ///
     /// - Parameter silence: Silent audio frame for the repetitions.
-    /// - Returns: The group, to be sent from this picture on and in its place; `nil` while it is not complete.
+    /// - Returns: The group, which replaces this picture and those that follow; `nil` while it is not complete.
     public mutating func take(_ picture: EncodedFrame, silence: [UInt8]?) -> RepeatedGroup? {
         guard picture.track == .video, picture.pts == picture.dts else {
             if picture.track == .video { pictures = [] }

@@ -3,31 +3,32 @@ import EncodedMedia
 /// Maps one source's timestamps to program time.
 ///
 /// `program = source + offset`, with one offset for audio and video. The first packet sets it so that a packet is due
-/// when it arrives. Beside a host whose packets come before or after their time, it is set so that the source's packets
-/// are as late as the host's: what was recorded at the same moment is mixed at the same moment, and neither waits for
-/// the other. Until the source is on air, the offset follows the earliest arrival at once, because a server that sends
-/// its cached GOP in a burst would otherwise put the source seconds ahead. On air it only slews, after the
-/// smallest lateness of a window and no faster than that needs, so that a publisher's drifting clock builds up neither
-/// latency nor A/V skew.
+/// when it arrives. If a host's packets arrive before or after their time, the offset is set so that the source's
+/// packets are as late as the host's: media recorded at the same moment is mixed at the same moment, and neither source
+/// waits for the other. Until the source is on air, the offset follows the earliest arrival at once, because a server
+/// that sends its cached GOP in a burst would otherwise put the source seconds ahead. On air it only slews, following
+/// the smallest lateness of a window and no faster than necessary, so that a publisher's drifting clock builds up
+/// neither latency nor A/V skew.
 ///
 /// On air, too, the source stays near the time of its arrival, because a mix cannot take over from one that is ahead:
 /// packets more than `ahead` before their time, or `behind` after it for a whole window, move the offset. A step in the
 /// timestamps of one track begins a new timeline, which continues where the track's last packet ended if it can. The
-/// other track stays where it is until its own timestamps make the same step, and then both have the distance again
-/// that their source gave them. Tracks that arrive more than `apart` from each other for as long as they are seen are
-/// mapped by their arrival each. A pause starts a new mapping.
+/// other track stays in place until its own timestamps make the same step; then both have the distance again that their
+/// source gave them. Tracks that always arrive more than `apart` from each other are mapped separately, each by its
+/// arrival. A pause starts a new mapping.
 ///
 /// Unless it slews, the offset is in whole milliseconds, like FLV's timestamps, so that the program's pictures keep
 /// exactly the distance from their sound that the source gave them. Any other offset would round all pictures, which
-/// share one fraction of a millisecond, by the same amount, and sound by nothing on average.
+/// share one fraction of a millisecond, by the same amount, but audio by nothing on average.
 public struct SourceClock: Sendable {
     /// Program time minus source time; `nil` before the first packet.
     public private(set) var offset: MediaTime?
 
-    /// Rate at which the offset slews: 500 ppm, more than any crystal drifts and less than a listener can hear.
+    /// Rate at which the offset slews: 500 ppm, more than any crystal oscillator drifts and less than a listener can
+    /// hear.
     public static let slewRate = 0.0005
-    /// Largest rate, at `farCorrection`, for a publisher whose clock is no crystal: the distance has grown by
-    /// `outrunning` in six windows in spite of `slewRate`, and has not become `nearCorrection` since.
+    /// Largest rate, at `farCorrection`, for a publisher with a poor clock: the distance has grown by `outrunning` in
+    /// six windows in spite of `slewRate`, and has not fallen to `nearCorrection` since.
     public static let fastestSlewRate = 0.004
     /// Largest step of the offset between two packets while it slews.
     static let longestSlew = MediaTime(nanoseconds: 500_000)
@@ -36,33 +37,33 @@ public struct SourceClock: Sendable {
     static let outrunning = MediaTime.milliseconds(2)
     /// Smallest step back in a track's timestamps that counts as a new timeline.
     static let jumpBack = MediaTime.milliseconds(300)
-    /// Smallest excess of a step forward over the elapsed time that counts as a new timeline, in any case and if it
+    /// Smallest excess of a step forward over the elapsed time that counts as a new timeline: in any case, and if it
     /// puts the track ahead.
     static let jumpForward = MediaTime.milliseconds(3000)
     static let stepForward = MediaTime.milliseconds(150)
     /// Largest lead of packets over their time on air; a mix is made at most 250 ms early.
     static let ahead = MediaTime.milliseconds(200)
-    /// Largest lateness of a window on air, and if the source is about to be left at a boundary that a mix must not
+    /// Largest lateness of a window on air: normally, and if a mix is about to take over at a boundary that it must not
     /// have passed.
     static let behind = MediaTime.milliseconds(300)
     static let behindWhenLeaving = MediaTime.milliseconds(100)
-    /// Distance between the arrivals of two tracks from which on their timestamps are taken to be unrelated.
+    /// Distance between the arrivals of two tracks above which their timestamps count as unrelated.
     static let apart = MediaTime.milliseconds(1000)
-    /// Silence after which a late source is taken to have paused.
+    /// Silence after which a late source counts as paused.
     static let pause = MediaTime.milliseconds(900)
     static let window = MediaTime.milliseconds(2000)
-    /// Time for which the offset must have stood still before the source may go on air.
+    /// Time for which the offset must have been constant before the source may go on air.
     static let settling = MediaTime.milliseconds(100)
-    /// Time for which the offset must have stood still before it only slews, on air.
+    /// Time for which the offset must have been constant before it only slews, on air.
     static let recovery = MediaTime.milliseconds(300)
     /// Lead of packets over their time that counts as a burst; network jitter is smaller.
     static let burst = MediaTime.milliseconds(80)
 
-    /// The relation of packets that were mapped before to those that follow.
+    /// The relation of earlier packets to those that follow.
     public enum Change: Hashable, Sendable {
-        /// Both lie as their source made them, apart from what `slewRate` hides.
+        /// Both keep the distances that their source gave them, apart from slewing at `slewRate`.
         case steady
-        /// Both lie as their source made them once the earlier packets are moved by this amount.
+        /// Both keep the distances that their source gave them once the earlier packets are moved by this amount.
         case moved(by: MediaTime)
         /// Unrelated: the source began a new timeline.
         case mappedAnew
@@ -74,7 +75,7 @@ public struct SourceClock: Sendable {
         public var isOnAir = false
         /// Whether its timestamps are the program's own (bypass).
         public var isCopied = false
-        /// Whether a mix is to take over from it that must not have passed its time.
+        /// Whether a mix that must not have passed the source's time is about to take over from it.
         public var isLeaving = false
         /// Lateness that the earliest packets should have: the host's `leastLateness`.
         public var reference = MediaTime.zero
@@ -89,8 +90,8 @@ public struct SourceClock: Sendable {
         }
     }
 
-    /// Amount by which the offset has slewed so far. Packets that were mapped before lie with those that follow as their
-    /// source made them once they are moved by as much as this has changed.
+    /// Amount by which the offset has slewed so far. Earlier packets keep the source's distances to those that follow
+    /// once they are moved by the change of this amount.
     private(set) var slewed = MediaTime.zero
 
     private var video = TrackClock()
@@ -101,7 +102,7 @@ public struct SourceClock: Sendable {
     private var windowMinimum: MediaTime?
     private var lastMinimum: MediaTime?
     private var correction = MediaTime.zero
-    /// Amounts to correct that the last windows had.
+    /// The corrections that the last windows required.
     private var excesses: [MediaTime] = []
     /// Whether the publisher's clock is faster than `slewRate`.
     private var isOutrun = false
@@ -112,12 +113,12 @@ public struct SourceClock: Sendable {
 
     public init() {}
 
-    /// Notes the arrival of a packet, before it is mapped.
+    /// Records the arrival of a packet, before it is mapped.
     ///
     /// - Parameters:
     ///   - dts: Decoding time of the packet on the source's timeline.
     ///   - arrival: Program time at which the packet arrived.
-    /// - Returns: The relation of packets that were mapped before to those that follow.
+    /// - Returns: The relation of earlier packets to those that follow.
     public mutating func observe(_ track: Track, dts: MediaTime, arrival: MediaTime, as role: Role) -> Change {
         defer { lastArrival = arrival }
         let due = arrival - role.reference
@@ -165,8 +166,8 @@ public struct SourceClock: Sendable {
         return .moved(by: moved)
     }
 
-    /// Notes that the timestamps of later packets are unrelated to those of earlier ones: the next packet is mapped
-    /// anew.
+    /// Records that the timestamps of later packets are unrelated to those of earlier ones: the next packet starts a
+    /// new mapping.
     package mutating func breakTimeline() { isBroken = true }
 
     /// Lateness of the earliest packets of the last seconds; negative if they came before their time. `nil` before the
@@ -184,8 +185,8 @@ public struct SourceClock: Sendable {
         movedAt.map { now - $0 >= SourceClock.settling } ?? false
     }
 
-    /// Whether the source was mapped so recently that it may still be catching up in a burst, and hardly any of its
-    /// packets have been seen on this timeline.
+    /// Whether the source was mapped so recently that it may still be catching up in a burst, and few of its packets
+    /// have been seen on this timeline.
     private func isNew(at now: MediaTime) -> Bool { movedAt.map { now - $0 < SourceClock.recovery } ?? false }
 
     /// Moves the timeline of the source, for a splice onto another frame grid.
@@ -207,7 +208,7 @@ public struct SourceClock: Sendable {
 
     /// Lets a track follow the other one, whose timestamps have stepped before.
     ///
-    /// - Returns: Whether it does, so that both lie as their source made them.
+    /// - Returns: Whether it does, so that both have the distance that their source gave them.
     private mutating func follow(_ track: Track, dts: MediaTime, due: MediaTime) -> Bool {
         guard let offset, self[track].isBehindStep else { return false }
         guard (due - (dts + self[track].home + offset)).magnitude < Self.apart else { return false }
@@ -215,7 +216,7 @@ public struct SourceClock: Sendable {
         return true
     }
 
-    /// Begins a new timeline with a packet, at the end of the track's packet before it if that is near its arrival.
+    /// Begins a new timeline with a packet, at the end of the track's previous packet if that is near its arrival.
     private mutating func begin(_ track: Track, dts: MediaTime, due: MediaTime, at arrival: MediaTime) -> Change {
         guard let offset else { return .steady }
         let next = self[track].next ?? due
@@ -229,8 +230,8 @@ public struct SourceClock: Sendable {
         return .mappedAnew
     }
 
-    /// Returns the offset to which a burst moves a track: `wanted`, or the other track's if that has not stepped and is
-    /// near.
+    /// Returns the offset to which a burst moves a track: `wanted`, or the offset of the other track if that has not
+    /// stepped and is near.
     private mutating func rejoined(_ track: Track, _ wanted: MediaTime) -> MediaTime {
         let other: Track = track == .video ? .audio : .video
         guard let offset else { return wanted }
@@ -242,7 +243,7 @@ public struct SourceClock: Sendable {
         return result
     }
 
-    /// Gives the tracks their distance again where no step has followed, and only the end of a burst lies between them.
+    /// Restores the distance of the tracks if no step has followed and only the end of a burst lies between them.
     private mutating func rejoin(at now: MediaTime) {
         guard video.isBehindStep || audio.isBehindStep, !isNew(at: now), let offset else { return }
         for track in Track.allCases where self[track].isBehindStep {
@@ -253,7 +254,7 @@ public struct SourceClock: Sendable {
         }
     }
 
-    /// Maps a track by its arrival whose packets have come far behind those of the other one for some time.
+    /// Maps a track by its arrival if its packets have been far behind those of the other one for some time.
     private mutating func separate(_ track: Track, at now: MediaTime) -> Bool {
         let other: Track = track == .video ? .audio : .video
         guard let lateness = self[track].steadyLateness, let reference = self[other].steadyLateness,

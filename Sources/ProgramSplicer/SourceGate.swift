@@ -1,14 +1,14 @@
 import EncodedMedia
 
-/// The gate in front of one source's timeline. What passes keeps bounds that every live stream keeps, whatever the
-/// publisher sends.
+/// The gate in front of a source's timeline. Items that pass are within the bounds of any real live stream, no matter
+/// what the publisher sends.
 ///
-/// A value that belongs to one connection: a new connection begins with a new gate.
+/// A value that belongs to one connection: each connection starts with a new gate.
 package struct SourceGate: Sendable {
-    /// A rate of some quantity, with what may come at once beyond it.
+    /// A rate of some quantity, with the burst that is allowed beyond it.
     package struct Rate: Hashable, Sendable {
         package var perSecond: Double
-        /// The amount that may come at once. Servers send the group of pictures that they keep as fast as they can.
+        /// The amount that may arrive at once. Servers send their cached group of pictures as fast as they can.
         package var burst: Double
 
         package init(perSecond: Double, burst: Double) {
@@ -21,9 +21,9 @@ package struct SourceGate: Sendable {
         /// Largest distance between a picture's decoding and its presentation. H.264 reorders at most 16 pictures
         /// (ITU-T H.264, `max_num_reorder_frames` in E.2.1), which is 3.2 s at 5 pictures per second.
         package var compositionOffset = MediaTime.seconds(5)
-        /// Items: 240 pictures and 94 frames of sound per second are what formats of today reach.
+        /// Items: today's formats reach 240 pictures and 94 audio frames per second.
         package var items = Rate(perSecond: 2_000, burst: 20_000)
-        /// Bytes, as `MediaItem.footprint` counts.
+        /// Bytes, as counted by `MediaItem.footprint`.
         package var bytes = Rate(perSecond: 25_000_000, burst: 128_000_000)
         /// Codec configurations that differ from the one before. Each costs a decoder, and a change of the plan.
         package var configurations = Rate(perSecond: 0.5, burst: 16)
@@ -31,7 +31,7 @@ package struct SourceGate: Sendable {
         package init() {}
     }
 
-    /// The bound that a connection broke, for which it has to be ended.
+    /// The bound that a connection has exceeded, so that it must be ended.
     package enum Excess: Error, Hashable, CustomStringConvertible {
         case items(perSecond: Int)
         case bytes(perSecond: Int)
@@ -52,7 +52,7 @@ package struct SourceGate: Sendable {
     private var configurations: Bucket
     private var video: CodecConfiguration?
     private var audio: CodecConfiguration?
-    /// Frames so far whose presentation was out of bounds, and was set to their decoding.
+    /// Number of frames whose presentation time was out of bounds and was set to the decoding time.
     package private(set) var corrected = 0
 
     package init(limits: Limits = Limits()) {
@@ -62,10 +62,10 @@ package struct SourceGate: Sendable {
         configurations = Bucket(limits.configurations)
     }
 
-    /// Passes an item on, with its presentation time corrected if that is out of bounds.
+    /// Returns the item, with its presentation time corrected if that is out of bounds.
     ///
     /// - Parameter now: Time of arrival, not before that of earlier items.
-    /// - Throws: The bound that the connection has broken. Nothing of it may be taken any more.
+    /// - Throws: The bound that the connection has exceeded. Nothing more may be accepted from it.
     package mutating func pass(_ item: MediaItem, now: MediaTime) throws(Excess) -> MediaItem {
         guard items.take(1, now: now) else { throw .items(perSecond: Int(limits.items.perSecond)) }
         guard bytes.take(Double(item.footprint), now: now) else {
@@ -97,7 +97,7 @@ package struct SourceGate: Sendable {
     }
 }
 
-/// A leaky bucket: it fills with what is taken, empties at its rate, and takes nothing that does not fit.
+/// A leaky bucket: it fills with accepted amounts, empties at its rate, and refuses amounts that do not fit.
 private struct Bucket: Sendable {
     private let rate: SourceGate.Rate
     private var level = 0.0

@@ -1,13 +1,13 @@
 import EncodedMedia
 import MixModel
 
-/// Decides when a relay may pull sources of which one may have ended the relay before it. Pure.
+/// Decides when a relay may pull sources, one of which may have crashed the relay before it. Pure.
 ///
 /// The relay keeps `Record`s in a file, so that its successor knows which sources were *on probation* when it crashed:
 /// connected, or with a new codec configuration, only shortly before. After one crash those are pulled one at a time. A
-/// source that was on probation in two crashes in a row waits, for longer each time, while all others go on.
+/// source that was on probation in two crashes in a row waits, for longer each time, while all others continue.
 package struct SourceQuarantine: Sendable {
-    /// What a successor of the relay needs to know of one source.
+    /// The facts about a source that a successor of the relay needs.
     package struct Record: Hashable, Codable, Sendable {
         /// Crashes in a row while the source was on probation.
         package var crashes = 0
@@ -17,17 +17,17 @@ package struct SourceQuarantine: Sendable {
     /// Whether a source may be connected now.
     package enum Admission: Hashable, Sendable {
         case now
-        /// Another source that may have ended the relay is being tried; ask again at this time.
+        /// Another source that may have crashed the relay is being tried; ask again at this time.
         case afterOthers(MediaTime)
-        /// The source waits until this time, for `seconds` in all, after `crashes` crashes in a row.
+        /// The source waits until this time, for `seconds` in total, after `crashes` crashes in a row.
         case quarantined(until: MediaTime, seconds: Int, crashes: Int)
     }
 
-    /// Time with media after which a source is on probation no longer, and after which a suspected one is cleared.
+    /// Time with media after which a source's probation ends, and after which a suspected source is cleared.
     package static let probation = MediaTime.seconds(10)
     package static let clearance = MediaTime.seconds(60)
-    /// Time with media for which a suspected source is pulled before the next one: twice as long for each further
-    /// source that two crashes point to, because a source that ends relays only after a while gets others blamed.
+    /// Time with media for which a suspected source is pulled before the next one. It doubles for each further source
+    /// to which two crashes point, because a source that crashes relays only after a while casts suspicion on others.
     static let shortestTurn = 2.0
     static let longestTurn = 32.0
     /// Longest wait for the media of a source whose turn it is.
@@ -49,8 +49,8 @@ package struct SourceQuarantine: Sendable {
     private let turn: MediaTime
 
     /// - Parameters:
-    ///   - left: Records that a relay left behind that did not end as it should; empty if there are none.
-    ///   - now: Program time at which this relay begins.
+    ///   - left: Records of a relay that did not end normally; empty if there are none.
+    ///   - now: Program time at which this relay starts.
     package init(after left: [SourceID: Record] = [:], now: MediaTime = .zero) {
         begun = now
         records = left.compactMapValues { record in
@@ -70,21 +70,21 @@ package struct SourceQuarantine: Sendable {
             if now < end { return .quarantined(until: end, seconds: seconds, crashes: crashes) }
         }
         if let tried, tried != id, isTurn(of: tried, now: now) { return .afterOthers(now + Self.pause) }
-        // The one before has had its turn: if the relay crashes now, it was another.
+        // The previous source has had its turn: if the relay crashes now, another one is to blame.
         if let tried, tried != id { records[tried]?.isOnProbation = false }
         tried = id
         return .now
     }
 
-    /// Notes a new connection to the source, which is on probation from now on.
+    /// Records a new connection to the source, which is on probation from now on.
     package mutating func connected(_ id: SourceID, now: MediaTime) {
         pulls[id] = Pull(connectedAt: now)
         records[id, default: Record()].isOnProbation = true
     }
 
-    /// Notes media of the source.
+    /// Records media of the source.
     ///
-    /// - Parameter isConfigured: Whether its codec configuration has changed, with which probation begins anew.
+    /// - Parameter isConfigured: Whether its codec configuration has changed, which restarts the probation.
     package mutating func delivered(_ id: SourceID, isConfigured: Bool, now: MediaTime) {
         guard pulls[id] != nil else { return }
         if pulls[id]?.firstMediaAt == nil { pulls[id]?.firstMediaAt = now }
@@ -93,7 +93,7 @@ package struct SourceQuarantine: Sendable {
         records[id, default: Record()].isOnProbation = true
     }
 
-    /// Notes that the source's connection is over, which the relay has survived.
+    /// Records that the source's connection has ended and the relay has survived it.
     package mutating func disconnected(_ id: SourceID) {
         pulls[id] = nil
         if tried == id { tried = nil }
@@ -101,7 +101,7 @@ package struct SourceQuarantine: Sendable {
         if records[id]?.crashes == 0 { records[id] = nil }
     }
 
-    /// Forgets a source that is not planned any more.
+    /// Removes a source that is no longer planned.
     package mutating func forget(_ id: SourceID) {
         disconnected(id)
         records[id] = nil
@@ -116,7 +116,8 @@ package struct SourceQuarantine: Sendable {
         }
     }
 
-    /// Returns the quarantine after so many crashes in a row, in seconds: 10, then twice as long each time, 600 at most.
+    /// Returns the quarantine after this number of crashes in a row, in seconds: 10, then twice as long each time, 600
+    /// at most.
     package static func quarantine(after crashes: Int) -> Int {
         crashes < 2 ? 0 : min(shortestQuarantine << min(crashes - 2, 10), longestQuarantine)
     }

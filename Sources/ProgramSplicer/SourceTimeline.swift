@@ -2,14 +2,14 @@ import EncodedMedia
 import LayoutEngine
 import MediaFormats
 
-/// One source as the relay knows it: its frames in program time, its configurations and its current GOP.
+/// A source's state in the relay: its frames in program time, its configurations and its current GOP.
 public struct SourceTimeline: Sendable {
-    /// A change that one item of the source causes.
+    /// A change caused by one item of the source.
     public enum Event: Hashable, Sendable {
         case configuration(CodecConfiguration)
         /// A frame in program time.
         case frame(EncodedFrame)
-        /// Amount by which frames delivered before have to be moved to fit those that follow.
+        /// Amount by which earlier frames must be moved to fit those that follow.
         case moved(by: MediaTime)
         /// A new mapping of the source's timeline.
         case discontinuity
@@ -26,7 +26,7 @@ public struct SourceTimeline: Sendable {
     public private(set) var lastVideo: MediaTime?
     public private(set) var lastAudio: MediaTime?
 
-    /// Whether the source has sent recovery points, and no keyframe, for longer than `longestGroup`.
+    /// Whether the source has sent recovery points but no keyframe for longer than `longestGroup`.
     public private(set) var refreshesGradually = false
 
     /// Arrival of the last IDR, or of the first picture after the configuration.
@@ -35,7 +35,7 @@ public struct SourceTimeline: Sendable {
     private var firstAudio: MediaTime?
     private var newestAudio: MediaTime?
     private var samples: AudioSampleClock?
-    /// In program time, as far as it has not slewed.
+    /// The cached GOP, in program time without slewing.
     private var gop = GOPCache()
     private var decodingTimes: [MediaTime] = []
     private var order = PictureOrder()
@@ -63,7 +63,7 @@ public struct SourceTimeline: Sendable {
         }
     }
 
-    /// Whether a decoder can begin now.
+    /// Whether a decoder can start now.
     ///
     /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe. Pictures
     /// that have stopped for as long, so that none are kept, are those of a camera that is off. Where no video is expected, it
@@ -75,8 +75,8 @@ public struct SourceTimeline: Sendable {
         return lastAudio.map { $0 - (lastVideo ?? firstAudio) > SourceTimeline.soundAlone } ?? false
     }
 
-    /// Whether what is kept of the pictures begins with a keyframe, and not with the I picture of an open group: with that a decoder can
-    /// begin, but no bypass.
+    /// Whether the cached pictures begin with a keyframe and not with the I picture of an open group, with which a
+    /// decoder can start but a bypass cannot.
     public var hasKeyframe: Bool { gop.hasIDR }
 
     /// Returns the time since the last keyframe if that is longer than `longestGroup`.
@@ -85,10 +85,10 @@ public struct SourceTimeline: Sendable {
         return now - lastKeyframe
     }
 
-    /// Time without a keyframe that is reported: groups of pictures should be no longer.
+    /// Time without a keyframe after which that is reported: groups of pictures should not be longer.
     static let longestGroup = MediaTime.seconds(10)
     static let soundAlone = MediaTime.seconds(4)
-    /// Bounds of `frameInterval`: timestamps that stand still, run back or leap give no rate.
+    /// Bounds of `frameInterval`: timestamps that are constant, go back or jump give no rate.
     static let shortestInterval = MediaTime.milliseconds(1)
     static let longestInterval = MediaTime.seconds(10)
 
@@ -100,7 +100,8 @@ public struct SourceTimeline: Sendable {
     /// The current GOP, in program time.
     public var currentGOP: [EncodedFrame] { gop.frames.map { $0.shifted(by: clock.slewed) } }
 
-    /// The mean distance of recent video frames, else the interval from the SPS, else 40 ms. From 1 ms to 10 s.
+    /// The mean distance of recent video frames, otherwise the interval from the SPS, otherwise 40 ms. The range is 1
+    /// ms to 10 s.
     public var frameInterval: MediaTime {
         if let first = decodingTimes.first, let last = decodingTimes.last, decodingTimes.count > 4 {
             let mean = (last - first) / Int64(decodingTimes.count - 1)
@@ -110,7 +111,7 @@ public struct SourceTimeline: Sendable {
         return .milliseconds(40)
     }
 
-    /// Time of the newest audio frame, and the audio format: the grid on which a mix of this source is laid.
+    /// Time of the newest audio frame, and the audio format: the grid that a mix of this source follows.
     public var audioGrid: (newest: MediaTime, format: AudioSpecificConfig)? {
         guard let newestAudio, let audioFormat else { return nil }
         return (clock.map(newestAudio, of: .audio), audioFormat)
@@ -169,11 +170,11 @@ public struct SourceTimeline: Sendable {
         case .steady: break
         case .moved(let amount):
             gop.shift(by: amount)
-            // What viewers have got stays where it was.
+            // Pictures that viewers have already received stay in place.
             if !role.isCopied { order.shift(by: amount) }
             events.append(.moved(by: amount))
         case .mappedAnew:
-            // A decoder needs the frames before; only where they would lie behind this one, they are of no use.
+            // A decoder needs the earlier frames; only if they would come after this one are they useless.
             if let newest = gop.newestDecoding.map({ $0 + clock.slewed }),
                 clock.map(frame.dts, of: frame.track) < newest
             {
@@ -205,7 +206,8 @@ public struct SourceTimeline: Sendable {
         frame.pts = clock.map(pts, of: frame.track)
         frame.dts = clock.map(dts, of: frame.track)
         if frame.track == .video { order.place(&frame, pts: pts, dts: dts) }
-        // A decoder that begins with the group needs it where the frames that follow are: sound is laid out by samples.
+        // A decoder that starts with the group needs it on the timeline of the frames that follow, because audio is
+        // laid out by samples.
         gop.append(frame.shifted(by: -clock.slewed))
         events.append(.frame(frame))
         return events

@@ -1,24 +1,24 @@
 import EncodedMedia
 
-/// Decides when a mixer's process waits although nothing is mixed, so that a participant who joins does not wait for
-/// its start: some 100 ms, more where the processor is busy.
+/// Decides when a spare mixer process waits although nothing is mixed, so that a participant who joins does not wait
+/// for its start: about 100 ms, more on a busy machine.
 public struct SparePolicy: Sendable {
-    /// Time for which the process waits after a mix, or after a bypass beside which it waited.
+    /// Time for which the process waits after a mix, or after a bypass during which it waited.
     public static let patience = MediaTime.seconds(60)
 
     private let isStartInstant: Bool
     private var until = MediaTime.zero
 
-    /// - Parameter isStartInstant: Whether a process is there in no time, so that none needs to wait for participants of whom
-    ///   nothing is known yet.
+    /// - Parameter isStartInstant: Whether a process can be started instantly, so that none needs to wait for unknown
+    ///   participants.
     public init(isStartInstant: Bool = false) { self.isStartInstant = isStartInstant }
 
     /// - Parameters:
     ///   - decision: The director's decision for the program.
     ///   - onAir: The feed that is on air.
     ///   - isCalm: Whether one participant's bypass is on air undisturbed, and nothing is about to change.
-    ///   - canAfford: Whether a process may wait for participants of whom nothing is known yet.
-    ///   - isBusy: Whether the machine carries too much; starting a process takes processor time from the mix on air.
+    ///   - canAfford: Whether a process may wait for participants who are not known yet.
+    ///   - isBusy: Whether the machine is overloaded; starting a process takes processor time from the mix on air.
     ///   - now: Program time.
     public mutating func isWanted(
         for decision: ProgramDirector.Decision, onAir: SpliceInput?, isCalm: Bool, canAfford: Bool,

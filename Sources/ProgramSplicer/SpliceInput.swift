@@ -13,7 +13,7 @@ public enum SpliceInput: Hashable, Sendable {
     }
 }
 
-/// The splicer's knowledge of a feed.
+/// The splicer's state of a feed.
 struct SpliceInputState: Sendable {
     var video: CodecConfiguration?
     var audio: CodecConfiguration?
@@ -30,19 +30,19 @@ struct SpliceInputState: Sendable {
     var delays: [SourceID: MediaTime] = [:]
     /// Whether no more frames are expected.
     var isGone = false
-    /// The newest audio, kept so that a splice finds the frames around a keyframe although they came before it.
+    /// The newest audio, kept so that a splice finds the frames around a keyframe even if they arrived before it.
     var recentAudio: [EncodedFrame] = []
     private var audioBytes = 0
 
     static let audioMemory = MediaTime.milliseconds(2000)
-    /// Limit of `recentAudio` in bytes, as `EncodedFrame.footprint` counts: ten times what AAC can have in twice
-    /// `audioMemory`.
+    /// Limit of `recentAudio` in bytes, as counted by `EncodedFrame.footprint`: ten times the possible size of AAC for
+    /// twice `audioMemory`.
     static let audioByteLimit = 8 << 20
 
     mutating func remember(audio frame: EncodedFrame) {
         recentAudio.append(frame)
         audioBytes += frame.footprint
-        // Frames do not age while timestamps stand still, so their size is limited, too.
+        // Frames do not age while timestamps are constant, so their size is limited, too.
         if audioBytes > SpliceInputState.audioByteLimit {
             recentAudio = [frame]
         } else {

@@ -4,9 +4,8 @@ import EncodedMedia
 extension Splicer {
     /// Whether the program has already shown the time of an IDR that would take over.
     ///
-    /// Where a mix shows a source later, the later time counts. One IDR that is too late may be a hiccup. A source that
-    /// is late again stays late (its mix does not wait for it either) and takes over at the time that the program has
-    /// reached.
+    /// If a mix shows a source later, the later time counts. A single late IDR may be a hiccup. A source that is late
+    /// again stays late (its mix does not wait for it either) and takes over at the time that the program has reached.
     mutating func isTooLate(_ idr: EncodedFrame, of feed: SpliceInput) -> Bool {
         guard let last = lastVideo, idr.pts <= last else { return false }
         guard case .source = feed, !isOnAirGone else { return true }
@@ -15,8 +14,7 @@ extension Splicer {
         return !hasMissedIDR
     }
 
-    /// Returns the distance below which the last frame of the old feed and the first of `feed` are taken to be the same
-    /// frame.
+    /// Returns the distance below which the last frame of the old feed and the first of `feed` count as the same frame.
     func nearness(to feed: SpliceInput?) -> MediaTime {
         hasRate(of: feed) ? interval(of: onAir) / 2 : Splicer.noise
     }
@@ -48,7 +46,7 @@ extension Splicer {
         guard let last = lastVideo, case .source = feed else { return .zero }
         let interval = interval(of: feed)
         let shift = last + interval - time
-        // Whatever the rate, and whatever has ended, nothing can be shown before the last frame that was shown.
+        // In any case, no frame can be shown before the last one that was shown.
         guard time > last else { return shift.rounded }
         guard hasRate(of: feed), !isOnAirGone else { return .zero }
         let isNoise = shift.magnitude <= Splicer.step

@@ -2,8 +2,7 @@ import EncodedMedia
 
 /// Splices from a source to the mixer.
 extension Splicer {
-    /// Returns the time around which the mixer's IDR is wanted; it may come half a mixer interval before, but no
-    /// earlier.
+    /// Returns the time around which the mixer's IDR is wanted; it may come up to half a mixer interval earlier.
     func boundary(after last: MediaTime, before frame: EncodedFrame) -> MediaTime {
         guard hasRate(of: target) else { return last + Splicer.noise + interval(of: target) / 2 }
         let reorders = onAir.flatMap { feeds[$0]?.reorders } ?? false
@@ -31,7 +30,7 @@ extension Splicer {
         return .requestIDR(generation: generation, at: frame.pts + interval(of: feed))
     }
 
-    /// Asks the target, a mixer, for an IDR right after the last frame on air, because the mixer on air has failed. A mixer
+    /// Asks the target mixer for an IDR right after the last frame on air, because the mixer on air has failed. A mixer
     /// that is past that time makes its next frame an IDR.
     public mutating func askTarget() -> [Action] {
         guard let target, case .mixer(let generation) = target, target != onAir, let lastVideo else { return [] }
@@ -58,12 +57,12 @@ extension Splicer {
 
     /// Takes over at a later IDR, because the mixer was past the boundary when it was asked.
     ///
-    /// A mixer that shows no participant's pictures waits for none, and its host may be late. Its IDR is one of the
-    /// next frames, and the source's own frames go out until then.
+    /// A mixer without participants' pictures waits for none, and its host may be late. Its IDR is one of its next
+    /// frames; the source's own frames go out until then.
     private mutating func takeOverLater(
         with frame: EncodedFrame, of feed: SpliceInput, from held: [EncodedFrame], now: MediaTime
     ) -> [Action] {
-        // Frames shown before the IDR may be decoded after frames shown behind it: another boundary is tried.
+        // Frames shown before the IDR may be decoded after frames shown after it: another boundary is tried.
         if onAir.flatMap({ feeds[$0]?.reorders }) ?? false { return abandonPending() }
         pending = .entering(feed, at: frame.pts, held: [frame], since: now)
         var actions: [Action] = []

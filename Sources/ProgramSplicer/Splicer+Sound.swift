@@ -4,8 +4,8 @@ import MixModel
 
 /// Splices of programs that have one track.
 extension Splicer {
-    /// Sets the tracks that the program has from now on. Sound alone changes feed at any AAC frame boundary. Video
-    /// alone changes feed as usual, and sound is left out.
+    /// Sets the tracks that the program has from now on. An audio-only program changes feed at any AAC frame boundary.
+    /// A video-only program changes feed as usual, and audio is dropped.
     public mutating func setTracks(_ tracks: SourceSelection.Tracks, now: MediaTime) -> [Action] {
         guard tracks != self.tracks else { return [] }
         let actions = abandonPending()
@@ -19,7 +19,7 @@ extension Splicer {
         return actions + advanceSound(now: now)
     }
 
-    /// Puts the target on air in a program of sound alone, once the target has the frames that follow.
+    /// Puts the target on air in an audio-only program, once the target has the frames that follow.
     mutating func advanceSound(now: MediaTime) -> [Action] {
         guard tracks == .audio, let target, target != onAir, let state = feeds[target], state.audio != nil,
             let newest = state.recentAudio.last
@@ -37,9 +37,9 @@ extension Splicer {
     }
 }
 
-/// Sound that is missing in a bypass.
+/// Filling of missing audio in a bypass.
 extension Splicer {
-    /// Fills the sound of the source on air with silence up to its last picture, because its sound has stalled.
+    /// Fills the audio of the source on air with silence up to its last picture, because its audio has stalled.
     public mutating func fillSound(of feed: SpliceInput) -> [Action] {
         guard tracks == .all, pending == nil, feed == onAir, feed == audio.feed, !feed.isMixer, let lastVideo,
             let format = feeds[feed]?.audio.flatMap({ AudioSpecificConfig($0.bytes) }),

@@ -2,7 +2,7 @@ import EncodedMedia
 import MediaFormats
 import MixModel
 
-/// Joins several feeds into one continuous program: the place where bypass becomes mix and mix becomes bypass.
+/// Joins several feeds into one continuous program, and performs the switches between bypass and mix.
 ///
 /// A pure state machine: frames, ends of feeds and the passing of time go in; actions come out, in the order in which
 /// they must be performed. All times are program time. The rules:
@@ -26,7 +26,7 @@ public struct Splicer: Sendable {
         case emit(EncodedFrame)
         /// A request that the mixer of this generation make its frame at this time an IDR.
         case requestIDR(generation: Int, at: MediaTime)
-        /// A move of the source's timeline onto the program's frame grid; map the source accordingly from now on.
+        /// A shift of the source's timeline onto the program's frame grid; map the source accordingly from now on.
         case shift(SourceID, by: MediaTime)
         case switched(Splice)
     }
@@ -39,7 +39,7 @@ public struct Splicer: Sendable {
     public internal(set) var tracks = SourceSelection.Tracks.all
     /// PTS of the last video frame of the program.
     public private(set) var lastVideo: MediaTime?
-    /// Number of frames whose time had to be forced to stay in order. 0 in a healthy program.
+    /// Number of frames whose time had to be changed to stay in order; 0 in a healthy program.
     public private(set) var disorder = 0
 
     /// Longest time for which frames are held for a splice before it is given up (leaving) or forced (entering).
@@ -62,7 +62,7 @@ public struct Splicer: Sendable {
     var pending: Pending?
     var audio = AudioLane()
     private var lastDecoding: MediaTime?
-    /// Whether an IDR of the target came when the program had already passed its time.
+    /// Whether an IDR of the target arrived when the program had already passed its time.
     var hasMissedIDR = false
     var configured: [Track: CodecConfiguration] = [:]
     /// The mixer that was asked for an IDR because the feed on air is gone.
@@ -104,14 +104,14 @@ public struct Splicer: Sendable {
         feeds[feed, default: SpliceInputState()].interval = interval
     }
 
-    /// Sets the time by which `mixer` shows each source's frames later than at their own times, from its next frame on.
-    /// A splice to one of these sources waits for the mixed frame that shows what comes before, and continues with the
-    /// next.
+    /// Sets the time by which `mixer` shows each source's frames later than their own times, from its next frame on. A
+    /// splice to one of these sources waits for the mixed frame that shows the preceding source frame, and continues
+    /// with the next one.
     public mutating func setDelays(_ delays: [SourceID: MediaTime], in mixer: SpliceInput) {
         feeds[mixer, default: SpliceInputState()].delays = delays
     }
 
-    /// Takes the next frame of `feed`, in decoding order and in program time.
+    /// Handles the next frame of `feed`, in decoding order and in program time.
     ///
     /// - Parameter now: Program time at which the frame arrived.
     public mutating func frame(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
@@ -128,8 +128,8 @@ public struct Splicer: Sendable {
         }
     }
 
-    /// Moves the frames of `feed` that are kept here by `amount`, because its source is now mapped to later times by as
-    /// much.
+    /// Moves the held frames of `feed` by `amount`, because its source is now mapped to times that are later by that
+    /// amount.
     public mutating func move(_ feed: SpliceInput, by amount: MediaTime) {
         let recent = feeds[feed]?.recentAudio ?? []
         feeds[feed]?.recentAudio = recent.map { $0.shifted(by: amount) }
@@ -144,14 +144,14 @@ public struct Splicer: Sendable {
         return advance(to: now)
     }
 
-    /// Forgets a feed that will not come back.
+    /// Removes a feed that will not return.
     public mutating func remove(_ feed: SpliceInput, now: MediaTime) -> [Action] {
         let actions = ended(feed, now: now)
         if !needs(feed) { feeds[feed] = nil }
         return actions
     }
 
-    /// Lets deadlines pass. Call it every few tens of milliseconds.
+    /// Acts on deadlines that have passed. Call it every few tens of milliseconds.
     public mutating func advance(to now: MediaTime) -> [Action] {
         var actions: [Action] = []
         switch pending {
@@ -164,16 +164,16 @@ public struct Splicer: Sendable {
         return actions + advanceSound(now: now) + advanceAudio(now: now) + report(now: now)
     }
 
-    /// Whether the program shows or hears `feed`, or is about to, so that it must go on delivering.
+    /// Whether the program uses the pictures or audio of `feed`, or is about to, so that the feed must keep delivering.
     public func needs(_ feed: SpliceInput) -> Bool { feed == onAir || feed == target || feed == audio.feed }
 
-    /// The feed whose sound is on air.
+    /// The feed whose audio is on air.
     public var heard: SpliceInput? { audio.feed }
 
     /// Time of the program's next audio frame, and the length of a frame.
     public var audioGrid: (next: MediaTime, frame: MediaTime)? { audio.grid }
 
-    /// The audio configuration sent to viewers last.
+    /// The audio configuration that was last sent to viewers.
     public var audioConfiguration: CodecConfiguration? { configured[.audio] }
 
     // MARK: Video
@@ -210,7 +210,7 @@ public struct Splicer: Sendable {
         case .entering, nil:
             if let request = requestIfLost(after: frame, of: feed) { return [request] }
             guard frame.isIDR, !isTooLate(frame, of: feed) else { return [] }
-            // A mixer takes over from a living source only at a boundary it was asked for.
+            // A mixer takes over from an active source only at a boundary for which it was asked.
             if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone, lastVideo != nil { return [] }
             pending = .entering(feed, at: frame.pts, held: [frame], since: now)
             return enterIfReached(now: now)
@@ -262,8 +262,8 @@ public struct Splicer: Sendable {
     private mutating func emit(video frame: EncodedFrame) -> [Action] {
         var frame = frame
         if let last = lastDecoding, frame.dts < last + Splicer.step {
-            // An IDR after a mix: its source decodes ahead by the reorder depth. Times are squeezed into the smallest
-            // steps that FLV's milliseconds can tell apart until the source's own have caught up; no frame is decoded
+            // An IDR after a mix: its source decodes ahead by the reorder depth. Decoding times advance in the smallest
+            // steps that FLV's milliseconds can express until the source's own have caught up; no frame is decoded
             // after it is shown.
             if frame.pts <= last { disorder += 1 }
             frame.dts = last + Splicer.step
@@ -274,7 +274,7 @@ public struct Splicer: Sendable {
         return configureIfNeeded(onAir.flatMap { feeds[$0]?.video }) + [.emit(frame)]
     }
 
-    /// Forgets the video sent so far, so that it begins anew when it comes again.
+    /// Forgets the video sent so far, so that it starts over when it returns.
     mutating func forgetVideo() {
         lastVideo = nil
         lastDecoding = nil

@@ -2,28 +2,28 @@ import EncodedMedia
 
 /// Decides from the arrivals of one track when its source has stalled, and when it is steady again. Pure.
 ///
-/// A stall is a time without a frame that is longer than the interval of the frames and the jitter of a network. A track
-/// whose frames have lately come with longer gaps is given more time, so that a bad network does not cause splices to and
-/// fro. See ADR 42 for the numbers.
+/// A stall is a time without a frame that is longer than the interval of the frames and the jitter of a network. A
+/// track whose frames have recently had longer gaps gets more time, so that a bad network does not cause splices back
+/// and forth. See ADR 42 for the numbers.
 public struct StallWatch: Sendable {
-    /// Jitter of a network that is no stall.
+    /// Network jitter that does not count as a stall.
     static let jitter = MediaTime.milliseconds(200)
     /// Time beyond the interval after which a stall is suspected, and a mixer begins to prepare for it.
     static let suspicion = MediaTime.milliseconds(70)
-    /// Time that is left for that at least.
+    /// Least time that remains for this preparation.
     static let lead = MediaTime.milliseconds(40)
-    /// Longest gap that may be jitter. A longer one is a stall of its own, unless it comes again and again.
+    /// Longest gap that may be jitter. A longer gap counts as a stall, unless it occurs repeatedly.
     static let hiccup = MediaTime.milliseconds(600)
-    /// Most patience, unless the track's own interval is longer.
+    /// Upper limit of the patience, unless the track's own interval is longer.
     static let mostPatience = MediaTime.milliseconds(1000)
     /// Time for which gaps and stalls are remembered.
     static let memory = MediaTime.seconds(30)
-    /// Number of gaps after which they count as the track's nature, whatever their length.
+    /// Number of gaps after which they count as normal for the track, regardless of their length.
     static let usual = 3
     /// Time without a stall after which the source is steady again. It doubles with each stall that is remembered.
     static let calm = MediaTime.seconds(1)
     static let mostCalm = MediaTime.seconds(8)
-    /// Time without a movement of the timeline after a stall.
+    /// Time without a shift of the timeline that is required after a stall.
     static let settling = MediaTime.milliseconds(500)
 
     /// Arrival of the newest frame; `nil` before the first one.
@@ -38,7 +38,7 @@ public struct StallWatch: Sendable {
 
     public init() {}
 
-    /// Takes a frame that arrived.
+    /// Records a frame that arrived.
     /// - Parameter interval: Usual time between two frames of the track.
     public mutating func arrived(at now: MediaTime, interval: MediaTime) {
         defer { last = max(last ?? now, now) }
@@ -63,7 +63,7 @@ public struct StallWatch: Sendable {
         calmAt = now + min(Self.calm * (1 << Int64(max(stalls.count - 1, 0))), Self.mostCalm)
     }
 
-    /// Notes that the source's timeline was moved: after a stall it is still catching up.
+    /// Records that the source's timeline was moved: after a stall it is still catching up.
     public mutating func moved(at now: MediaTime) {
         guard !stalls.isEmpty else { return }
         calmAt = max(calmAt ?? now, now + Self.settling)
@@ -91,16 +91,16 @@ public struct StallWatch: Sendable {
         return [trust(at: now), patience(at: now)].map { last + $0 + MediaTime(nanoseconds: 1) }.first { $0 > now }
     }
 
-    /// Whether gaps of about this length have come so often that they are how the source sends. Some servers collect
-    /// several pictures before they send them, SRS for 350 ms unless it is told otherwise.
+    /// Whether gaps of about this length have occurred so often that they are normal for the source. Some servers
+    /// collect several pictures before they send them; SRS does so for 350 ms by default.
     private func isNature(_ gap: MediaTime) -> Bool {
         gaps.count { $0.length <= gap * 5 / 4 && gap <= $0.length * 5 / 4 } >= Self.usual
     }
 
     private var least: MediaTime { interval + Self.jitter }
 
-    /// Time without a frame up to which no stall is suspected. Gaps as long as lately raise no suspicion, which costs the
-    /// start of a process each time.
+    /// Time without a frame up to which no stall is suspected. Gaps as long as recent ones raise no suspicion, because
+    /// each suspicion costs the start of a process.
     private func trust(at now: MediaTime) -> MediaTime {
         min(max(interval + Self.suspicion, longestHiccup(at: now) * 5 / 4), patience(at: now) - Self.lead)
     }

@@ -4,9 +4,9 @@ import EncodedMedia
 struct TrackClock: Sendable {
     /// The last packet: its time on the source's timeline, where it was mapped, and its arrival.
     var last: (dts: MediaTime, mapped: MediaTime, arrival: MediaTime)?
-    /// Amount added to the track's times, beside the source's offset.
+    /// Amount added to the track's times in addition to the source's offset.
     var extra = MediaTime.zero
-    /// The amount with which the tracks have the distance that their source gave them.
+    /// The value of `extra` at which the tracks have the distance that their source gave them.
     var home = MediaTime.zero
 
     /// Distance of the last packets.
@@ -18,32 +18,31 @@ struct TrackClock: Sendable {
 
     private static let window = MediaTime.milliseconds(250)
     private static let windows = 4
-    /// Largest difference between windows in which packets come as they were sent: a server that catches up does so
-    /// faster.
+    /// Largest difference between windows during normal delivery: a server that catches up changes faster.
     private static let steadiness = MediaTime.milliseconds(60)
 
     /// Whether the other track's timestamps have made a step that this track's have not.
     var isBehindStep: Bool { extra != home }
 
-    /// Where the next packet lies if the timestamps go on.
+    /// Time of the next packet if the timestamps continue.
     var next: MediaTime? { last.map { $0.mapped + interval } }
 
-    /// Lateness of the earliest packets of the last second; `nil` while they come as in a burst, or are too few.
+    /// Lateness of the earliest packets of the last second; `nil` during a burst, or if there are too few packets.
     var steadyLateness: MediaTime? {
         guard latest.count == Self.windows, let least = latest.min(), let most = latest.max() else { return nil }
         return most - least < Self.steadiness ? least : nil
     }
 
-    /// Whether a packet is not on the timeline of those before it.
+    /// Whether a packet is not on the timeline of the earlier packets.
     ///
-    /// - Parameter lateness: Its arrival minus where it would lie.
+    /// - Parameter lateness: Its arrival minus the time at which it would be mapped.
     func steps(to dts: MediaTime, at arrival: MediaTime, lateness: MediaTime, isAhead: Bool) -> Bool {
         guard let last else { return false }
         let step = dts - last.dts
         let excess = step - (arrival - last.arrival)
         return step < -SourceClock.jumpBack || excess > SourceClock.jumpForward
             || isAhead && excess > SourceClock.stepForward + interval
-            // Timestamps that stand still say nothing; a mix would wait for pictures that never come.
+            // Constant timestamps carry no information; a mix would wait for pictures that never come.
             || step <= .zero && lateness > SourceClock.behindWhenLeaving && arrival - last.arrival > .milliseconds(10)
     }
 

@@ -2,8 +2,8 @@ import EncodedMedia
 
 /// Decides when a mixer on air counts as late, so that its twin may make the next picture. Pure.
 ///
-/// A wrong suspicion costs viewers nothing: if the twin's picture comes first, the two change roles there, and if not,
-/// nothing happens. Where their sources have stalled, neither makes one.
+/// A wrong suspicion costs viewers nothing: if the twin's picture comes first, the two swap roles at that point;
+/// otherwise nothing happens. If their sources have stalled, neither makes a picture.
 package struct TwinWatch: Sendable {
     /// Silence of the mixer on air after which it is late, at least two and a half frame intervals.
     package static let patience = MediaTime.milliseconds(100)
@@ -14,7 +14,7 @@ package struct TwinWatch: Sendable {
 
     package init() {}
 
-    /// Notes a picture of the mixer on air.
+    /// Records a picture of the mixer on air.
     package mutating func noteOnAir(at now: MediaTime) {
         onAirAt = now
         isSuspicious = false
@@ -35,7 +35,8 @@ package struct TwinWatch: Sendable {
     ///   - last: Time of the program's last picture.
     ///   - interval: Distance between two pictures.
     ///   - isAimedElsewhere: Whether the program is about to leave the mix.
-    ///   - isMixerSilent: Whether it is because no mixer has delivered for long. The twin is sooner than what it waits for.
+    ///   - isMixerSilent: Whether the reason is that no mixer has delivered for long. The twin is then faster than the
+    ///     feed for which the program waits.
     package func takesOver(
         with frame: EncodedFrame, after last: MediaTime?, interval: MediaTime, isAimedElsewhere: Bool,
         isMixerSilent: Bool

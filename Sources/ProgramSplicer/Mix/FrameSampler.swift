@@ -2,18 +2,18 @@ import EncodedMedia
 
 /// Chooses which decoded frame of one source each frame of a mix shows.
 ///
-/// A source with the canvas's frame rate (or a whole fraction of it) is shown one-to-one, whatever its phase against
-/// the canvas's grid. The sampler learns the phase and puts the source's *window* for a tick, one canvas interval long,
-/// so that the source's frames lie in the middle of it. Timestamps may then be wrong by nearly half an interval before
-/// a frame is skipped or repeated. The phase lies within (−0.9, 0.1] of an interval relative to the tick, so that no
-/// tick waits for a frame of the future. At any other rate, a tick shows the newest frame that is at most a tenth of an
-/// interval younger than the tick.
+/// A source with the canvas's frame rate (or a whole fraction of it) is shown one-to-one, regardless of its phase
+/// against the canvas's grid. The sampler learns the phase and places the source's *window* for a tick, one canvas
+/// interval long, so that the source's frames lie in its middle. Timestamps may then be wrong by nearly half an
+/// interval before a frame is skipped or repeated. The phase lies within (−0.9, 0.1] of an interval relative to the
+/// tick, so that no tick waits for a future frame. At any other rate, a tick shows the newest frame that is at most a
+/// tenth of an interval younger than the tick.
 ///
 /// Holds timestamps only; the caller keeps the pictures and drops those for which `isNeeded` is false.
 public struct FrameSampler: Sendable {
     /// The frame for a tick, as far as it is known.
     public enum Choice: Hashable, Sendable {
-        /// The frame with this timestamp, which may be the one already shown.
+        /// The frame with this timestamp, possibly the one already shown.
         case frame(MediaTime)
         /// The frame for this tick is still to come; `newest` is the one to show if the tick cannot wait.
         case pending(newest: MediaTime?)
@@ -21,9 +21,9 @@ public struct FrameSampler: Sendable {
 
     /// Frame interval of the canvas.
     public let interval: MediaTime
-    /// Whether the canvas's grid was laid on this source's frames, so that its phase is 0 by definition.
+    /// Whether the canvas's grid follows this source's frames, so that its phase is 0 by definition.
     public let isHost: Bool
-    /// Timestamps not yet passed over, in increasing order.
+    /// Timestamps not yet passed, in increasing order.
     public private(set) var frames: [MediaTime] = []
     /// Canvas intervals per source frame while the source is locked to the grid, 0 while it is not.
     public private(set) var lock = 1
@@ -32,7 +32,7 @@ public struct FrameSampler: Sendable {
     /// Slow average of the distance of the shown frames from `phase`.
     public private(set) var wander: MediaTime = .zero
 
-    /// Time by which frames are shown later than at their own times, noise averaged out; negative if they are shown
+    /// Time by which frames are shown later than their own times, with noise averaged out; negative if they are shown
     /// early. `nil` while no frame is shown, or the source is not locked to the grid.
     public var delay: MediaTime? {
         guard lock > 0, shown != nil, let phase else { return nil }
@@ -53,14 +53,14 @@ public struct FrameSampler: Sendable {
         nextTick = tick
     }
 
-    /// Largest number of timestamps, and with them pictures, that are held.
+    /// Largest number of timestamps, and thus pictures, that are held.
     public static let capacity = 32
 
-    /// Whether the picture with this timestamp can still be asked for.
+    /// Whether the picture with this timestamp can still be requested.
     public func isNeeded(_ pts: MediaTime) -> Bool { pts == shown || frames.contains(pts) }
 
     /// Adds a decoded frame, in display order. A timestamp that is not later than the one before (timestamps were
-    /// re-mapped) starts the source anew: waiting frames are passed over.
+    /// re-mapped) restarts the source: waiting frames are skipped.
     public mutating func append(_ pts: MediaTime) {
         if let newest {
             if pts <= newest {
@@ -81,7 +81,7 @@ public struct FrameSampler: Sendable {
         if frames.count > Self.capacity { frames.removeFirst(frames.count - Self.capacity) }
     }
 
-    /// Returns the frame that the tick at `tick` shows. Changes nothing, so call it again whenever new frames arrive.
+    /// Returns the frame that the tick at `tick` shows. Changes no state, so call it again when new frames arrive.
     public func choice(tick: MediaTime) -> Choice {
         let end = end(tick: tick)
         guard let last = frames.last else {
@@ -105,8 +105,8 @@ public struct FrameSampler: Sendable {
         return (newest ?? shown).map { pts > $0 } ?? true
     }
 
-    /// Notes that the tick has been composed, showing the frame with timestamp `pts` (`nil`: none). Older frames are
-    /// passed over.
+    /// Records that the tick has been composed, showing the frame with timestamp `pts` (`nil` for none). Older frames
+    /// are skipped.
     public mutating func commit(tick: MediaTime, shown pts: MediaTime?) {
         nextTick = tick + interval
         guard let pts else { return }
@@ -116,8 +116,8 @@ public struct FrameSampler: Sendable {
         if isNew, lock > 0, let phase { track(pts - tick - phase) }
     }
 
-    /// Notes that the canvas's grid was moved after this source, the host, whose frames are nearer to their ticks by
-    /// `amount`.
+    /// Records that the canvas's grid was moved to follow this source, the host, whose frames are now nearer to their
+    /// ticks by `amount`.
     public mutating func noteGridMoved(by amount: MediaTime) { wander -= amount }
 
     /// End of the tick's window, inclusive.
@@ -126,7 +126,7 @@ public struct FrameSampler: Sendable {
         return tick + phase + interval / 2
     }
 
-    /// Mean distance of the source's frames in ns, missing ones not counted; the canvas's interval until enough are
+    /// Mean distance of the source's frames in ns, not counting missing ones; the canvas's interval until enough are
     /// known.
     private var sourceInterval: Int64 {
         guard deltas.count >= Self.deltasToJudge else { return interval.nanoseconds }
@@ -137,7 +137,7 @@ public struct FrameSampler: Sendable {
     }
 
     private static let deltasToJudge = 6
-    /// Longest distance that is counted: longer ones say nothing more about a rate.
+    /// Longest distance that is counted: longer ones say nothing about a rate.
     private static let longestDelta = MediaTime.seconds(3600)
 
     private mutating func learnRate() {

@@ -2,24 +2,24 @@ import EncodedMedia
 import Foundation
 import MixModel
 
-/// Chooses the participants who are heard when only a number of the loudest may be.
+/// Chooses the participants who are heard when only a limited number of the loudest may be.
 ///
 /// Each source's power is smoothed, quickly upwards and slowly downwards, so that the pauses between words do not cost
-/// a participant their place. A free place goes to the first source that speaks up. A taken one goes only to a source
-/// that is clearly louder, and not before its holder has had it for `hold`: no participant is cut off after a syllable,
-/// and two who speak equally loudly do not take turns. A source below `floor` takes no place, so that noise does not
-/// displace the last speaker. While there are places for all sources, all are heard.
+/// a participant their place. A free place goes to the first source that speaks. An occupied one goes only to a source
+/// that is clearly louder, and only after its holder has had it for `hold`: no participant is cut off after a syllable,
+/// and two equally loud speakers do not alternate. A source below `floor` gets no place, so that noise does not
+/// displace the last speaker. As long as there are enough places, all sources are heard.
 public struct LoudestVoices: Sendable {
     /// Shortest time for which a place is kept.
     public static let hold = MediaTime.milliseconds(300)
     /// Factor in power by which a challenger must be louder (3 dB).
     public static let margin: Float = 2
-    /// Lowest mean square of samples with which a source takes a place (−50 dB of full scale).
+    /// Lowest mean square of samples with which a source gets a place (−50 dB of full scale).
     public static let floor: Float = 1e-5
 
     /// Time from one call to the next.
     private let frame: MediaTime
-    /// Factor that is left of a level after one call of silence: it falls by 40 dB a second.
+    /// Factor by which a level falls per call of silence: 40 dB a second.
     private let release: Float
     private var levels: [SourceID: Float] = [:]
     /// The sources that have a place, and for how long they have had it.
@@ -31,16 +31,17 @@ public struct LoudestVoices: Sendable {
         release = Float(pow(10, -4 * frame.inSeconds))
     }
 
-    /// Takes the power of every source that may be heard in the next `frame`, and returns the sources that are heard in
-    /// it.
+    /// Accepts the power of every source that may be heard in the next `frame`, and returns the sources that are heard
+    /// in it.
     ///
     /// - Parameters:
     ///   - powers: Mean squares of the samples; a source that is left out is forgotten.
-    ///   - most: Number of places; a lower number than before takes places from the quietest at once.
+    ///   - most: Number of places; if it decreases, the quietest sources lose their places at once.
     public mutating func choose(_ powers: [SourceID: Float], most: Int) -> Set<SourceID> {
         levels = powers.reduce(into: [:]) { levels, entry in
             let before = levels[entry.key] ?? self.levels[entry.key] ?? 0
-            // Three quarters of a rise in one call: the beginning of a word is heard, a single click is not yet loud.
+            // Three quarters of a rise in one call: the beginning of a word is heard, but a single click is not loud
+            // enough.
             levels[entry.key] =
                 entry.value > before ? before + (entry.value - before) * 0.75 : max(entry.value, before * release)
         }

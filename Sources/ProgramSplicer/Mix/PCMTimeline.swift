@@ -1,19 +1,19 @@
 import EncodedMedia
 
-/// One source's decoded sound, laid out sample by sample on a mix's timeline.
+/// A source's decoded audio, placed sample by sample on a mix's timeline.
 ///
-/// Sample index 0 is the mix's audio origin. The first block is placed by its timestamp; those that follow continue
-/// it to the sample as long as their timestamps agree with that within `tolerance`, so that timestamps rounded to
-/// milliseconds never make clicks. A larger disagreement (a pause, a re-mapped source) places the block anew, with
-/// silence in the gap.
+/// Sample index 0 is the mix's audio origin. The first block is placed by its timestamp; those that follow continue it
+/// to the sample as long as their timestamps agree with that within `tolerance`, so that timestamps rounded to
+/// milliseconds never cause clicks. After a larger disagreement (a pause, a re-mapped source) the block is placed by
+/// its timestamp again, with silence in the gap.
 ///
-/// Timestamps that drift slowly away from the count of samples (the sender's crystal) are followed by adding a sample
-/// to a block or removing one, except for the host, whose drift the mix's own grid follows (`disagreement`).
+/// Slow drift of the timestamps against the count of samples (the sender's clock) is followed by adding a sample to a
+/// block or removing one, except for the host, whose drift the mix's own grid follows (`disagreement`).
 ///
-/// Where sound begins, breaks off or is placed anew, it is faded over `edge`: a step in the wave would be heard as a
-/// click. Sound that the mix has from its first sample on continues what was on air before, and is not faded in.
+/// Audio is faded over `edge` where it begins, breaks off or is placed again: a step in the waveform would be heard as
+/// a click. Audio that is present from the mix's first sample continues the previous feed and is not faded in.
 public struct PCMTimeline: Sendable {
-    /// Largest disagreement that is taken for noise.
+    /// Largest disagreement that counts as noise.
     public static let tolerance = MediaTime.milliseconds(20)
 
     public let sampleRate: Int
@@ -24,7 +24,7 @@ public struct PCMTimeline: Sendable {
     /// Number of sample frames of a fade.
     public let edge: Int
 
-    /// Index of the first sample frame that is held.
+    /// Index of the first held sample frame.
     public private(set) var start: Int64 = 0
     /// Index after the last sample frame; `nil` before the first block.
     public private(set) var end: Int64?
@@ -33,12 +33,12 @@ public struct PCMTimeline: Sendable {
 
     private var samples: [Float] = []
     private var isCorrecting = false
-    /// Whether the sample before `start` was held, or is that before the mix's first.
+    /// Whether the sample before `start` was held, or precedes the mix's first sample.
     private var isUnbroken: Bool
 
     /// - Parameters:
     ///   - start: Index of the first sample that can still be used; 0 if the mix has not begun.
-    ///   - edge: Length of a fade where sound begins or breaks off.
+    ///   - edge: Length of the fade where audio begins or breaks off.
     public init(
         sampleRate: Int, channels: Int, isHost: Bool = false, start: Int64 = 0, edge: MediaTime = .zero
     ) {
@@ -50,10 +50,10 @@ public struct PCMTimeline: Sendable {
         isUnbroken = start == 0
     }
 
-    /// Longest sound that is held, in seconds; blocks that end further ahead of the mix are dropped.
+    /// Longest held audio, in seconds; blocks that end further ahead of the mix are dropped.
     public static let capacitySeconds = 8
 
-    /// Adds a decoded block. Samples before `start` come too late and are dropped.
+    /// Adds a decoded block. Samples before `start` are too late and are dropped.
     ///
     /// - Parameters:
     ///   - time: Time of the block's first sample, relative to the mix's audio origin.
@@ -81,8 +81,8 @@ public struct PCMTimeline: Sendable {
         place(block, count: count, at: index)
     }
 
-    /// Adds the samples of `range` to `sum` (interleaved, `range.count · channels` long), with a gain that goes from
-    /// `gain` at the first sample to `target` behind the last. Samples that are not held are silence.
+    /// Adds the samples of `range` to `sum` (interleaved, `range.count · channels` long), with a gain that changes from
+    /// `gain` at the first sample to `target` after the last. Samples that are not held are silence.
     ///
     /// - Returns: False if no sample of the range is held.
     @discardableResult
@@ -125,7 +125,7 @@ public struct PCMTimeline: Sendable {
         return sum / Float(range.count * channels)
     }
 
-    /// Notes that the mix has passed `index`: samples before it are no longer held, nor accepted.
+    /// Records that the mix has passed `index`: samples before it are neither held nor accepted any more.
     public mutating func discard(before index: Int64) {
         guard index > start else { return }
         isUnbroken = end.map { $0 >= index } ?? false
@@ -133,11 +133,11 @@ public struct PCMTimeline: Sendable {
         start = index
     }
 
-    /// Notes that the mix's grid was moved after this source, the host, whose timestamps agree better with its samples
-    /// by `amount`.
+    /// Records that the mix's grid was moved to follow this source, the host, whose timestamps now agree better with
+    /// its samples by `amount`.
     public mutating func noteGridMoved(by amount: MediaTime) { disagreement -= amount.inSeconds * Double(sampleRate) }
 
-    /// Forgets the place of the samples, so that the next block is placed by its timestamp.
+    /// Forgets the position of the samples, so that the next block is placed by its timestamp.
     public mutating func restart() {
         end = nil
         samples.removeAll(keepingCapacity: true)
@@ -163,7 +163,7 @@ public struct PCMTimeline: Sendable {
         if !isJoined { fadeIn(&samples, from: position) }
     }
 
-    /// Fades in what begins at a position of `samples`.
+    /// Fades in the samples from a position of `samples`.
     private func fadeIn(_ samples: inout [Float], from position: Int) {
         let length = min(edge, (samples.count - position) / channels)
         for frame in 0..<length {
@@ -209,7 +209,7 @@ public struct PCMTimeline: Sendable {
 
 /// Keeps the sum of several sources within −1…1.
 public enum Loudness {
-    /// Bends samples above `knee` towards full scale. Samples up to `knee` stay untouched, so that one source alone
+    /// Bends samples above `knee` towards full scale. Samples up to `knee` stay unchanged, so that a single source
     /// passes bit for bit.
     public static func softClip(_ samples: inout [Float]) {
         for index in samples.indices where abs(samples[index]) > knee {

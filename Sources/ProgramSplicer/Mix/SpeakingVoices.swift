@@ -16,19 +16,19 @@ public struct SpeakingVoices: Sendable {
 
     private struct Voice {
         var isSpeaking = false
-        /// For how long the sound has called for the other state.
+        /// Time for which the audio has indicated the other state.
         var other = MediaTime.zero
     }
 
     private let frame: MediaTime
     private var voices: [SourceID: Voice] = [:]
-    /// The sources that speak.
+    /// The sources that are speaking.
     public private(set) var speaking: Set<SourceID> = []
 
     /// - Parameter frame: Duration of the sound that each call covers.
     public init(frame: MediaTime) { self.frame = frame }
 
-    /// Takes the sound of the next `frame`.
+    /// Accepts the audio levels of the next `frame`.
     ///
     /// - Parameter powers: Mean squares of the samples; a source that is left out is forgotten.
     public mutating func take(_ powers: [SourceID: Float]) {

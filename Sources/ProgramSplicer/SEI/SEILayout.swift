@@ -2,8 +2,8 @@ import Foundation
 import LayoutEngine
 import MixModel
 
-/// The participants in the picture, their places and volumes, as they are sent to players: the JSON that Agora's cloud
-/// transcoder sends (`ver` 20190611), in pixels of the canvas.
+/// The participants in the picture, with their positions and volumes, for players: the JSON format of Agora's cloud
+/// transcoder (`ver` 20190611), in pixels of the canvas.
 public struct SEILayout: Hashable, Sendable, Encodable {
     public struct Frame: Hashable, Sendable, Encodable {
         public var w: Int
@@ -22,7 +22,7 @@ public struct SEILayout: Hashable, Sendable, Encodable {
         /// Opacity, 0…1.
         public var alpha: Double
         public var zorder: Int
-        /// Volume, 0…255, where a full-scale sine has 255; absent where nothing is decoded.
+        /// Volume, 0…255, where a full-scale sine has 255; absent if no audio is decoded.
         public var volume: Int?
         public var x: Int
         public var y: Int

@@ -5,10 +5,10 @@ import MixModel
 
 /// Decides which SEI messages go with which access unit. Pure; all times are program time.
 ///
-/// A message with an interval is due with the first unit at or after its time, and one that follows IDR frames also
-/// with each of these. A new or changed text is due with the next unit.
+/// A message with an interval is due with the first unit at or after its time; one that follows IDR frames is also due
+/// with each IDR. A new or changed text is due with the next unit.
 public struct SEISchedule: Sendable {
-    /// The messages to send. A change sends what is new at once and leaves the rhythm of the rest.
+    /// The messages to send. A change sends new messages at once and keeps the rhythm of the others.
     public var settings: SEISettings? {
         didSet {
             if settings?.layoutVolume != oldValue?.layoutVolume { due[.layoutVolume] = nil }
@@ -33,7 +33,7 @@ public struct SEISchedule: Sendable {
         } ?? true
     }
 
-    /// Returns the messages for the access unit that is decoded at `time`; they count as sent.
+    /// Returns the messages for the access unit that is decoded at `time`, and counts them as sent.
     ///
     /// - Parameters:
     ///   - wallClock: Time of the frame in ms since 1970. Called only when it is due.
