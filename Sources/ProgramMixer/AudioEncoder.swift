@@ -3,11 +3,11 @@ import GStreamerKit
 import MixModel
 import Synchronization
 
-/// The mix's AAC-LC encoder. Takes frames of 1024 samples and delivers packets with the time of the samples that they
-/// decode to.
+/// The mix's AAC-LC encoder. Accepts frames of 1024 samples and delivers packets with the time of the samples to which
+/// they decode.
 ///
-/// The encoder needs one frame of run-up: packet `j` decodes to frame `j − 1`. The first packet decodes to what
-/// precedes the first frame and is dropped.
+/// The encoder needs one frame of priming: packet `j` decodes to frame `j − 1`. The first packet decodes to samples
+/// before the first frame and is dropped.
 final class AudioEncoder: Sendable {
     static let samplesPerFrame = 1024
     /// Packets before the one that decodes to the first frame.
@@ -35,13 +35,13 @@ final class AudioEncoder: Sendable {
         ) { sample in desk.deliver(sample) }
     }
 
-    /// Opens the codec. Blocks meanwhile.
+    /// Opens the codec. Blocks until it is open.
     func start() throws(GStreamerError) { try chain.start() }
     func tearDown() { chain.tearDown() }
     /// The encoder's first error, if any.
     var failure: BusFailure? { chain.firstError }
 
-    /// Encodes one frame of 1024 interleaved samples per channel, which is heard from program time `time` on.
+    /// Encodes one frame of 1024 interleaved samples per channel, which starts at program time `time`.
     func push(_ samples: [Float], at time: MediaTime) {
         let index = desk.note(time)
         let start = MediaTime.units(index * Int64(Self.samplesPerFrame), rate: sampleRate)
@@ -52,13 +52,13 @@ final class AudioEncoder: Sendable {
     }
 }
 
-/// The frames that an encoder works on, and the way of their packets.
+/// The frames inside an encoder, and the delivery of their packets.
 private final class Desk: Sendable {
     private let output: @Sendable (MixerReport) -> Void
     private let pending = Mutex(Pending())
 
     private struct Pending {
-        /// Program times of the frames that were pushed and not yet delivered.
+        /// Program times of the frames that were pushed and have not been delivered yet.
         var times: [MediaTime] = []
         var pushed: Int64 = 0
         var packets = 0
@@ -67,7 +67,7 @@ private final class Desk: Sendable {
 
     init(output: @escaping @Sendable (MixerReport) -> Void) { self.output = output }
 
-    /// Notes that a frame with this time is pushed next.
+    /// Records that a frame with this time is pushed next.
     /// - Returns: Its number.
     func note(_ time: MediaTime) -> Int64 {
         pending.withLock { pending in

@@ -4,13 +4,13 @@ import LayoutEngine
 
 /// Colour conversion that keeps a source's colours the same in its own bypass and in its pane of a mix.
 ///
-/// The canvas is signalled exactly as the program's bypass is. Where the bypass signals nothing, players guess, and
-/// they guess the same for the mix as long as its numbers are not touched. An unsignalled source on an unsignalled
-/// canvas is therefore copied without conversion. Where only one of the two is signalled, the other is taken for what
-/// most players assume: BT.709 from 720 lines on (720 on the shorter side or 1280 on the longer), BT.601 below.
+/// The canvas is signalled exactly like the program's bypass. If the bypass signals nothing, players guess, and they
+/// guess the same for the mix as long as its values are not changed. An unsignalled source on an unsignalled canvas is
+/// therefore copied without conversion. If only one of the two is signalled, the other is assumed to be what most
+/// players assume: BT.709 from 720 lines on (720 on the shorter side or 1280 on the longer), BT.601 below.
 struct CanvasColour: Hashable {
     let signal: ColourSignal
-    /// Meaning of the canvas's numbers in conversions and for the background.
+    /// Meaning of the canvas's values in conversions and for the background.
     let canvas: Colorimetry
 
     init(signal: ColourSignal, canvas: Canvas) {
@@ -18,7 +18,7 @@ struct CanvasColour: Hashable {
         self.canvas = Self.assumed(signal, width: canvas.width, height: canvas.height)
     }
 
-    /// Returns the meaning of the numbers in a source's pictures.
+    /// Returns the meaning of the values in a source's pictures.
     func colorimetry(of source: ColourSignal, width: Int, height: Int) -> Colorimetry {
         if source.matrix == nil, signal.matrix == nil {
             var same = canvas

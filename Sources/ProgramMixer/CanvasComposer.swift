@@ -20,9 +20,10 @@ final class CanvasComposer {
     private let canvas: Canvas
     private let colour: CanvasColour
     private let pool: CanvasPool
-    /// Buffer for translucent panes: they are drawn here over what is behind them, and then blended with the canvas.
+    /// Buffer for translucent panes: they are drawn here over a copy of their background, and then blended with the
+    /// canvas.
     private var scratch: VideoFrame?
-    /// Buffer for what lies under rounded corners while the pane is drawn over it.
+    /// Buffer for the pixels under rounded corners while the pane is drawn over them.
     private var under: VideoFrame?
     private var masks: [MaskKey: CornerMask] = [:]
     private let ground: CanvasGround
@@ -30,14 +31,14 @@ final class CanvasComposer {
     /// Cached painters, each with the number of the composition that used it last.
     private var painters: [PainterKey: (painter: PanePainter, used: Int)] = [:]
     private var count = 0
-    /// The last composition and its picture, from which the next one takes what is the same.
+    /// The last composition and its picture, from which unchanged parts of the next one are copied.
     private var last: (composition: Composition, frame: VideoFrame)?
 
-    /// Most pictures that may wait for the encoder.
+    /// Largest number of pictures that may wait for the encoder.
     static let poolSize = 12
     /// Number of compositions after which an unused painter is dropped. A moving pane needs a new painter for each.
     private static let painterAge = 8
-    /// Most masks of corners that are kept: panes whose radius changes need another one for each frame.
+    /// Largest number of cached corner masks: panes whose radius changes need another one for each frame.
     private static let mostMasks = 32
 
     init(canvas: Canvas, colour: CanvasColour) throws(GStreamerError) {
@@ -53,10 +54,10 @@ final class CanvasComposer {
         VideoFormat(width: canvas.width, height: canvas.height, fps: .init(canvas.fps), colorimetry: colour.canvas)
     }
 
-    /// Paints a composition. Returns `nil` while every picture of the pool waits for the encoder.
+    /// Paints a composition. Returns `nil` while all pictures of the pool wait for the encoder.
     ///
-    /// The picture of a composition that is the same as the last one is returned again. A pane that shows the same, and
-    /// that nothing overlaps, is copied instead of scaled and drawn.
+    /// If a composition equals the last one, the same picture is returned again. An unchanged pane that nothing
+    /// overlaps is copied instead of scaled and drawn.
     func compose(_ composition: Composition) -> VideoFrame? {
         if let last, composition.isSame(as: last.composition) { return last.frame }
         guard let frame = pool.acquire() else { return nil }
@@ -170,7 +171,7 @@ final class CanvasComposer {
         return mask
     }
 
-    /// Draws a label at its edge of the pane. Where it is larger than the pane, the side that its text is aligned to is
+    /// Draws a label at its edge of the pane. If it is larger than the pane, the side to which its text is aligned is
     /// kept.
     private func draw(_ label: AlphaPicture, of pane: Pane, in shape: VideoRect, onto frame: VideoFrame) {
         guard let style = pane.label else { return }
@@ -189,7 +190,7 @@ final class CanvasComposer {
             part: VideoRect(x: column, y: 0, width: size.width, height: size.height))
     }
 
-    /// Draws a pill at a distance from the edges. What has no room while the pane is small is cut off.
+    /// Draws a pill at a distance from the edges. Parts that do not fit while the pane is small are cut off.
     private func drawPill(_ label: AlphaPicture, _ style: Label, in shape: VideoRect, onto frame: VideoFrame) {
         let room = (width: shape.width - style.inset * 2, height: shape.height - style.inset * 2)
         let size = (width: min(label.width, room.width), height: min(label.height, room.height))
@@ -226,7 +227,7 @@ final class CanvasComposer {
             painters[key]?.used = count
             return (known, key)
         }
-        // A picture that GStreamer cannot convert shows as an empty pane.
+        // A picture that GStreamer cannot convert results in an empty pane.
         guard let made = try? PanePainter(from: source, placement: placement, to: format) else { return nil }
         painters[key] = (made, count)
         return (made, key)

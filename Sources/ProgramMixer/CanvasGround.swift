@@ -1,10 +1,10 @@
 import GStreamerKit
 import LayoutEngine
 
-/// What lies behind all panes: the background, and the shadows that panes cast on it.
+/// The layer behind all panes: the background, and the shadows that panes cast on it.
 ///
-/// A ground with shadows that stands still is painted once; frames copy from it what panes leave free. May be used by one
-/// thread at a time.
+/// A static ground with shadows is painted once; frames copy the parts that panes leave free. May be used by one thread
+/// at a time.
 final class CanvasGround {
     /// The shadow of one pane.
     struct Cast: Hashable {
@@ -36,7 +36,7 @@ final class CanvasGround {
     private var last: Look?
     private var boxes: [BoxKey: SoftBox] = [:]
 
-    /// Most soft boxes that are kept: a moving pane may need another one for each frame.
+    /// Largest number of cached soft boxes: a moving pane may need another one for each frame.
     private static let mostBoxes = 32
 
     init(format: VideoFormat, colour: CanvasColour) {

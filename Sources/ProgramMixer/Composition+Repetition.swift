@@ -1,10 +1,10 @@
 import GStreamerKit
 import LayoutEngine
 
-// What two compositions have in common. Pictures and graphics are the same only if they are the same object, because
-// their pixels never change.
+// Comparison of compositions. Pictures and graphics are the same only if they are the same object, because their pixels
+// never change.
 extension Composition {
-    /// Whether both paint the same canvas.
+    /// Whether both result in the same canvas.
     func isSame(as other: Composition) -> Bool {
         hasSameGround(as: other) && panes.count == other.panes.count && layers.count == other.layers.count
             && zip(panes, other.panes).allSatisfy { $0.isSame(as: $1) }
@@ -12,7 +12,7 @@ extension Composition {
     }
 
     /// Whether the rectangle of a pane looks as it does on the canvas of another composition: the pane shows the same
-    /// over the same background, and neither canvas has anything else there.
+    /// over the same background, and neither canvas contains anything else there.
     func keepsPane(_ index: Int, of other: Composition) -> Bool {
         guard panes.count == other.panes.count, panes[index].isSame(as: other.panes[index]), hasSameGround(as: other)
         else { return false }
@@ -23,7 +23,7 @@ extension Composition {
         background == other.background && backdrop === other.backdrop && hasSameShadows(as: other)
     }
 
-    /// Whether all panes cast the same shadows at the same places.
+    /// Whether all panes cast the same shadows at the same positions.
     private func hasSameShadows(as other: Composition) -> Bool {
         zip(panes, other.panes).allSatisfy { content, same in
             let (pane, other) = (content.pane, same.pane)

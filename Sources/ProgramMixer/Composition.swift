@@ -3,7 +3,7 @@ import GStreamerKit
 import LayoutEngine
 import MixModel
 
-/// A decoded picture of a source, or a still image in its place.
+/// A decoded picture of a source, or a still image instead of it.
 struct SourcePicture: Sendable {
     var frame: VideoFrame
     /// Colours as the source's SPS signals them; `nil` if the picture is in the canvas's own colours.
@@ -32,13 +32,13 @@ struct Composition: Sendable {
 struct PaneContent: Sendable {
     enum Content: Sendable {
         case picture(SourcePicture)
-        /// Plain colour in place of a card that is not drawn.
+        /// A plain colour instead of a card that has not been drawn.
         case colour(RGB)
-        /// Nothing: what is behind the pane shows, without border and label.
+        /// Nothing: the background of the pane is visible, without border and label.
         case nothing
     }
 
-    /// The pane. Its rectangle, fit, alignment, opacity, matte, border and label style count.
+    /// The pane. Only its rectangle, fit, alignment, opacity, matte, border and label style are used.
     var pane: Pane
     var content: Content
     /// The pane's label. While the pane moves, it is at least as wide as the pane; the surplus is cut off.

@@ -1,8 +1,9 @@
 import EncodedMedia
 
-/// Timestamps, in program time, of the pictures that a decoder has been given and has not delivered.
+/// Timestamps, in program time, of the pictures that were pushed to a decoder and have not been delivered.
 struct DecoderBacklog: Sendable {
-    /// Longest backlog that is waited for, in pictures. A decoder that is further behind is working through the past.
+    /// Longest backlog, in pictures, for which the mix waits. A decoder that is further behind is working through old
+    /// pictures.
     static let most = 8
 
     private(set) var times: [MediaTime] = []
@@ -12,12 +13,12 @@ struct DecoderBacklog: Sendable {
         // The decoder may deliver a picture before the feeding thread notes it.
         if let delivered, time <= delivered { return }
         times.append(time)
-        // A decoder that delivers nothing is given up; until then, this bounds the list.
+        // A decoder that delivers nothing is eventually abandoned; until then, this bounds the list.
         if times.count > 8 * Self.most { times.removeFirst() }
     }
 
-    /// Notes a delivered picture. Pictures come in the order of their timestamps: an earlier one that has not come is
-    /// not coming.
+    /// Records a delivered picture. Pictures arrive in the order of their timestamps: an earlier one that has not
+    /// arrived never will.
     mutating func noteDelivered(_ time: MediaTime) {
         delivered = time
         times.removeAll { $0 <= time }

@@ -2,13 +2,13 @@ import GStreamerKit
 import LayoutEngine
 import MixModel
 
-/// Draws graphics for one canvas, in its colours. Images get no larger than the canvas can show them.
+/// Draws graphics for one canvas, in its colours. Images become no larger than the canvas can show.
 struct Easel: Sendable {
     let canvas: Canvas
     let colour: CanvasColour
 
     /// Draws a graphic.
-    /// - Throws: `GStreamerError`, if there is nothing to draw with or an image cannot be read or decoded.
+    /// - Throws: `GStreamerError` if an element for drawing is missing, or an image cannot be read or decoded.
     func draw(_ graphic: Graphic) async throws(GStreamerError) -> Still {
         switch graphic {
         case .card(let card, let width, let height):
@@ -50,7 +50,8 @@ struct Easel: Sendable {
         return frame
     }
 
-    /// Returns an opaque picture of an image in its own shape, scaled down to the smallest size that covers the canvas.
+    /// Returns an opaque picture of an image with its own aspect ratio, scaled down to the smallest size that covers
+    /// the canvas.
     private func picture(_ file: String) async throws(GStreamerError) -> VideoFrame {
         let image = try await ImageDecoder.image(file: file)
         let scale = min(
@@ -99,7 +100,7 @@ struct Easel: Sendable {
         return frame
     }
 
-    /// Returns the largest even size of an image's shape within a rectangle.
+    /// Returns the largest even size with an image's aspect ratio within a rectangle.
     private static func whole(_ image: VideoFrame, width: Int, height: Int) -> (width: Int, height: Int) {
         let scale = min(Double(width) / Double(image.width), Double(height) / Double(image.height))
         func side(_ length: Int, _ most: Int) -> Int {

@@ -4,16 +4,16 @@ import MixModel
 
 /// The number of threads that encode a picture. Pure.
 ///
-/// Each thread encodes a slice, so that more of them cost viewers some quality and the machine some processor time.
-/// There are only as many as the canvas needs to be encoded in real time.
+/// Each thread encodes a slice, so more threads cost some quality and some processor time. There are only as many as
+/// the canvas needs to be encoded in real time.
 enum EncoderThreads {
-    /// Megapixels per second that one thread encodes with the mixer's own settings and time to spare: about two thirds
-    /// of what one processor did (docs/adr/0040; `veryfast`, of which they are 0.61, did 64). H.265 at `superfast`,
-    /// which programs get that name no preset, counts as `veryfast`.
+    /// Returns the megapixels per second that one thread encodes with the mixer's own settings and a reserve: about two
+    /// thirds of the measured rate of one processor (docs/adr/0040; `veryfast` reached 64, and the own settings take
+    /// 0.61 of its time). H.265 at `superfast`, the default for programs without a preset, counts as `veryfast`.
     static func megapixels(_ codec: VideoCodec?) -> Double { codec == .h265 ? 64 : 105 }
 
     /// - Parameters:
-    ///   - number: Number for programs that name none; 0 means as many as the canvas needs.
+    ///   - number: Number for programs that set none; 0 means as many as the canvas needs.
     ///   - processors: Number of processors that this process may use.
     static func count(
         _ setup: MixerSetup, default number: Int, processors: Int = ProcessInfo.processInfo.activeProcessorCount

@@ -1,12 +1,13 @@
 import EncodedMedia
 
-/// Chooses the thread that encodes the next picture: the one that makes the mix's frames, or the encoder's own. Pure.
+/// Chooses the thread that encodes the next picture: the tick thread, which makes the mix's frames, or the encoder's
+/// own. Pure.
 ///
-/// The tick thread saves two wake-ups a picture, but sound and the next picture wait meanwhile. Where that takes a large
-/// part of the time between two pictures (a large canvas, or a machine so busy that one thread does not get enough of
-/// its processors), the encoder's own thread works beside it.
+/// Encoding on the tick thread saves two wake-ups a picture, but delays audio and the next picture. If it takes a large
+/// part of the time between two pictures (a large canvas, or a machine so busy that one thread does not get enough
+/// CPU), the encoder's own thread encodes in parallel.
 struct EncodingPlace: Sendable {
-    /// Mean time per picture, the waits for a processor included.
+    /// Mean time per picture, including waits for a processor.
     private(set) var pace = MediaTime.zero
     private(set) var isBeside = false
     private let interval: MediaTime

@@ -4,13 +4,13 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// Plays the idle media of a program into its mix, on a thread of its own.
+/// Plays a program's idle media into its mix, on its own thread.
 ///
-/// Safe to use from any thread. Foreign files are read here, in a process that is contained.
+/// Safe to use from any thread. Reads untrusted files, in a contained process.
 final class FilePlayer: Sendable {
     private struct Orders {
         var playlist: MixerPlaylist?
-        /// Counts the orders.
+        /// Number of the current order.
         var number = 0
         var isRunning = false
         var isStopped = false
@@ -31,7 +31,7 @@ final class FilePlayer: Sendable {
         self.report = report
     }
 
-    /// Plays this list from now on; `nil` = nothing.
+    /// Plays this list from now on; `nil` stops playback.
     func play(_ playlist: MixerPlaylist?) {
         let begins = orders.withLock { orders in
             orders.playlist = playlist

@@ -1,22 +1,22 @@
 import GStreamerKit
 import LayoutEngine
 
-/// A still picture that scenes show. It is drawn once, beside the mix, and kept for as long as scenes need it.
+/// A still picture in scenes. It is drawn once, in parallel to the mix, and kept for as long as scenes need it.
 enum Graphic: Hashable, Sendable {
     case card(Card, width: Int, height: Int)
     case label(Label, width: Int)
     /// A text, or a clock or countdown at this time, in seconds since 1970.
     case text(Overlay.Content, width: Int, height: Int, time: Int)
-    /// An image file in its own shape, for panes.
+    /// An image file with its own aspect ratio, for panes.
     case image(String)
     /// An image file as large as the canvas.
     case backdrop(Scene.Backdrop)
     /// An image file laid over the canvas with its transparency.
     case watermark(String, width: Int, height: Int)
-    /// The picture of a web page of this size, from a file that changes.
+    /// The picture of a web page with this size, from a file that changes.
     case page(String, width: Int, height: Int)
 
-    /// Path of the image file that the graphic is made of, if any.
+    /// Path of the image file of the graphic, if any.
     var file: String? {
         switch self {
         case .image(let file), .watermark(let file, _, _), .page(let file, _, _): file
@@ -25,7 +25,7 @@ enum Graphic: Hashable, Sendable {
         }
     }
 
-    /// Whether the graphic is one time of a clock or a countdown, which is not shown again.
+    /// Whether the graphic is a single time of a clock or a countdown, which is not shown again.
     var isPassing: Bool {
         if case .text(let content, _, _, _) = self { content.showsTime } else { false }
     }
@@ -33,7 +33,7 @@ enum Graphic: Hashable, Sendable {
 
 /// A drawn graphic.
 enum Still: Sendable {
-    /// A picture in the canvas's own colours, in the place of a source's picture.
+    /// A picture in the canvas's own colours, instead of a source's picture.
     case picture(VideoFrame)
     /// A layer over the pictures.
     case layer(AlphaPicture)
@@ -56,7 +56,8 @@ enum Still: Sendable {
 }
 
 extension Graphic {
-    /// Longest side of a card, in pixels. Larger panes show it enlarged, which its large letters bear well.
+    /// Longest side of a card, in pixels. Larger panes show it enlarged, which is acceptable because its letters are
+    /// large.
     private static let largestCard = 1280
 
     init(cardOf pane: Pane) {

@@ -1,7 +1,7 @@
 import GStreamerKit
 import MixModel
 
-/// Draws the graphics that a mix has ordered, one after another, beside the thread that makes its frames.
+/// Draws the graphics that a mix has ordered, one after another, in parallel to the thread that makes its frames.
 ///
 /// Owns its task: `stop()` ends it and waits for the graphic being drawn.
 final class GraphicArtist: Sendable {
@@ -10,8 +10,8 @@ final class GraphicArtist: Sendable {
     private let pages: PagePictures
 
     /// Creates an artist and starts its task.
-    /// - Parameter report: Takes a note for each image or reason that prevents a graphic, and for each text that is drawn with
-    ///   boxes; called on any thread.
+    /// - Parameter report: Called with a message for each image or reason that prevents a graphic, and for each text
+    ///   that is drawn with boxes, on any thread.
     init(shared: MixShared, easel: Easel, report: @escaping @Sendable (MixerReport) -> Void) {
         let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.bell = bell
@@ -30,7 +30,7 @@ final class GraphicArtist: Sendable {
                         shared.change { $0.shelf.deliver(still, for: graphic) }
                     } catch {
                         shared.change { $0.shelf.deliver(nil, for: graphic) }
-                        // The picture of a page that is not shown yet is missing, and comes.
+                        // The picture of a page that is not shown yet does not exist, and will follow.
                         if case .page = graphic { continue }
                         let note = Self.note(graphic, error)
                         tell(note.code, note.message)
@@ -41,7 +41,7 @@ final class GraphicArtist: Sendable {
         }
     }
 
-    /// Most reasons that one mixer reports.
+    /// Largest number of reasons that one mixer reports.
     private static let mostTold = 32
 
     /// Tells the artist that a graphic has been ordered. Safe to call from any thread.
@@ -54,7 +54,7 @@ final class GraphicArtist: Sendable {
         await pages.stop()
     }
 
-    /// Returns what is to be said of a text that no installed font can draw whole; `nil` if nothing.
+    /// Returns the warning for a text that the installed fonts cannot draw completely; `nil` if there is none.
     private static func warning(_ graphic: Graphic) async -> String? {
         let text: String
         switch graphic {
@@ -63,7 +63,7 @@ final class GraphicArtist: Sendable {
         case .text(.text(let words, _), _, _, _): text = words
         case .text, .image, .backdrop, .watermark, .page: return nil
         }
-        // Every font that could be used here has these.
+        // Every usable font contains these.
         guard text.utf8.contains(where: { $0 >= 0x80 }) else { return nil }
         let missing = await FontCoverage.load().missing(in: text)
         guard !missing.isEmpty else { return nil }

@@ -1,6 +1,7 @@
-/// The graphics that a mix has, and those that it waits for. Pure.
+/// The graphics of a mix, and those for which it waits. Pure.
 ///
-/// A requested graphic is ordered once. Graphics that no frame has requested lately are kept as long as there is room.
+/// A requested graphic is ordered once. Graphics that no frame has requested recently are kept as long as there is
+/// room.
 struct GraphicShelf: Sendable {
     private enum State {
         case ordered
@@ -14,17 +15,17 @@ struct GraphicShelf: Sendable {
         var used: Int64
     }
 
-    /// Most bytes of unused graphics that are kept: enough for a few scenes that come again.
+    /// Largest size of cached unused graphics, in bytes: enough for a few scenes that return.
     static let spareBytes = 32 << 20
 
-    /// Number of canvas frames after which an order that is not repeated is void.
+    /// Number of canvas frames after which an order that is not repeated expires.
     static let patience: Int64 = 30
 
     private var entries: [Graphic: Entry] = [:]
-    /// Orders that are not being drawn yet, oldest first.
+    /// Orders that are not yet being drawn, oldest first.
     private var orders: [Graphic] = []
 
-    /// Returns the drawn graphic, if there is one. Orders a graphic that is not known.
+    /// Returns the drawn graphic, if there is one. Orders an unknown graphic.
     ///
     /// - Parameter tick: The canvas frame that requests it.
     mutating func still(_ graphic: Graphic, tick: Int64) -> Still? {
@@ -38,7 +39,7 @@ struct GraphicShelf: Sendable {
         return nil
     }
 
-    /// Whether the graphic was ordered and is still to be delivered.
+    /// Whether the graphic was ordered and has not been delivered.
     func isAwaited(_ graphic: Graphic) -> Bool {
         if case .ordered = entries[graphic]?.state { true } else { false }
     }
@@ -49,7 +50,7 @@ struct GraphicShelf: Sendable {
 
     var hasOrders: Bool { !orders.isEmpty }
 
-    /// The pictures of pages that frames have requested lately.
+    /// The pictures of pages that frames have requested recently.
     var pages: [Graphic] {
         let shown = entries.filter { if case .page = $0.key { true } else { false } }
         guard !shown.isEmpty else { return [] }
@@ -57,8 +58,8 @@ struct GraphicShelf: Sendable {
         return shown.filter { latest - $0.value.used <= Self.patience }.map(\.key)
     }
 
-    /// Returns and removes the next graphic to draw. Drops orders that were not repeated lately, because their scenes
-    /// are past.
+    /// Returns and removes the next graphic to draw. Drops orders that were not repeated recently, because their scenes
+    /// are no longer shown.
     mutating func takeOrder() -> Graphic? {
         let latest = entries.values.lazy.map(\.used).max() ?? 0
         while !orders.isEmpty {
@@ -77,8 +78,8 @@ struct GraphicShelf: Sendable {
 
     /// Drops graphics that no frame since `tick` has requested.
     ///
-    /// The least recently used ones beyond `spareBytes` are dropped, and every time that a clock has shown. Failures
-    /// are forgotten once unused, so that a later scene tries them again.
+    /// Drops the least recently used ones beyond `spareBytes`, and all past times of clocks. Failures are removed once
+    /// unused, so that a later scene tries them again.
     mutating func sweep(unusedSince tick: Int64) {
         var spare = 0
         for (graphic, entry) in entries.filter({ $0.value.used < tick }).sorted(by: { $0.value.used > $1.value.used }) {

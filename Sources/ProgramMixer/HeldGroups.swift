@@ -1,13 +1,13 @@
 import EncodedMedia
 import MixModel
 
-/// The pictures of people whom no scene shows, compressed, from each one's last keyframe on. They are decoded only when
+/// The encoded pictures of participants whom no scene shows, from each one's last keyframe. They are decoded only when
 /// a scene shows their source. Pure.
 ///
-/// What is held must be decoded within the time that a new scene waits for its pictures. A group that is too long for
-/// that, or too large, is decoded as it comes, as if it were seen.
+/// Held pictures must be decodable within the time for which a new scene waits for its pictures. A group that is too
+/// long for that, or too large, is decoded as it arrives, as if it were shown.
 struct HeldGroups: Sendable {
-    /// Bytes held of one source.
+    /// Largest number of bytes held per source.
     static let mostBytes = 8 << 20
     /// Longest time that decoding the group of one source, and of all, may take.
     static let longest = MediaTime.milliseconds(150)
@@ -21,19 +21,19 @@ struct HeldGroups: Sendable {
 
     enum Verdict: Equatable, Sendable {
         case held
-        /// These frames are to be decoded.
+        /// These frames must be decoded.
         case decode([EncodedFrame])
     }
 
     private var groups: [SourceID: Group] = [:]
 
-    /// The sources of which frames are held.
+    /// The sources with held frames.
     var sources: Set<SourceID> { Set(groups.keys) }
 
-    /// Takes the next picture of a source.
+    /// Accepts the next picture of a source.
     /// - Parameters:
-    ///   - isUnseen: Whether nobody has seen the source for a while. Counts at a keyframe, because what is held begins
-    ///     with one.
+    ///   - isUnseen: Whether no scene has shown the source for a while. Takes effect at a keyframe, because held
+    ///     pictures begin with one.
     ///   - pace: Mean time that decoding a picture of the source takes.
     mutating func take(_ frame: EncodedFrame, of id: SourceID, isUnseen: Bool, pace: MediaTime) -> Verdict {
         if frame.isIDR { groups[id] = isUnseen ? Group() : nil }
@@ -49,7 +49,6 @@ struct HeldGroups: Sendable {
         return .held
     }
 
-    /// Returns the pictures to be decoded before the next one of the source, and holds none of it until the next
-    /// keyframe.
+    /// Returns the pictures to decode before the source's next one. Holds none of that source until the next keyframe.
     mutating func release(_ id: SourceID) -> [EncodedFrame] { groups.removeValue(forKey: id)?.frames ?? [] }
 }

@@ -5,19 +5,20 @@ import GStreamerKit
 import MixModel
 import Synchronization
 
-/// One file of idle media, decoded somewhat ahead of the time at which it is shown. All times are from its beginning.
+/// A file of idle media, decoded slightly ahead of the time at which it is shown. All times are relative to its
+/// beginning.
 ///
-/// It is opened and closed on a queue of its own, because that may take long. The demultiplexer's threads wait while
-/// enough is decoded. Whoever creates it takes its output and tears it down.
+/// It is opened and closed on its own queue, because that may take long. The demultiplexer's threads wait while enough
+/// is decoded. The creator must consume its output and tear it down.
 final class MediaFile: Sendable {
     /// The decoded media of one track.
     struct Track<Content: Sendable>: Sendable {
         fileprivate(set) var content: [(time: MediaTime, content: Content)] = []
         /// Whether the file has the track; `nil` until that is known.
         fileprivate(set) var exists: Bool?
-        /// Whether nothing more comes.
+        /// Whether the track has ended.
         fileprivate(set) var hasEnded = false
-        /// End of what has been decoded so far.
+        /// End of the decoded media so far.
         fileprivate(set) var end = MediaTime.zero
         fileprivate var bytes = 0
     }
@@ -25,18 +26,19 @@ final class MediaFile: Sendable {
     private struct State {
         var pictures = Track<SourcePicture>()
         var sound = Track<[Float]>()
-        /// Time of the first picture, or of the first sound in a file without pictures.
+        /// Time of the first picture, or of the first audio in a file without pictures.
         var origin: MediaTime?
         var pipeline: Pipeline?
         var failure: String?
         var isOver = false
     }
 
-    /// Media that is decoded ahead, so that the next file can be opened before this one ends.
+    /// Duration of media that is decoded ahead, so that the next file can be opened before this one ends.
     static let ahead = MediaTime.milliseconds(1200)
-    /// Bytes of pictures that are decoded ahead at most, beside one picture.
+    /// Largest size of pictures decoded ahead, in bytes, in addition to one picture.
     static let mostBytes = 64 << 20
-    /// Sound beyond the last picture that is cut off, so that a file can follow without a gap in the picture.
+    /// Duration of audio beyond the last picture that is cut off, so that the next file can follow without a gap in the
+    /// pictures.
     static let overhang = MediaTime.milliseconds(100)
 
     private let state = Mutex(State())
@@ -45,7 +47,7 @@ final class MediaFile: Sendable {
     private let news: @Sendable () -> Void
 
     /// Begins to open a file for a mix.
-    /// - Parameter news: Called on other threads when there is more to take, or a failure.
+    /// - Parameter news: Called on other threads when there is more output, or a failure.
     init(_ path: String, in place: MediaPlace, setup: MixerSetup, news: @escaping @Sendable () -> Void) {
         self.news = news
         queue.async { [self] in
@@ -87,13 +89,13 @@ final class MediaFile: Sendable {
         if !isOver { try waiting { try await pipeline.play() } }
     }
 
-    /// The first failure, in words that follow the file's name.
+    /// The first failure, as text that follows the file's name.
     var failure: String? {
         let (failure, pipeline) = state.withLock { ($0.failure, $0.pipeline) }
         return failure ?? pipeline?.firstError.map { "cannot be played: \($0.message)" }
     }
 
-    /// Ends the decoding. What is still to come is dropped.
+    /// Ends the decoding. Remaining media is dropped.
     /// - Parameter waits: Whether to wait until it has ended, at most 2 s: a demultiplexer may hang.
     func tearDown(waits: Bool) {
         state.withLock { state in
@@ -114,13 +116,13 @@ final class MediaFile: Sendable {
 
     // MARK: Output
 
-    /// Whether the first frame is there, so that the file can begin.
+    /// Whether the first frame is available, so that the file can begin.
     var isReady: Bool { state.withLock { $0.origin != nil } }
 
     /// Whether everything has been decoded.
     var isDecoded: Bool { state.withLock { Self.isDecoded($0) } }
 
-    /// Which tracks the file lacks, as far as that is known.
+    /// The tracks that the file lacks, as far as known.
     var lacks: Set<EncodedMedia.Track> {
         state.withLock { state in
             var lacking: Set<EncodedMedia.Track> = []
@@ -130,7 +132,7 @@ final class MediaFile: Sendable {
         }
     }
 
-    /// The file's length, once everything has been decoded. It ends with its pictures, unless its sound is much longer.
+    /// The file's length, once everything has been decoded. It ends with its pictures, unless its audio is much longer.
     var length: MediaTime? {
         state.withLock { state in
             guard Self.isDecoded(state), let origin = state.origin else { return nil }
@@ -139,7 +141,7 @@ final class MediaFile: Sendable {
         }
     }
 
-    /// Takes what is due before `time`, and returns the time of what comes next.
+    /// Delivers the media due before `time`, and returns the time of the next media.
     func take(
         until time: MediaTime
     ) -> (pictures: [(MediaTime, SourcePicture)], sound: [(MediaTime, [Float])], next: MediaTime?) {
@@ -164,7 +166,7 @@ final class MediaFile: Sendable {
 
     // MARK: Input
 
-    /// Takes a decoded picture, and waits while enough of them is there.
+    /// Accepts a decoded picture, and waits while enough pictures are queued.
     private func take(picture sample: borrowing Sample) {
         guard let time = sample.runningTime.map(MediaTime.init(nanoseconds:)), let frame = sample.videoFrame() else {
             return
@@ -203,7 +205,7 @@ final class MediaFile: Sendable {
         news()
     }
 
-    /// Notes which tracks the file has: all are known before the first frame comes.
+    /// Records which tracks the file has: all are known before the first frame arrives.
     private func noteTracks(_ state: inout State) {
         guard state.pictures.exists == nil, let pipeline = state.pipeline else { return }
         state.pictures.exists = (try? pipeline.element("pictures"))?.isLinked("sink") ?? false
@@ -218,7 +220,7 @@ final class MediaFile: Sendable {
         news()
     }
 
-    /// Waits on the decoder's thread, which is what holds back the file.
+    /// Waits on the decoder's thread, which throttles the file.
     private func waitForRoom(_ hasRoom: (State) -> Bool) {
         while !state.withLock({ $0.isOver || hasRoom($0) }) { _ = room.wait(timeout: .now() + .milliseconds(200)) }
     }

@@ -14,9 +14,9 @@ public struct MediaPlace: Sendable {
 
     public init(directories: [String]) { self.directories = directories }
 
-    /// Opens a file and returns its descriptor, which the caller closes.
+    /// Opens a file and returns its descriptor, which the caller must close.
     ///
-    /// What was opened is checked, not the path: a link that changes meanwhile leads nowhere else.
+    /// Checks the opened file, not the path, so that a link that changes in the meantime has no effect.
     public func open(_ path: String) throws(Refusal) -> Int32 {
         let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {

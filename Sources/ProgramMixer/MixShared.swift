@@ -11,10 +11,10 @@ final class MixShared: Sendable {
     private let programStart: Int64
     private let clock: @Sendable () -> Int64
     private let bell = DispatchSemaphore(value: 0)
-    /// Whether the bell was rung and not heard yet. Keeps rings from piling up.
+    /// Whether the bell was rung and not yet heard. Prevents rings from accumulating.
     private let isRung = Atomic(false)
 
-    /// - Parameter clock: Gives the time in ns in which `programStart` is told.
+    /// - Parameter clock: Returns the time in ns, on the clock of `programStart`.
     init(setup: MixerSetup, clock: @escaping @Sendable () -> Int64) {
         self.clock = clock
         programStart = setup.programStart
@@ -38,7 +38,7 @@ final class MixShared: Sendable {
         ring()
     }
 
-    /// Runs `body`, and wakes the tick thread if it returns that there is something to be made.
+    /// Runs `body`, and wakes the tick thread if `body` returns that a frame can be made.
     func arrive(_ body: (inout MixState) -> Bool) {
         if state.withLock({ body(&$0) }) { ring() }
     }
@@ -48,7 +48,7 @@ final class MixShared: Sendable {
         bell.signal()
     }
 
-    /// Waits for the next ring, at most until program time `time`; `nil` = for as long as it takes.
+    /// Waits for the next ring, at most until program time `time`; `nil` means no limit.
     func waitForRing(until time: MediaTime?) {
         if let time {
             let remaining = max(0, (time - now).nanoseconds)

@@ -3,7 +3,7 @@ import GStreamerKit
 import LayoutEngine
 import MixModel
 
-/// The graphics drawn for one pane besides its source's pictures.
+/// The graphics drawn for one pane in addition to its source's pictures.
 struct PaneGraphics: Sendable {
     var card: Graphic?
     var label: Graphic?
@@ -13,7 +13,7 @@ struct PaneGraphics: Sendable {
 extension MixState {
     /// Returns whether a graphic of the scene is still being drawn. Orders those that are missing.
     ///
-    /// - Parameter since: Program time since which the scene has been waited for.
+    /// - Parameter since: Program time since which the mix has waited for the scene.
     mutating func isAwaitingGraphics(
         of scene: Scene, now: MediaTime, clock: Int, waitingSince since: MediaTime
     ) -> Bool {
@@ -36,7 +36,7 @@ extension MixState {
     private func needsFallback(_ pane: Pane, now: MediaTime, waitingSince since: MediaTime?) -> Bool {
         guard pane.isLive else { return true }
         let source = sources[SourceID(pane.source)]
-        // Drawn ahead for a source that seems to be stalling.
+        // Drawn in advance for a source that seems to be stalling.
         if let last = source?.lastPicture, source?.hasEnded == false { return now - last > pane.timeToCard / 2 }
         guard !isConnecting(pane, now: now) else { return false }
         return source?.fedVideo == nil || source?.hasEnded == true || since.map { now - $0 > Patience.card } ?? true
@@ -102,7 +102,7 @@ extension MixState {
         of pane: inout Pane, end: Pane?, chosen: SourcePicture?, tick: Int64, now: MediaTime
     ) -> PaneContent.Content {
         let id = SourceID(pane.source)
-        // A source that leaves keeps its last pictures until it is gone from the canvas.
+        // A leaving source keeps its last pictures until it is gone from the canvas.
         if end != nil, sources[id]?.hasEnded == true { sources[id]?.isStalled = true }
         let isStalled = sources[id]?.isStalled ?? true
         if pane.isLive { sources[id]?.lastSeen = now }
@@ -135,7 +135,7 @@ extension MixState {
         }
     }
 
-    /// Returns the card in the size in which it comes to rest. It is scaled until then.
+    /// Returns the card in its final size. It is scaled until then.
     private mutating func card(of pane: inout Pane, end: Pane?, tick: Int64) -> PaneContent.Content? {
         let before = drawnBefore[pane.source]?.card
         let wanted = end.map { Graphic(cardOf: $0) } ?? before ?? Graphic(cardOf: pane)

@@ -1,23 +1,23 @@
 import EncodedMedia
 import MixModel
 
-/// Idle media, which are a source of the mix without packets.
+/// Idle media, which is a source of the mix without packets.
 extension MixState {
-    /// Begins the source, whose first picture and sound are waited for.
+    /// Begins the source, and waits for its first picture and audio.
     mutating func beginIdle(at now: MediaTime) {
         sources[.idle] = nil
         begin(.idle)
         noteIdleTracks(lacking: [], at: now)
     }
 
-    /// Ends the source and shows nothing of it any more.
+    /// Ends the source and stops showing it.
     mutating func clearIdle() {
         sources[.idle]?.pictures = [:]
         sources[.idle]?.lastShown = nil
         end(.idle)
     }
 
-    /// Notes which tracks the file has that is played now, so that nothing is waited for that does not come.
+    /// Records which tracks the current file has, so that the mix does not wait for missing ones.
     mutating func noteIdleTracks(lacking: Set<Track>, at now: MediaTime) {
         if sources[.idle]?.hasEnded ?? true {
             sources[.idle] = nil

@@ -11,7 +11,7 @@ extension MixState {
             started = now
             player = ScenePlayer(scene)
         } else {
-            // The wait is not restarted, so that a burst of scenes does not hold back the first.
+            // The wait is not restarted, so that a burst of scenes does not delay the first.
             wanted = WantedScene(scene: scene, since: wanted?.since ?? now)
         }
     }
@@ -21,7 +21,7 @@ extension MixState {
         if let told { show(told.applying(difference), at: now) }
     }
 
-    /// Notes that the source has ended. Its last picture stays until no scene has it.
+    /// Records that the source has ended. Its last picture stays until no scene contains it.
     mutating func end(_ id: SourceID) { sources[id]?.hasEnded = true }
 
     /// Switches to the wanted scene once every new source in it has a picture for this tick and all its graphics are

@@ -3,18 +3,19 @@ import LayoutEngine
 import MixModel
 
 extension MixState {
-    /// Whether no scene has shown the source for a while, so that its pictures need not be decoded. The host's always
-    /// are, because the canvas's grid follows them.
+    /// Whether no scene has shown the source for a while, so that its pictures need not be decoded. The host's pictures
+    /// are always decoded, because the canvas's grid follows them.
     func isUnseen(_ id: SourceID, now: MediaTime) -> Bool {
         guard id != setup.host, let source = sources[id], let last = source.lastSeen ?? source.fedVideo else {
             return false
         }
-        // A scene that leads away from the source may be in a transition; `lastSeen` says until when.
+        // A scene that removes the source may be in a transition; `lastSeen` says until when.
         let isWanted = [player?.scene, wanted?.scene].contains { $0?.showsLive(id) ?? false }
         return !isWanted && now - last > Patience.unseen
     }
 
-    /// Notes that the source's pictures are no longer decoded. It is then a source from which nothing has come.
+    /// Records that the source's pictures are no longer decoded. It then counts as a source from which nothing has
+    /// arrived.
     mutating func hide(_ id: SourceID) {
         sources[id]?.pictures = [:]
         sources[id]?.decoding = DecoderBacklog()

@@ -3,7 +3,7 @@ import LayoutEngine
 import MixModel
 import ProgramSplicer
 
-/// One frame of 1024 samples per channel that can be made now.
+/// A frame of 1024 samples per channel that can be made now.
 struct SoundJob: Sendable {
     /// Program time.
     var time: MediaTime
@@ -14,24 +14,24 @@ struct SoundJob: Sendable {
 }
 
 extension MixState {
-    /// Length of a fade where a source's sound begins or breaks off: too short to be heard as a fade.
+    /// Length of a fade where a source's audio begins or breaks off: too short to be heard as a fade.
     static let soundEdge = MediaTime.milliseconds(5)
 
     private var frameLength: Int64 { Int64(AudioEncoder.samplesPerFrame) }
 
-    /// Returns the program time of a frame of sound.
+    /// Returns the program time of an audio frame.
     func time(ofSound index: Int64) -> MediaTime {
         setup.audioOrigin + soundGrid.offset + .units(index * frameLength, rate: setup.sampleRate)
     }
 
-    /// Adds decoded sound.
-    /// - Returns: Whether the tick thread has to be woken.
+    /// Adds decoded audio.
+    /// - Returns: Whether the tick thread must be woken.
     @discardableResult
     mutating func add(_ samples: [Float], at time: MediaTime, of id: SourceID, now: MediaTime) -> Bool {
         guard var source = sources.removeValue(forKey: id) else { return false }
         let isFirst = source.lastSound == nil
         source.lastSound = now
-        // Sound that is too late for the mix, other than the cached GOP at the start, makes the mix more patient. A
+        // Audio that is too late for the mix, other than the cached GOP at the start, makes the mix wait longer. A
         // steadily late source would otherwise never be heard.
         let end = time + .units(Int64(samples.count / setup.channels), rate: setup.sampleRate)
         if time < self.time(ofSound: nextSound), time > setup.audioOrigin + Patience.silence, let fed = source.fedSound,
@@ -45,12 +45,12 @@ extension MixState {
         return wakes(soundOf: id, isFirst: isFirst)
     }
 
-    /// Whether the source has sound for all frames before `index`.
+    /// Whether the source has audio for all frames before `index`.
     func hasSound(of id: SourceID, until index: Int64) -> Bool {
         sources[id]?.sound.end.map { $0 >= index * frameLength } ?? false
     }
 
-    /// Returns the next 1024 samples, if they can be made. They then count as made, so ask once.
+    /// Returns the next 1024 samples, if they can be made. They then count as made, so call it once.
     mutating func nextSoundFrame(now: MediaTime) -> Step<SoundJob> {
         takeSceneOfSound()
         guard let started, let sound = player?.scene.sound else { return .wait(until: nil) }
@@ -92,7 +92,7 @@ extension MixState {
         for id in Array(sources.keys) {
             guard var source = sources.removeValue(forKey: id) else { continue }
             let target = targets[id] ?? 0
-            // Sources that are there at the start, and the host at any time, are heard from the first sample on.
+            // Sources that are present at the start, and the host at any time, are heard from the first sample.
             let gain = source.gain ?? (index == 0 || id == setup.host ? target : 0)
             if meter.isOn || marksSpeakers, let named = targets[id] {
                 powers[id] = source.sound.power(range) * named * named
@@ -119,7 +119,7 @@ extension MixState {
         return SoundJob(time: time, samples: sum, volumes: meter.take(powers))
     }
 
-    /// Switches to the wanted scene at once if the mix has no pictures, for which it would have to wait.
+    /// Switches to the wanted scene at once if the mix has no video, for which it would have to wait.
     private mutating func takeSceneOfSound() {
         guard !setup.hasVideo, let wanted else { return }
         player = ScenePlayer(wanted.scene)

@@ -2,20 +2,20 @@ import EncodedMedia
 import LayoutEngine
 import MixModel
 
-/// One frame of the canvas that can be made now.
+/// A frame of the canvas that can be made now.
 struct VideoJob: Sendable {
     var tick: Int64
     /// Program time.
     var time: MediaTime
     var composition: Composition
     var isIDR: Bool
-    /// Delay with which sources are shown from this frame on; `nil` if unchanged.
+    /// Delays with which sources are shown from this frame on; `nil` if unchanged.
     var delays: [SourceID: MediaTime]?
 }
 
 extension MixState {
     /// Adds a decoded picture.
-    /// - Returns: Whether the tick thread has to be woken.
+    /// - Returns: Whether the tick thread must be woken.
     @discardableResult
     mutating func add(_ picture: SourcePicture, at time: MediaTime, of id: SourceID, now: MediaTime) -> Bool {
         guard var source = sources.removeValue(forKey: id) else { return false }
@@ -31,7 +31,7 @@ extension MixState {
         return wakes(pictureOf: id, isFirst: isFirst)
     }
 
-    /// Returns the next frame of the canvas, if it can be made. It then counts as made, so ask once.
+    /// Returns the next frame of the canvas, if it can be made. It then counts as made, so call it once.
     ///
     /// - Parameter epoch: Seconds since 1970 at program time 0, for clocks.
     mutating func nextVideo(now: MediaTime, epoch: Double) -> Step<VideoJob> {
@@ -63,7 +63,7 @@ extension MixState {
             }
             switch source.sampler.choice(tick: time) {
             case .frame:
-                // Files are always ahead, and would take the mix with them.
+                // Files are always ahead, and would pull the mix ahead with them.
                 awaited.isLive = awaited.isLive || id != .idle
             case .pending(nil):
                 // The first picture is in the decoder. An empty pane on air for one frame would be seen as a flash.
@@ -94,14 +94,14 @@ extension MixState {
         return min(onGrid, idrTicks.filter { $0 >= nextTick }.min() ?? onGrid)
     }
 
-    /// Whether the mix requests a keyframe at this tick. Keyframes keep their distance in time even where frames are
-    /// left out, because the encoder counts frames.
+    /// Whether the mix requests a keyframe at this tick. Requests keep the keyframes' distance in time when frames are
+    /// skipped, because the encoder counts frames.
     private func isKeyTick(_ tick: Int64) -> Bool {
         let distance = Int64(setup.keyframeDistance)
         return frameDivisor > 1 && (lastDrawnTick ?? tick) / distance != tick / distance
     }
 
-    /// Leaves out frames instead of falling further behind on a machine that is too slow.
+    /// Skips frames instead of falling further behind on a machine that is too slow.
     private mutating func skip(to now: MediaTime) {
         let from = nextTick
         while time(ofTick: nextTick) < now - Patience.normal { nextTick += 1 }

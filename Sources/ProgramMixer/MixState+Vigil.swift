@@ -1,15 +1,16 @@
 import EncodedMedia
 import MixModel
 
-/// What the next frame of a mix, of pictures or of sound, waits for.
+/// The conditions for which the next video or audio frame of a mix waits.
 struct AwaitedFrame: Sendable {
-    /// The frame's own time: it is made then if no source is live.
+    /// The frame's own time, at which it is made if no source is live.
     var time: MediaTime
-    /// Whether a source has what it contributes. The frame is then made up to `Patience.early` before its time.
+    /// Whether a source has delivered its contribution. The frame may then be made up to `Patience.early` before its
+    /// time.
     var isLive = false
-    /// Time before which the frame is not made, whatever arrives; `nil` if there is none.
+    /// Time before which the frame is never made; `nil` if there is none.
     var floor: MediaTime?
-    /// The sources that have not delivered, each with the time until which it is waited for.
+    /// The sources that have not delivered, each with the time until which the frame waits for it.
     var sources: [SourceID: MediaTime] = [:]
 
     init(time: MediaTime) { self.time = time }
@@ -23,24 +24,24 @@ struct AwaitedFrame: Sendable {
     }
 }
 
-/// What the tick thread sleeps for.
+/// The conditions that wake the tick thread.
 struct Vigil: Sendable {
-    /// Time at which it wakes by itself; `nil` = not at all.
+    /// Time at which it wakes by itself; `nil` means never.
     var until: MediaTime?
     var picture: AwaitedFrame?
     var sound: AwaitedFrame?
 }
 
-/// What the tick thread does next.
+/// The next step of the tick thread.
 enum TickWork: Sendable {
     case sound(SoundJob)
     case picture(VideoJob)
-    /// Nothing can be made before this time unless something arrives; `nil` = not at any time.
+    /// No frame can be made before this time unless media arrives; `nil` means without limit.
     case wait(until: MediaTime?)
 }
 
 extension MixState {
-    /// Returns the next frame that can be made, sound first. It then counts as made.
+    /// Returns the next frame that can be made, audio first. It then counts as made.
     ///
     /// - Parameters:
     ///   - epoch: Seconds since 1970 at program time 0, for clocks.
@@ -74,7 +75,7 @@ extension MixState {
         return isEarlier(vigil?.picture)
     }
 
-    /// Whether sound that has just arrived allows a frame to be made before the tick thread wakes by itself.
+    /// Whether audio that has just arrived allows a frame to be made before the tick thread wakes by itself.
     mutating func wakes(soundOf id: SourceID, isFirst: Bool) -> Bool {
         guard let awaited = vigil?.sound else { return false }
         guard awaited.sources[id] != nil else { return isFirst }

@@ -4,44 +4,44 @@ import LayoutEngine
 import MixModel
 import ProgramSplicer
 
-/// State that the mixer's threads share: the wanted scenes and sound, the decoders' output, and the next frame.
+/// State shared by the mixer's threads: the wanted scenes and audio, the decoders' output, and the next frame.
 ///
-/// Decides when a frame can be made. Makes none itself and reads no clock. All times are program time.
+/// Decides when a frame can be made, but makes none itself and reads no clock. All times are program time.
 struct MixState: Sendable {
     /// Times for which the mix waits.
     enum Patience {
         /// Wait for late sources, after the time of a frame of the mix.
         static let normal = MediaTime.milliseconds(120)
-        /// Wait for pictures that the decoder has been given, which are sure to come, after the time of a frame. The
+        /// Wait, after the time of a frame, for pictures that are already in the decoder and sure to arrive. The
         /// processor is busy then, and a late frame is less visible than a missing one.
         static let decoding = MediaTime.milliseconds(400)
-        /// Wait for a guest whose picture was missing in `mostMissed` frames in a row, so that nobody else's frames come
-        /// late for it any more. One that is in time again is noticed, and waited for as before.
+        /// Wait for a guest whose picture was missing in `mostMissed` frames in a row, so that it no longer delays the
+        /// others. Once the guest is in time again, the mix waits for it as before.
         static let brief = MediaTime.milliseconds(30)
         static let mostMissed = 10
-        /// Upper limit for the wait for sound, which grows from `normal` when sound comes late.
+        /// Upper limit of the wait for audio, which grows from `normal` when audio is late.
         static let mostForSound = MediaTime.milliseconds(400)
-        /// Silence after which a source is no longer waited for.
+        /// Silence after which the mix no longer waits for a source.
         static let silence = MediaTime.milliseconds(500)
-        /// Wait at the start, from the first scene on, for decoders that work through a GOP of the past.
+        /// Wait at the start, from the first scene, for decoders that work through an old GOP.
         static let start = MediaTime.milliseconds(400)
-        /// Wait at the start for sources of the scene of which no frame has come.
+        /// Wait at the start for sources of the scene from which no frame has arrived.
         static let firstFrame = MediaTime.milliseconds(100)
-        /// Longest wait of a new scene for its graphics and for new sources that work through a GOP of the past.
+        /// Longest wait of a new scene for its graphics and for new sources that work through an old GOP.
         static let scene = MediaTime.milliseconds(250)
         /// Time without a picture after which a source is unlikely to have one for the new scene, so that its card is
         /// drawn.
         static let card = MediaTime.milliseconds(100)
-        /// Time at the start for which a source that is still connecting gets no card. The mix is mostly not on air
-        /// yet, and drawing the first card takes the processor from the decoders.
+        /// Time at the start for which a source that is still connecting gets no card. The mix is usually not on air
+        /// yet, and drawing the first card takes processor time from the decoders.
         static let firstCard = MediaTime.milliseconds(1000)
-        /// Time without a result after which the decoder of a stalled source has nothing left.
+        /// Time without output after which the decoder of a stalled source is drained.
         static let drained = MediaTime.milliseconds(20)
-        /// Time after which a decoder that is fed without a result is given up.
+        /// Time without output after which a decoder that is being fed is abandoned.
         static let decoder = MediaTime.milliseconds(3000)
-        /// Lateness beyond which frames of the mix are left out.
+        /// Lateness beyond which frames of the mix are skipped.
         static let hopeless = MediaTime.milliseconds(2000)
-        /// Time for which a source that no scene shows is still decoded, so that a scene that comes back to it need not
+        /// Time for which a source that no scene shows is still decoded, so that a scene that returns to it need not
         /// wait.
         static let unseen = MediaTime.milliseconds(5000)
         /// Longest time before its own at which a frame may be rendered, even if every source is ahead.
@@ -50,7 +50,7 @@ struct MixState: Sendable {
 
     enum Step<Job: Sendable>: Sendable {
         case make(Job)
-        /// Nothing can be made before this time unless something arrives; `nil` = not at any time.
+        /// No frame can be made before this time unless media arrives; `nil` means without limit.
         case wait(until: MediaTime?)
     }
 
@@ -83,17 +83,17 @@ struct MixState: Sendable {
     /// Renders every n-th canvas frame.
     var frameDivisor = 1
     var lastDrawnTick: Int64?
-    /// Latest time of pictures that may be made; `nil` means any.
+    /// Latest time for which pictures may be made; `nil` means no limit.
     var picturesUntil: MediaTime?
-    /// Delay with which each source is shown, as reported last.
+    /// Delay with which each source is shown, as last reported.
     var toldDelays: [SourceID: MediaTime] = [:]
     var videoGrid = GridFollower.video
     var soundGrid = GridFollower.sound
     var soundPatience = Patience.normal
-    /// What the next frame of the canvas, or of sound, was found to wait for.
+    /// The conditions for which the next video frame waits, as last determined; below, those of the next audio frame.
     var awaitedPicture: AwaitedFrame?
     var awaitedSound: AwaitedFrame?
-    /// What the tick thread sleeps for; `nil` while it is at work and will look again.
+    /// The conditions that wake the tick thread; `nil` while it is working and will check again.
     var vigil: Vigil?
 
     init(setup: MixerSetup) {
@@ -128,11 +128,11 @@ struct MixState: Sendable {
         var tick = max(0, sinceOrigin.units(rate: setup.canvas.fps) - 1)
         while self.time(ofTick: tick) < time - interval / 2 { tick += 1 }
         idrTicks.insert(max(tick, nextTick))
-        // Drops the furthest request, because requests for times that never come would pile up.
+        // Drops the furthest request, because requests for times that are never reached would accumulate.
         if idrTicks.count > Self.mostIDRTicks, let furthest = idrTicks.max() { idrTicks.remove(furthest) }
     }
 
-    /// Begins a source's stream, perhaps after an earlier one that has ended.
+    /// Begins a source's stream, possibly after an earlier one that has ended.
     mutating func begin(_ id: SourceID) {
         let old = sources[id]
         guard old == nil || old?.hasEnded == true else { return }
@@ -147,7 +147,7 @@ struct MixState: Sendable {
         sources[id]?.isStalled = old?.isStalled ?? false
     }
 
-    /// Notes that a frame of the source, with this timestamp, goes to its decoder.
+    /// Records that a frame of the source, with this timestamp, goes to its decoder.
     mutating func noteFed(_ track: Track, at time: MediaTime, of id: SourceID, now: MediaTime) {
         sources[id]?.stalled.remove(track)
         switch track {
@@ -158,10 +158,10 @@ struct MixState: Sendable {
         }
     }
 
-    /// Notes that nothing more of a track comes at the moment.
+    /// Records that no media of a track is arriving.
     mutating func noteStalled(_ track: Track, of id: SourceID) { sources[id]?.stalled.insert(track) }
 
-    /// Whether a track's decoder is fed and has never delivered, for longer than `Patience.decoder`.
+    /// Whether a track's decoder has been fed for longer than `Patience.decoder` and has never delivered.
     func isDumb(_ track: Track, of id: SourceID, now: MediaTime) -> Bool {
         guard let source = sources[id] else { return false }
         let (fed, last) =
@@ -179,40 +179,40 @@ struct MixState: Sendable {
     }
 }
 
-/// One source inside a mix.
+/// A source inside a mix.
 struct MixSource {
     var sampler: FrameSampler
     /// Decoded pictures that may still be shown, by timestamp.
     var pictures: [MediaTime: SourcePicture] = [:]
     var sound: PCMTimeline
-    /// Delay of the sound against its timestamps. Equals the delay of the pictures, so that lips and sound stay
-    /// together. A splice to this source's bypass moves it by the same amount.
+    /// Delay of the audio against its timestamps. Equals the delay of the pictures, so that lip sync is kept. A splice
+    /// to this source's bypass moves it by the same amount.
     private(set) var soundDelay = MediaTime.zero
-    /// Gain reached last, 0…4; `nil` before the first frame of the mix that could have contained the source.
+    /// Current gain, 0…4; `nil` before the first frame of the mix that could have contained the source.
     var gain: Float?
     /// Whether the scene lets the source be heard.
     var isAudible = false
     /// Pictures in the video decoder.
     var decoding = DecoderBacklog()
-    /// Time at which the first video frame came from the relay. `fedSound`: the first audio frame.
+    /// Time at which the first video frame arrived from the relay. `fedSound`: the first audio frame.
     var fedVideo: MediaTime?
     var fedSound: MediaTime?
-    /// Time of the last decoded picture. `lastSound`: of the last decoded sound.
+    /// Time of the last decoded picture. `lastSound`: of the last decoded audio.
     var lastPicture: MediaTime?
     var lastSound: MediaTime?
-    /// Tracks of which nothing comes at the moment.
+    /// Tracks of which no media is arriving.
     var stalled: Set<Track> = []
     var hasEnded = false
     /// Time of the last frame of the canvas that showed the source's own pictures.
     var lastSeen: MediaTime?
     /// Whether the fallback is shown until the source delivers again.
     var isStalled = false
-    /// Number of frames in a row that were made without the picture that was awaited for them.
+    /// Number of consecutive frames that were made without the awaited picture.
     var missed = 0
     /// The last picture shown while the source was live.
     var lastShown: SourcePicture?
 
-    /// Delays the sound as much as the pictures, as long as the source is not heard.
+    /// Sets the delay of the audio to that of the pictures, as long as the source is not heard.
     mutating func alignSound() {
         guard let phase = sampler.phase, !sampler.isHost, !isAudible, gain ?? 0 == 0 else { return }
         guard (soundDelay + phase).magnitude > .milliseconds(1) else { return }

@@ -6,8 +6,8 @@ import MixModel
 
 /// Decodes sources, composes them by ticks of the program clock, encodes the result, and reports the encoded frames.
 ///
-/// Commands are carried out in order by the threads that give them. Reports come on the mixer's own threads, those
-/// about a source that fails also on the thread that gives a command: the reports of one track in order, its
+/// Commands are carried out in order by the threads that give them. Reports are made on the mixer's own threads; those
+/// about a failing source also on the thread that gives a command. The reports of one track are in order, with its
 /// configuration before its first frame. No source can stop the mix.
 public final class Mixer: Sendable {
     private let queue = DispatchQueue(label: "mixer.commands")
@@ -23,8 +23,8 @@ public final class Mixer: Sendable {
     }
 
     /// - Parameters:
-    ///   - kinds: Kinds of encoder that hardware is chosen from.
-    ///   - clock: Gives the time in ns by which frames are due. May stand still, but never goes back.
+    ///   - kinds: Kinds of encoder from which hardware is chosen.
+    ///   - clock: Returns the time in ns by which frames are due. May stand still, but never goes back.
     init(
         tuning: EncoderTuning, kinds: [any VideoEncoderKind.Type], mediaDirectories: [String] = [],
         clock: @escaping @Sendable () -> Int64 = { MonotonicClock.now() },
@@ -32,7 +32,7 @@ public final class Mixer: Sendable {
     ) {
         worker = MixerCore(
             tuning: tuning, place: MediaPlace(directories: mediaDirectories), clock: clock, report: reports)
-        // A mixer often waits for its sources; the codecs are loaded and hardware is tried meanwhile.
+        // A mixer often waits for its sources; meanwhile the codecs are loaded and hardware is tried.
         queue.async { [worker] in
             // A missing element is reported by the pipeline that needs it.
             GStreamerRuntime.load(Self.elements)
@@ -67,7 +67,7 @@ private final class MixerCore: @unchecked Sendable {
     private struct Running {
         var setup: MixerSetup
         var shared: MixShared
-        /// The video encoder; `nil` in a mix of sound alone.
+        /// The video encoder; `nil` in an audio-only mix.
         var video: SteadyVideoEncoder?
         var audio: AudioEncoder
         var artist: GraphicArtist
@@ -83,7 +83,7 @@ private final class MixerCore: @unchecked Sendable {
     private let place: MediaPlace
     private let clock: @Sendable () -> Int64
     private let report: @Sendable (MixerReport) -> Void
-    /// Hardware that works, of the operator's choice.
+    /// Working hardware, among the operator's choice.
     private var hardware: [any VideoEncoderKind.Type] = []
     private var running: Running?
     private var decoders: [DecoderKey: TrackDecoder] = [:]
@@ -100,7 +100,7 @@ private final class MixerCore: @unchecked Sendable {
         self.report = report
     }
 
-    /// Tries the hardware that programs may get.
+    /// Tries the hardware that programs may use.
     func findHardware(among kinds: [any VideoEncoderKind.Type]) {
         let candidates = VideoEncoderKinds.candidates(for: .h264, preset: nil, choice: tuning.encoder, among: kinds)
         hardware = candidates.filter { kind in
@@ -221,7 +221,7 @@ private final class MixerCore: @unchecked Sendable {
         }
     }
 
-    /// Decodes what is held of the sources that a scene shows, before the scene is shown: it then waits for them.
+    /// Decodes the held pictures of the sources in a scene before the scene is shown, so that it waits for them.
     private func reveal(_ scene: Scene, _ running: Running) {
         for id in held.sources where scene.showsLive(id) {
             guard let decoder = decoders[DecoderKey(source: id, track: .video)] else { continue }

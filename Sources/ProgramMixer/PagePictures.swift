@@ -1,12 +1,12 @@
 import Foundation
 import GStreamerKit
 
-/// Keeps the pictures of web pages in a mix up to date: draws one anew when its file has changed, beside the thread that
-/// makes the frames.
+/// Keeps the pictures of web pages in a mix up to date: redraws one when its file has changed, in parallel to the
+/// thread that makes the frames.
 ///
 /// Owns its task: `stop()` ends it and waits for the picture being drawn.
 final class PagePictures: Sendable {
-    /// Time between two looks at the files, and at whether there are any.
+    /// Time between two checks of the files, and of whether there are any.
     private static let interval = Duration.milliseconds(50)
     private static let idleInterval = Duration.milliseconds(500)
 
@@ -19,7 +19,7 @@ final class PagePictures: Sendable {
                 let graphics = shared.look { $0.shelf.pages }
                 known = known.filter { graphics.contains($0.key) }
                 for graphic in graphics {
-                    // Read before the file: what changes meanwhile is seen next time.
+                    // Read before the file, so that a change in the meantime is noticed next time.
                     let stamp = graphic.file.map(FileStamp.init) ?? .missing
                     guard known.updateValue(stamp, forKey: graphic) != stamp else { continue }
                     let still = stamp == .missing ? nil : try? await easel.draw(graphic)
@@ -36,7 +36,7 @@ final class PagePictures: Sendable {
     }
 }
 
-/// What tells one version of a file that is replaced from another.
+/// Identifies one version of a file that is replaced.
 private enum FileStamp: Hashable {
     case missing
     case file(number: UInt64, seconds: Int, nanoseconds: Int)

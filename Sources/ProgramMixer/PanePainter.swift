@@ -3,7 +3,7 @@ import GStreamerKit
 /// Crops, scales, converts and places the pictures of one format for one pane.
 ///
 /// GStreamer's converter has direct paths for 8-bit planar pictures whose colour need not be converted. Any other
-/// conversion goes line by line and writes whole lines of the destination, over the panes to the left and right
+/// conversion works line by line and writes whole lines of the destination, over the panes to the left and right
 /// (GStreamer 1.22). Such pictures are first converted into a picture of the pane's size and then copied.
 final class PanePainter {
     private let converter: VideoConverter
@@ -11,7 +11,7 @@ final class PanePainter {
     private let detour: (pool: CanvasPool, copier: VideoConverter)?
 
     /// Creates a painter.
-    /// - Throws: `GStreamerError`, if GStreamer has no conversion between the formats.
+    /// - Throws: `GStreamerError` if GStreamer cannot convert between the formats.
     init(from source: VideoFormat, placement: PanePlacement, to canvas: VideoFormat) throws(GStreamerError) {
         if Self.isDirect(source, canvas) {
             converter = try VideoConverter(

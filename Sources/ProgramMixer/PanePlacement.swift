@@ -10,7 +10,7 @@ struct PanePlacement: Hashable {
 
     /// Creates a placement; `nil` if the pane is not within the canvas.
     ///
-    /// All edges are even, as I420 needs. A picture whose pixels are not square is placed by its display shape.
+    /// All edges are even, as I420 needs. A picture with non-square pixels is placed by its display aspect ratio.
     init?(_ pane: Pane, picture: VideoFormat, canvas: Canvas) {
         guard pane.x >= 0, pane.y >= 0, pane.width >= 2, pane.height >= 2, pane.x + pane.width <= canvas.width,
             pane.y + pane.height <= canvas.height

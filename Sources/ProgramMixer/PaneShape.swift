@@ -1,16 +1,16 @@
 import GStreamerKit
 import LayoutEngine
 
-/// The outline of what a pane shows: its corners are cut off, its border follows it, and its shadow is cast by it.
+/// The outline of a pane's content: corners are cut along it, the border follows it, and it casts the shadow.
 struct PaneShape: Hashable {
     var rect: VideoRect
     /// Radius of the corners in pixels, at most half of the shorter side.
     var radius: Int
 
-    /// Side of the squares, in pixels and even, that the corners lie in.
+    /// Side of the squares around the corners, in pixels, even.
     var corner: Int { (radius + 1) & ~1 }
 
-    /// Creates the outline of a pane: of its picture where that does not fill a rounded pane, otherwise of the pane.
+    /// Creates the outline of a pane's picture if that does not fill a rounded pane, otherwise of the pane itself.
     init(_ content: PaneContent, canvas: Canvas) {
         let pane = content.pane
         rect = pane.rect
@@ -24,7 +24,7 @@ struct PaneShape: Hashable {
         radius = max(0, min(pane.radius ?? 0, min(rect.width, rect.height) / 2))
     }
 
-    /// The parts that the outline fills, as rectangles that do not depend on how a corner is smoothed.
+    /// The parts that the outline fills, as rectangles that do not depend on the smoothing of corners.
     var filled: [VideoRect] {
         guard radius > 0 else { return [rect] }
         return [

@@ -1,10 +1,10 @@
 import GStreamerKit
 import LayoutEngine
 
-/// Draws the blurred copy of a picture that fills a pane beside the picture itself.
+/// Draws the blurred copy of a picture that fills the rest of a pane around the picture.
 ///
-/// The picture is blurred small: scaled down until the radius is a few pixels, which costs little, and scaled up again,
-/// which cannot be told from a blur of the whole. May be used by one thread at a time.
+/// The blur works on a small copy: the picture is scaled down until the radius is a few pixels, which costs little, and
+/// scaled up again. The result cannot be distinguished from a full-size blur. May be used by one thread at a time.
 final class PaneSurround {
     private let pool: CanvasPool
     private let shrinker: PanePainter
@@ -14,14 +14,14 @@ final class PaneSurround {
     /// A black picture of the small size; `nil` if nothing is darkened.
     private let black: VideoFrame?
 
-    /// Radius in pixels of the small picture: fewer would show its pixels.
+    /// Radius in pixels of the small picture; with a smaller one its pixels would be visible.
     private static let smallRadius = 6
     /// Shortest side of the small picture, in pixels.
     private static let shortestSide = 16
 
-    /// Creates the drawing of a pane; `nil` if the pane is not within the canvas.
+    /// Creates the surround of a pane; `nil` if the pane is not within the canvas.
     ///
-    /// - Throws: `GStreamerError`, if GStreamer has no conversion between the formats.
+    /// - Throws: `GStreamerError` if GStreamer cannot convert between the formats.
     init?(
         _ pane: Pane, _ surround: Surround, from source: VideoFormat, to format: VideoFormat, canvas: Canvas,
         black: (y: UInt8, u: UInt8, v: UInt8)
@@ -51,7 +51,7 @@ final class PaneSurround {
 
     /// Draws the copy of a picture over the whole pane.
     ///
-    /// - Returns: False, with nothing drawn, if there is no memory for it.
+    /// - Returns: `false` if nothing was drawn, because there is no memory for it.
     func draw(_ picture: VideoFrame, onto frame: VideoFrame) -> Bool {
         guard let small = pool.acquire() else { return false }
         shrinker.draw(picture, onto: small)
@@ -64,7 +64,7 @@ final class PaneSurround {
     }
 }
 
-/// The drawings of all panes, kept while they are used. May be used by one thread at a time.
+/// The surrounds of all panes, kept while they are used. May be used by one thread at a time.
 final class PaneSurrounds {
     private struct Key: Hashable {
         var source: VideoFormat
@@ -77,7 +77,7 @@ final class PaneSurrounds {
     private let black: (y: UInt8, u: UInt8, v: UInt8)
     private var known: [Key: PaneSurround] = [:]
 
-    /// Most drawings that are kept: a moving pane needs another one for each frame.
+    /// Largest number of surrounds that are kept: a moving pane needs another one for each frame.
     private static let most = 32
 
     init(format: VideoFormat, canvas: Canvas, colour: CanvasColour) {
@@ -86,12 +86,12 @@ final class PaneSurrounds {
         black = colour.planes(of: .black)
     }
 
-    /// Draws the copy that surrounds a pane's picture, if that leaves room in the pane.
+    /// Draws the copy that surrounds a pane's picture, if the picture leaves room in the pane.
     ///
     /// - Parameters:
-    ///   - source: Format of the picture, with its colours as they are taken.
+    ///   - source: Format of the picture, with its assumed colours.
     ///   - placement: Place of the picture itself.
-    /// - Returns: False if the room is still empty.
+    /// - Returns: `false` if the room is still empty.
     func draw(
         _ surround: Surround, of pane: Pane, _ picture: VideoFrame, as source: VideoFormat, placement: PanePlacement,
         onto frame: VideoFrame

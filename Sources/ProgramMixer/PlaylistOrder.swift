@@ -5,13 +5,13 @@ import MixModel
 struct PlaylistOrder: Sendable {
     enum Turn: Hashable, Sendable {
         case item(Int)
-        /// Every item has failed; the list begins anew at this time.
+        /// Every item has failed; the list restarts at this time.
         case pause(until: MediaTime)
         /// The list has ended.
         case end
     }
 
-    /// Time after which a list of which nothing could be played is tried again.
+    /// Time after which a list without a playable item is tried again.
     static let pause = MediaTime.seconds(30)
 
     private let playable: [Int]
@@ -29,7 +29,7 @@ struct PlaylistOrder: Sendable {
         next = playable.firstIndex { $0 >= playlist.first } ?? (playlist.plan.loops ? 0 : playable.count)
     }
 
-    /// Returns what comes next; an item counts as opened.
+    /// Returns the next turn; an item in it counts as opened.
     mutating func take(now: MediaTime) -> Turn {
         guard !playable.isEmpty else { return .end }
         if let pauseUntil {
@@ -43,7 +43,7 @@ struct PlaylistOrder: Sendable {
             return .pause(until: now + Self.pause)
         }
         if next >= playable.count {
-            // A list of which nothing could be played has not ended.
+            // A list without a playable item has not ended.
             guard loops || failures > 0 && failures >= playable.count else { return .end }
             next = 0
         }
@@ -51,9 +51,9 @@ struct PlaylistOrder: Sendable {
         return .item(playable[next])
     }
 
-    /// Notes that an opened item has begun to play.
+    /// Records that an opened item has begun to play.
     mutating func began() { failures = 0 }
 
-    /// Notes that an opened item cannot be played.
+    /// Records that an opened item cannot be played.
     mutating func failed() { failures += 1 }
 }

@@ -5,8 +5,8 @@ import MixModel
 
 /// Plays one playlist into a mix. Used by the player's thread only.
 ///
-/// The next file is opened as soon as the one before it is decoded, which is a second before its end, so that the two
-/// follow without a gap.
+/// The next file is opened as soon as the previous one is decoded, a second before its end, so that they follow each
+/// other without a gap.
 final class PlaylistRun {
     private struct Opened {
         var file: MediaFile
@@ -14,9 +14,9 @@ final class PlaylistRun {
         var since: MediaTime
     }
 
-    /// Time by which media come before their own time.
+    /// Time by which media is delivered ahead of its own time.
     static let lead = MediaTime.milliseconds(250)
-    /// Time without anything after which a file counts as broken.
+    /// Time without media after which a file counts as broken.
     static let patience = MediaTime.seconds(5)
     /// Longest sleep.
     static let longestSleep = MediaTime.milliseconds(50)
@@ -32,7 +32,7 @@ final class PlaylistRun {
     private var upcoming: Opened?
     /// Program time at which the current file begins, or the next one at the earliest.
     private var base: MediaTime
-    /// Time at which something was last taken of the current file.
+    /// Time at which the current file last delivered media.
     private var lastTaken = MediaTime.zero
     private var pausedUntil: MediaTime?
     private var isOver = false
@@ -60,9 +60,9 @@ final class PlaylistRun {
         shared.change { $0.end(.idle) }
     }
 
-    /// Does what is due.
+    /// Performs the due steps.
     ///
-    /// - Returns: The time at which to look again if nothing comes; `nil` = never.
+    /// - Returns: The time of the next call if no news arrives; `nil` means never.
     func step() -> MediaTime? {
         guard !isOver else { return nil }
         let now = shared.now
@@ -73,12 +73,12 @@ final class PlaylistRun {
         return isOver ? nil : wake
     }
 
-    /// Delivers what is due of the file on air.
+    /// Delivers the due media of the file on air.
     ///
-    /// - Returns: The time of what comes next.
+    /// - Returns: The time of the next media.
     private func play(_ opened: Opened, now: MediaTime) -> MediaTime? {
         let file = opened.file
-        // Asked first: everything that is decoded later comes with the next step.
+        // Read first: media that is decoded later follows with the next step.
         let length = file.length
         let due = now + Self.lead - base
         let taken = file.take(until: min(due, length ?? due))
@@ -107,7 +107,7 @@ final class PlaylistRun {
         now - last > Self.patience ? "cannot be played: nothing comes of it for \(Int(Self.patience.inSeconds)) s" : nil
     }
 
-    /// Puts a file on air as soon as its first frame is there.
+    /// Puts a file on air as soon as its first frame is available.
     private func begin(_ opened: Opened, now: MediaTime) -> Bool {
         let file = opened.file
         guard file.isReady else {
@@ -120,7 +120,8 @@ final class PlaylistRun {
             return true
         }
         (current, upcoming) = (opened, nil)
-        // Right after the file before; otherwise so that its first picture is in time, and the first of the mix.
+        // Right after the previous file; otherwise so that its first picture is in time, and is the first one of the
+        // mix.
         base = max(base, now, setup.videoOrigin)
         lastTaken = now
         let lacking = file.lacks
@@ -135,7 +136,7 @@ final class PlaylistRun {
 
     /// Opens the next item.
     ///
-    /// - Returns: The time until which nothing is to be opened; `nil` if something was, or there is nothing.
+    /// - Returns: The time until which no file must be opened; `nil` if one was opened, or there is none.
     private func openNext(now: MediaTime) -> MediaTime? {
         switch order.take(now: now) {
         case .end:
@@ -166,7 +167,7 @@ final class PlaylistRun {
         opened = nil
     }
 
-    /// Notes that an item is not played, and tells operators once.
+    /// Records that an item is not played, and tells operators once.
     private func refuse(_ item: Int, _ reason: String) {
         order.failed()
         let message = "\(playlist.plan.items[item].name) \(reason.prefix(300))"

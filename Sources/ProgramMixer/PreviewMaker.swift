@@ -5,18 +5,18 @@ import MixModel
 import Synchronization
 import TextFormats
 
-/// Turns a keyframe into a small picture, and measures some frames of sound.
+/// Turns a keyframe into a small picture, and measures some audio frames.
 public struct PreviewMaker: Sendable {
-    /// Time for one picture.
+    /// Time limit for one picture.
     private static let limit = Duration.seconds(3)
-    /// Frames that a decoder of AAC gives before its output is that of the stream.
+    /// Number of frames that an AAC decoder outputs before its output is valid.
     private static let warmUp = 3
-    /// Most frames of sound that are decoded for one answer.
+    /// Largest number of audio frames decoded for one answer.
     private static let mostSound = 64
 
     public init() {}
 
-    /// Returns the answer to a request, whatever bytes it has.
+    /// Returns the answer to a request, which may contain arbitrary bytes.
     public func answer(_ request: PreviewRequest) async -> PreviewAnswer {
         var media = Media()
         do {
@@ -57,7 +57,7 @@ public struct PreviewMaker: Sendable {
         }
     }
 
-    /// Returns the loudness of the sound; `nil` if there is none, or it cannot be decoded.
+    /// Returns the loudness of the audio; `nil` if there is none or it cannot be decoded.
     private static func level(of media: Media) -> SoundLevel? {
         guard media.sound.count > warmUp, let configuration = media.audio,
             let format = AudioSpecificConfig(configuration.bytes), format.channels > 0

@@ -2,7 +2,7 @@ import LayoutEngine
 
 /// The scene that the canvas shows at each of its frames, and the transitions between scenes. Pure.
 ///
-/// Time is counted in frames of the canvas, so that a mix that is late shows the same pictures as one that is not.
+/// Time is counted in frames of the canvas, so that a late mix shows the same pictures as one in time.
 struct ScenePlayer: Sendable {
     /// The scene that is shown, or to which the transition leads.
     private(set) var scene: Scene
@@ -23,8 +23,8 @@ struct ScenePlayer: Sendable {
     /// Whether the frame `tick` shows a state between two scenes.
     func isMoving(at tick: Int64) -> Bool { transition != nil && tick - start + 1 < length }
 
-    /// Changes to another scene from frame `tick` on. The transition begins with what is shown then, even in the middle
-    /// of another one. A running transition to the same picture goes on undisturbed.
+    /// Changes to another scene from frame `tick` on. The transition starts from the current picture, even in the
+    /// middle of another one. A running transition to the same picture continues undisturbed.
     mutating func change(to new: Scene, at tick: Int64) {
         defer { scene = new }
         guard !scene.looksLike(new) else { return }

@@ -3,10 +3,10 @@ import GStreamerKit
 import MixModel
 import Synchronization
 
-/// The encoder of a mix, which goes on in software when hardware fails.
+/// The encoder of a mix, which continues in software when hardware fails.
 ///
 /// The pictures that a failing encoder has not delivered are encoded again, beginning with an IDR, and keep their
-/// program times. Nothing of a replaced encoder is delivered any more. `push`, `failure` and `tearDown` belong to one
+/// program times. Output of a replaced encoder is no longer delivered. `push`, `failure` and `tearDown` belong to one
 /// thread at a time.
 final class SteadyVideoEncoder: Sendable {
     private let format: VideoFormat
@@ -16,7 +16,7 @@ final class SteadyVideoEncoder: Sendable {
     private let output: @Sendable (MixerReport) -> Void
     private let state: Mutex<State>
 
-    /// Time that a hardware encoder may take for a picture. It delivers each one before the next comes.
+    /// Time that a hardware encoder may take for a picture. It must deliver each one before the next is pushed.
     private static let patience = MediaTime.milliseconds(500)
 
     private struct State {
@@ -24,9 +24,9 @@ final class SteadyVideoEncoder: Sendable {
         var kinds: ArraySlice<any VideoEncoderKind.Type>
         var encoder: VideoEncoder?
         var isHardware = false
-        /// Number of encoders made; tells their output apart.
+        /// Number of encoders created; distinguishes their output.
         var generation = 0
-        /// Pictures that hardware has been given and not delivered, oldest first.
+        /// Pictures pushed to hardware and not yet delivered, oldest first.
         var pending: [Picture] = []
         var failure: String?
     }
@@ -42,8 +42,8 @@ final class SteadyVideoEncoder: Sendable {
 
     /// Creates an encoder that is not running yet.
     /// - Parameters:
-    ///   - kinds: Kinds to try, in this order; not empty.
-    ///   - output: Called on the threads that encode, with the configuration before the first frame.
+    ///   - kinds: Kinds to try, in order; not empty.
+    ///   - output: Called on the encoding threads, with the configuration before the first frame.
     init(
         kinds: [any VideoEncoderKind.Type], format: VideoFormat, setup: MixerSetup, colour: CanvasColour,
         tuning: EncoderTuning, output: @escaping @Sendable (MixerReport) -> Void
@@ -56,8 +56,7 @@ final class SteadyVideoEncoder: Sendable {
         state = Mutex(State(kinds: kinds[...]))
     }
 
-    /// Starts the first kind that can be started. Blocks meanwhile, so that it must not be called in the cooperative
-    /// pool.
+    /// Starts the first kind that can be started. Blocks, so it must not be called on the cooperative pool.
     func start() throws {
         while true {
             do {
@@ -77,7 +76,8 @@ final class SteadyVideoEncoder: Sendable {
         encoder?.tearDown()
     }
 
-    /// The reason why no encoder works any more; `nil` while one does. Replaces a failed encoder: ask before each push.
+    /// The reason why no encoder works any more; `nil` while one does. Reading it replaces a failed encoder: read it
+    /// before each push.
     var failure: String? {
         while let reason = currentFailure {
             let isLast = state.withLock { state in
@@ -112,7 +112,7 @@ final class SteadyVideoEncoder: Sendable {
         return "no picture for \(Int(Self.patience.inMilliseconds)) ms"
     }
 
-    /// Puts the next kind in place of the current encoder and gives it the pictures that are not delivered.
+    /// Replaces the current encoder with the next kind, and pushes the undelivered pictures to it.
     private func replace() {
         let (failed, pictures) = state.withLock { state in
             defer { state.encoder = nil }
@@ -152,8 +152,8 @@ final class SteadyVideoEncoder: Sendable {
         }
     }
 
-    /// Passes on what hardware makes, in the order in which it makes it. The lock is held meanwhile, so that nothing of
-    /// a failed encoder comes after something of its successor.
+    /// Forwards the output of hardware in order. Holds the lock, so that no output of a failed encoder follows that of
+    /// its successor.
     private func deliver(_ report: MixerReport, of generation: Int) {
         state.withLock { state in
             guard state.generation == generation else { return }

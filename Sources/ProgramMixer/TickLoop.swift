@@ -4,7 +4,7 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// The thread that makes the mix's frames: each picture and each 1024 samples as soon as they can be made.
+/// The thread that makes the mix's frames: each picture, and each 1024 samples, as soon as possible.
 final class TickLoop: Sendable {
     private let shared: MixShared
     private let video: SteadyVideoEncoder?
@@ -54,7 +54,7 @@ final class TickLoop: Sendable {
     }
 
     private func run(composer: CanvasComposer?) {
-        /// A frame that is decided and waits for a free picture.
+        /// A frame that is decided on and waits for a free picture.
         var unpainted: VideoJob?
         while !isStopped.load(ordering: .acquiring) {
             if let failure = video?.failure ?? audio.failure.map({ "\($0)" }) {
@@ -85,7 +85,7 @@ final class TickLoop: Sendable {
                     unpainted = nil
                     continue
                 }
-                // The encoder's own thread is behind. Look again in 3 ms.
+                // The encoder's own thread is behind. Check again in 3 ms.
                 wake = shared.now + .milliseconds(3)
             }
             shared.waitForRing(until: wake)

@@ -5,18 +5,18 @@ import MediaFormats
 import Synchronization
 import TextFormats
 
-/// Receivers of the output of a source's decoders, in program time. Called on the threads that decode.
+/// Receivers of the output of a source's decoders, in program time. Called on the decoding threads.
 struct DecoderOutput: Sendable {
     var picture: @Sendable (MediaTime, SourcePicture) -> Void
-    /// Takes interleaved samples in the mix's rate and channels.
+    /// Receives interleaved samples in the mix's rate and channels.
     var sound: @Sendable (MediaTime, [Float]) -> Void
     var failed: @Sendable (Track, String) -> Void
 }
 
 /// The decoder of one track of one source, for one codec configuration. Another configuration needs another decoder.
 ///
-/// Frames are decoded in their order, by the thread that pushes them or by one of the decoder's own, as `DecodingPlace`
-/// chooses. One thread at a time may push.
+/// Frames are decoded in order, on the pushing thread or on the decoder's own, as `DecodingPlace` chooses. One thread
+/// at a time may push.
 final class TrackDecoder: Sendable {
     let configuration: CodecConfiguration
     private let chain: DirectPipeline
@@ -30,22 +30,22 @@ final class TrackDecoder: Sendable {
         /// Whether the next access unit must start a group of pictures.
         var needsIDR = true
         var entry = OpenGroupEntry()
-        /// Time of the picture with which the decoder began last.
+        /// Time of the picture with which the decoder last started.
         var beginning: MediaTime?
         var place = DecodingPlace()
-        /// Frames that the decoder's own thread has not finished, and their bytes.
+        /// Number of frames that the decoder's own thread has not finished; below, their bytes.
         var waiting = 0
         var waitingBytes = 0
-        /// Whether the decoder was told to end, or has reported a failure.
+        /// Whether the decoder was asked to end, or has reported a failure.
         var isOver = false
     }
 
     /// Bytes that may wait for the decoder. Beyond that, on a machine that is too slow, a whole group of pictures is
-    /// left out.
+    /// dropped.
     private static let mostWaiting = 8 << 20
 
     /// Creates a decoder that is not running yet.
-    /// - Parameter paces: Takes part of the sum over all decoders of a mixer.
+    /// - Parameter paces: The sum over all decoders of a mixer, to which this decoder contributes.
     /// - Throws: `GStreamerError` with code `.syntax`, if the configuration cannot be read.
     init(
         _ configuration: CodecConfiguration, name: String, sampleRate: Int, channels: Int, paces: DecodingPaces,
@@ -86,7 +86,7 @@ final class TrackDecoder: Sendable {
         }
     }
 
-    /// Opens the codec. Blocks meanwhile.
+    /// Opens the codec. Blocks until it is open.
     func start() throws(GStreamerError) { try chain.start() }
 
     /// Mean time per frame.
@@ -100,8 +100,8 @@ final class TrackDecoder: Sendable {
         paces.change(by: .zero - work.withLock { $0.place.pace })
     }
 
-    /// Whether the next frame is to be pushed: not if no group of pictures has begun, too much waits, or the decoder
-    /// has failed. Counts as the decision, so ask once a frame.
+    /// Whether the next frame may be pushed: not if no group of pictures has begun, too much is waiting, or the decoder
+    /// has failed. Records the decision, so call it once per frame.
     func admits(_ frame: EncodedFrame) -> Bool {
         work.withLock { work in
             guard !work.isOver else { return false }
@@ -121,7 +121,7 @@ final class TrackDecoder: Sendable {
         frame.isIDR || video.map { frame.beginsOpenGroup(of: $0) } ?? false
     }
 
-    /// Decodes a frame that was admitted, at once or later.
+    /// Decodes an admitted frame, at once or later.
     func push(_ frame: EncodedFrame) {
         let beginsSequence = beginsSequence(frame)
         let isWithReader = work.withLock { [total = paces.total] work in

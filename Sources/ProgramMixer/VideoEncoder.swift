@@ -7,10 +7,10 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// The canvas's encoder. Takes pictures by tick and delivers access units with the program times given for them.
+/// The canvas's encoder. Accepts pictures by tick and delivers access units with the program times given for them.
 ///
-/// One thread pushes. Pictures are encoded in their order, by that thread or by one of the encoder's own, as
-/// `EncodingPlace` chooses; hardware always has one of its own.
+/// One thread pushes. Pictures are encoded in order, on that thread or on the encoder's own, as `EncodingPlace`
+/// chooses; hardware always has its own thread.
 final class VideoEncoder: Sendable {
     private let chain: any EncodingChain
     private let fps: Int
@@ -28,7 +28,7 @@ final class VideoEncoder: Sendable {
     /// Creates an encoder that is not running yet.
     /// - Parameters:
     ///   - kind: Kind of encoder, of the setup's codec.
-    ///   - output: Called on the thread that encodes, with the configuration before the first frame.
+    ///   - output: Called on the encoding thread, with the configuration before the first frame.
     init(
         _ kind: any VideoEncoderKind.Type, format: VideoFormat, setup: MixerSetup, colour: CanvasColour,
         tuning: EncoderTuning, output: @escaping @Sendable (MixerReport) -> Void
@@ -53,7 +53,7 @@ final class VideoEncoder: Sendable {
         }
     }
 
-    /// Opens the codec. Blocks meanwhile, so that it must not be called in the cooperative pool.
+    /// Opens the codec. Blocks, so it must not be called on the cooperative pool.
     func start() throws { try chain.start() }
 
     /// Ends the encoder and waits for the picture that is being encoded.
@@ -98,10 +98,10 @@ final class VideoEncoder: Sendable {
     }
 }
 
-/// The pictures that an encoder works on, and the way of their access units.
+/// The pictures inside an encoder, and the delivery of their access units.
 private final class Desk: Sendable {
     private let codec: VideoCodec
-    /// Numbers that the stream's parameter sets get; `nil` if the encoder has given them the right ones.
+    /// New numbers of the stream's parameter sets; `nil` if the encoder has assigned the right ones.
     private let numbers: ParameterSetNumbers?
     private let fps: Int
     private let output: @Sendable (MixerReport) -> Void
@@ -124,7 +124,7 @@ private final class Desk: Sendable {
         self.output = output
     }
 
-    /// Notes that a picture is pushed next.
+    /// Records that a picture is pushed next.
     /// - Returns: Whether it is the first one.
     func note(tick: Int64, at time: MediaTime) -> Bool {
         pending.withLock { pending in
@@ -148,7 +148,7 @@ private final class Desk: Sendable {
         }
         if isNew, let codecData { output(.configuration(CodecConfiguration(codec, bytes: codecData))) }
         let bytes = sample.bytes
-        // A picture that cannot be renumbered is missing, as one that the encoder has not made.
+        // A picture that cannot be renumbered is missing, like one that the encoder has not made.
         guard let time, let payload = numbers.map({ $0.accessUnit(bytes) }) ?? bytes else { return }
         var frame = EncodedFrame(track: .video, pts: time, dts: time, isIDR: !sample.isDelta, payload: payload)
         // Repeated before each IDR, for viewers that keep the first parameter sets they read.

@@ -5,20 +5,20 @@ import LayoutEngine
 import MixModel
 import Synchronization
 
-/// Finds out which encoders work on this machine: their elements are installed and encode a picture, as a mixer uses
-/// them, before a second one comes.
+/// Finds out which encoders work on this machine: their elements are installed and, used as in a mixer, encode a
+/// picture before the second one is pushed.
 package enum VideoEncoderProbe {
-    /// What was found out about a kind.
+    /// The result for a kind of encoder.
     package enum Finding: Hashable, Sendable {
         case works
-        /// The element of this name is not installed. Elements of hardware are also missing where their driver is.
+        /// The element of this name is not installed. Elements of hardware are also missing if their driver is.
         case missing(element: String)
         case fails(reason: String)
     }
 
     /// Tries a kind.
     ///
-    /// - Parameter patience: Time for the first picture, in which drivers are loaded.
+    /// - Parameter patience: Time limit for the first picture, in which drivers are loaded.
     package static func finding(
         of kind: any VideoEncoderKind.Type, patience: Duration = .seconds(5)
     ) async -> Finding {
@@ -67,7 +67,7 @@ package enum VideoEncoderProbe {
         let isIDR = await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await made.first { _ in true } }
             group.addTask {
-                // Ends early once the picture has come, by cancellation, or the pipeline has failed.
+                // Ends early once the picture has arrived, by cancellation, or when the pipeline has failed.
                 let end = ContinuousClock.now + patience
                 while !Task.isCancelled, encoder.failure == nil, ContinuousClock.now < end {
                     try? await Task.sleep(for: .milliseconds(10))

@@ -7,7 +7,7 @@ import Synchronization
 func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let errand = Errand(body)
     let done = DispatchSemaphore(value: 0)
-    // The caller owns the task: it does not go on before the task has ended. A task releases its captures only some
+    // The caller owns the task: it does not continue before the task has ended. A task releases its captures only some
     // time after its last line, so `body` is not one of them.
     Task {
         await errand.run()

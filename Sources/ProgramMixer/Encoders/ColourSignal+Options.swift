@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// The colour description as the encoders' options. What is `nil` stays unsignalled.
+/// The colour description as options of the encoders. A `nil` value stays unsignalled.
 extension ColourSignal {
     /// Options of x264 (`option-string` of `x264enc`).
     var x264Options: [String] {

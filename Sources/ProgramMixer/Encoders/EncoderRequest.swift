@@ -2,7 +2,7 @@ import EncodedMedia
 import LayoutEngine
 import MixModel
 
-/// The video that an encoder is asked for.
+/// The requested output of a video encoder.
 package struct EncoderRequest: Hashable, Sendable {
     var canvas: Canvas
     /// Bit rate, in kbit/s, held over every second.
@@ -11,7 +11,7 @@ package struct EncoderRequest: Hashable, Sendable {
     var keyframeDistance: Int
     /// Profile; `nil` means the encoder's choice.
     var profile: EncodingSettings.Profile?
-    /// The preset that the program names; `nil` means the mixer's choice.
+    /// The preset that the program sets; `nil` means the mixer's choice.
     var preset: EncodingSettings.Preset?
     /// Colour description for the SPS.
     var colour: ColourSignal

@@ -1,14 +1,14 @@
 import Dispatch
 import GStreamerKit
 
-/// The elements of an encoder, and the way in which pictures get into them. One thread pushes; times are in ns.
+/// The elements of an encoder, and the way in which pictures are pushed into them. One thread pushes; times are in ns.
 protocol EncodingChain: Sendable {
-    /// Opens the codec. Blocks meanwhile, so that it must not be called in the cooperative pool.
+    /// Opens the codec. Blocks, so it must not be called on the cooperative pool.
     func start() throws
     /// Asks for an IDR at the first picture at or after `runningTime`.
     func requestKeyframe(at runningTime: UInt64)
     func encode(_ picture: VideoFrame, at runningTime: UInt64, duration: UInt64)
-    /// Ends the chain and frees its elements. Blocks meanwhile.
+    /// Ends the chain and frees its elements. Blocks until that is done.
     func tearDown()
     /// Tears down without waiting, because a failed encoder may never end.
     func abandon()
@@ -16,7 +16,7 @@ protocol EncodingChain: Sendable {
     var firstError: BusFailure? { get }
 }
 
-/// Encodes on the thread that pushes. For encoders in software, which never wait for anything.
+/// Encodes on the pushing thread. For software encoders, which never wait for a device.
 extension DirectPipeline: EncodingChain {
     func requestKeyframe(at runningTime: UInt64) { pushForceKeyUnit(runningTime: runningTime) }
 
@@ -27,13 +27,13 @@ extension DirectPipeline: EncodingChain {
     func abandon() { DispatchQueue.global(qos: .utility).async { self.tearDown() } }
 }
 
-/// Encodes on a thread of its own, so that a driver that hangs holds up nothing else.
+/// Encodes on its own thread, so that a hanging driver blocks nothing else.
 final class QueuedChain: EncodingChain {
     private let pipeline: Pipeline
     private let source: AppSource
 
     /// - Parameters:
-    ///   - elements: The elements, as a pipeline names them.
+    ///   - elements: The elements in pipeline syntax.
     ///   - onSample: Called on the chain's thread.
     init(
         _ elements: [String], format: VideoFormat, name: String,

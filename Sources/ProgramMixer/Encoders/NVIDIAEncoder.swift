@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// H.264 by an NVIDIA card (NVENC).
+/// H.264 encoding on an NVIDIA card (NVENC).
 package enum NVIDIAEncoder: VideoEncoderKind {
     package static let name = "nvidia"
     package static let title = "NVIDIA NVENC"

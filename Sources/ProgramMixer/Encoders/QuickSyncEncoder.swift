@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// H.264 by an Intel processor's graphics (Quick Sync).
+/// H.264 encoding on an Intel processor's graphics (Quick Sync).
 package enum QuickSyncEncoder: VideoEncoderKind {
     package static let name = "quicksync"
     package static let title = "Intel Quick Sync"

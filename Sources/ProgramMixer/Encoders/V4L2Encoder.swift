@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// H.264 by a device of the kernel's video interface, as small ARM boards have it.
+/// H.264 encoding by a V4L2 device of the kernel, as on small ARM boards.
 package enum V4L2Encoder: VideoEncoderKind {
     package static let name = "v4l2"
     package static let title = "Video4Linux"
@@ -14,7 +14,7 @@ package enum V4L2Encoder: VideoEncoderKind {
             "video_bitrate=\(request.kilobits * 1000)", "video_bitrate_mode=1",
             "h264_i_frame_period=\(request.keyframeDistance)", "repeat_sequence_header=1",
         ]
-        // Without a level, drivers take one that is too low for the canvas.
+        // Without a level, drivers choose one that is too low for the canvas.
         return [
             "videoconvert", #"v4l2h264enc extra-controls="controls,\#(controls.joined(separator: ","))""#,
             "video/x-h264,level=(string)4.2", "h264parse", EncodingSettings.Profile.h264Caps(request.profile),

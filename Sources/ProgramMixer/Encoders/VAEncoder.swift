@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// H.264 by graphics with a VA-API driver (AMD, Intel).
+/// H.264 encoding on graphics with a VA-API driver (AMD, Intel).
 package enum VAEncoder: VideoEncoderKind {
     package static let name = "va"
     package static let title = "VA-API"

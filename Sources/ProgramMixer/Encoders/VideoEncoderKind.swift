@@ -1,24 +1,24 @@
 import EncodedMedia
 import MixModel
 
-/// A way to encode the canvas: the elements of GStreamer that do it, with their settings.
+/// A way to encode the canvas: GStreamer elements with their settings.
 ///
 /// Every kind outputs a picture before it is given the next one, and an IDR where one is requested. `VideoEncoderKinds.all`
 /// lists the kinds; CONTRIBUTING.md describes how to add one.
 package protocol VideoEncoderKind: Sendable {
     /// Name in the configuration (`mixer.encoder`) and in `mixworker doctor`: lower-case letters and digits.
     static var name: String { get }
-    /// Name for people.
+    /// Display name.
     static var title: String { get }
     static var codec: VideoCodec { get }
-    /// Whether a device encodes, which may be missing, busy, or fail at any time. Its H.264 streams get the number of a
-    /// mix's parameter sets afterwards.
+    /// Whether a hardware device encodes, which may be missing, busy, or fail at any time. The parameter sets of its
+    /// H.264 streams are renumbered afterwards.
     static var isHardware: Bool { get }
     /// The element that encodes.
     static var element: String { get }
 
-    /// Returns the elements, as a pipeline names them, that turn pictures into access units with their configuration
-    /// (`avc` or `hvc1`). In H.264 that is not of hardware, SPS and PPS have the number `ParameterSetNumber.ofMix`.
+    /// Returns the elements, in pipeline syntax, that turn pictures into access units with their configuration (`avc`
+    /// or `hvc1`). In H.264 from software, SPS and PPS have the number `ParameterSetNumber.ofMix`.
     static func elements(_ request: EncoderRequest) -> [String]
 }
 

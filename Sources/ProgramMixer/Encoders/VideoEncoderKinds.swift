@@ -3,7 +3,7 @@ import MixModel
 
 /// The kinds of encoder.
 package enum VideoEncoderKinds {
-    /// Every kind; with `EncoderChoice.automatic`, the first one that works encodes.
+    /// All kinds; with `EncoderChoice.automatic`, the first one that works is used.
     package static let all: [any VideoEncoderKind.Type] = [
         NVIDIAEncoder.self,
         QuickSyncEncoder.self,
@@ -13,9 +13,9 @@ package enum VideoEncoderKinds {
         X265Encoder.self,
     ]
 
-    /// Returns the kinds to try for a program, in this order. The last one encodes in software.
+    /// Returns the kinds to try for a program, in order. The last one encodes in software.
     ///
-    /// A program that names a preset gets the software that has presets.
+    /// A program that sets a preset gets the software encoder, which has presets.
     static func candidates(
         for codec: VideoCodec, preset: EncodingSettings.Preset?, choice: EncoderChoice,
         among kinds: [any VideoEncoderKind.Type] = all
@@ -31,12 +31,12 @@ package enum VideoEncoderKinds {
     }
 }
 
-/// The encoder that an operator wants (`mixer.encoder`).
+/// The encoder that the operator has configured (`mixer.encoder`).
 package enum EncoderChoice: Hashable, Sendable {
     case software
     /// The first hardware encoder that works, or software.
     case automatic
-    /// A kind of this name, or software if it does not work.
+    /// The kind with this name, or software if it does not work.
     case named(String)
 
     package init(_ text: String) {

@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// H.264 in software, by x264.
+/// H.264 encoding in software, by x264.
 package enum X264Encoder: VideoEncoderKind {
     package static let name = "x264"
     package static let title = "x264 (software)"

@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// H.265 in software, by x265.
+/// H.265 encoding in software, by x265.
 package enum X265Encoder: VideoEncoderKind {
     package static let name = "x265"
     package static let title = "x265 (software)"
