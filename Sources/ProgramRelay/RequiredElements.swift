@@ -1,4 +1,4 @@
-/// The GStreamer elements that the pipelines of relays and mixers name.
+/// The GStreamer elements that the pipelines of relays and mixers use.
 public enum RequiredElements {
     /// A required element.
     public struct Required: Hashable, Sendable {

@@ -7,7 +7,7 @@ struct ConsumerMachine: Sendable {
         /// No process is running; the next one starts at `until`.
         case waiting(until: MediaTime)
         case running(since: MediaTime)
-        /// The process was told to end, or reported a failure that a restart cannot cure.
+        /// The process was asked to end, or reported a failure that a restart cannot cure.
         case finished
     }
 
@@ -21,13 +21,12 @@ struct ConsumerMachine: Sendable {
     struct Policy: Hashable, Sendable {
         /// Delay before the first restart. Each further failure doubles it, up to `longestDelay`.
         var firstDelay = 0.5
-        /// Longest delay before a restart. What the program sends meanwhile waits for the next process, so that a recording misses
-        /// nothing of it, and HLS is late by as much at most.
+        /// Longest delay before a restart. Tags that the program sends meanwhile wait for the next process, so that a
+        /// recording misses nothing, and HLS is delayed by at most this time.
         var longestDelay = 5.0
         /// Running time after which a process counts as healthy. Its next failure counts as the first again.
         var healthyAfter = 10.0
-        /// Longest time for which a process may take nothing of what waits before it counts as hung. Longer than a busy
-        /// disk may stall.
+        /// Seconds without progress before a process counts as hung. Longer than a busy disk may stall.
         var patience = 15.0
     }
 
@@ -37,7 +36,7 @@ struct ConsumerMachine: Sendable {
     private(set) var failures = 0
     /// Last failure, if any; `nil` once the process works again.
     private(set) var lastError: String?
-    /// Bytes the process had taken when that number last changed, and the time of the change.
+    /// Bytes that the process has taken, and the time at which that number last changed.
     private var progress: (taken: Int64, at: MediaTime)?
 
     init(policy: Policy = Policy(), now: MediaTime) {
@@ -45,7 +44,7 @@ struct ConsumerMachine: Sendable {
         state = .waiting(until: now)
     }
 
-    /// Moves on to `now` and returns the action that is due, if any.
+    /// Advances to `now` and returns the due action, if any.
     /// - Parameters:
     ///   - taken: Bytes that the process has taken since it was started.
     ///   - isWaiting: Whether more bytes wait for the process.
@@ -73,11 +72,11 @@ struct ConsumerMachine: Sendable {
     /// Clears the last error, because the process works again.
     mutating func recovered() { lastError = nil }
 
-    /// Notes that the process ended or could not be started, and schedules the next attempt.
+    /// Records that the process ended or could not be started, and schedules the next attempt.
     /// - Parameter isFinal: Whether a restart cannot help.
     mutating func ended(_ reason: String, isFinal: Bool, at now: MediaTime) {
         guard case .running(let start) = state else { return }
-        // A process that was killed has its reason already.
+        // If the process was killed, the reason is already known.
         lastError = lastError ?? reason
         guard !isFinal else {
             state = .finished

@@ -1,6 +1,6 @@
 /// A report from a consumer's process to its relay. One JSON object a line.
 protocol ConsumerReport: Decodable, Sendable {
-    /// Reason why the process cannot go on and a restart cannot help (a full disk …), in words for operators; `nil`
-    /// while it can.
+    /// Reason, for operators, why the process cannot continue and a restart does not help, such as a full disk; `nil`
+    /// while it can continue.
     var finalFailure: String? { get }
 }

@@ -1,16 +1,18 @@
 import MediaFormats
 
-/// The tags that one destination has not been given yet. Pure.
+/// The tags that have not yet been sent to one destination. Pure.
 ///
-/// The tags taken from it always form a stream that a player can decode: after a loss, it goes on with the headers in
-/// force and an IDR. What does not fit is dropped in whole groups of pictures, the oldest first, with their sound.
+/// The tags taken from it always form a stream that a player can decode: after a loss, the stream continues with the
+/// current headers and an IDR. Tags that do not fit are dropped in whole groups of pictures with their audio, oldest
+/// first.
 struct OutputQueue: Sendable {
-    /// Most media that may wait, in ms and in bytes.
+    /// Largest amount of waiting media, in ms and in bytes.
     struct Limits: Hashable, Sendable {
         var milliseconds: UInt32 = 8_000
         var bytes = 32 << 20
 
-        /// Those of a process here, which may hang for `ConsumerMachine.Policy.patience` and be away for `longestDelay`.
+        /// The limits for a local process, which may hang for `ConsumerMachine.Policy.patience` and be absent for
+        /// `longestDelay`.
         static let ofConsumers = Limits(milliseconds: 20_000)
     }
 
@@ -21,7 +23,7 @@ struct OutputQueue: Sendable {
     private var tags: [OutputTag] = []
     private var head = 0
     private(set) var bytes = 0
-    /// Headers in force at the front of the queue: those taken or dropped before it.
+    /// The current headers at the front of the queue: those taken or dropped before it.
     private var current: [FLVTag.Role: OutputTag] = [:]
     /// Whether the stream has video, by all headers so far, including those still in the queue.
     private var hasVideo = false
@@ -29,18 +31,18 @@ struct OutputQueue: Sendable {
     private var lastPicture: UInt32?
     /// Whether frames are dropped until the next IDR.
     private var waitsForIDR = false
-    /// Whether the headers in force must precede the next frame that is taken.
+    /// Whether the current headers must precede the next frame that is taken.
     private var owesHeaders = false
-    /// Tags taken since the last restart, without repeated headers, until the connection confirms that they arrive. No
-    /// more than may wait.
+    /// Tags taken since the last restart, without repeated headers, until the connection confirms that they arrive.
+    /// Limited like the waiting tags.
     private(set) var unconfirmed: [OutputTag]? = []
     private var unconfirmedBytes = 0
     /// Frames dropped before they were taken.
     private(set) var droppedFrames = 0
 
     /// Creates a queue.
-    /// - Parameter preamble: Tags that precede the next one of a program that is already on air: headers, and perhaps
-    ///   the current group of pictures. With headers alone, the destination begins with the next IDR.
+    /// - Parameter preamble: Tags that precede the next one of a program that is already on air: headers, and possibly
+    ///   the current group of pictures. With headers alone, the destination starts with the next IDR.
     init(limits: Limits = Limits(), preamble: [OutputTag] = []) {
         self.limits = limits
         for tag in preamble { append(tag) }
@@ -68,10 +70,10 @@ struct OutputQueue: Sendable {
         if isTooLong { shorten() }
     }
 
-    /// Notes the time of the newest picture, and whether the program has pictures at all.
+    /// Records the time of the newest picture, and whether the program has pictures at all.
     ///
-    /// A program has pictures all the time or not at all. After none for as long as media may wait here, the queue
-    /// stops waiting for an IDR, and a new connection is not given the video header.
+    /// A program has pictures all the time or not at all. If there was none for as long as media may wait here, the
+    /// queue stops waiting for an IDR, and a new connection does not get the video header.
     private mutating func notePictures(_ tag: OutputTag) {
         if case .frame(.video, _) = tag.role { lastPicture = tag.timestamp }
         guard hasVideo, case .frame(.audio, _) = tag.role, let lastPicture,
@@ -88,7 +90,7 @@ struct OutputQueue: Sendable {
         var size = 0
         while head < tags.count, taken.isEmpty || size < budget {
             let tag = removeFirst()
-            // No connection begins with anything older.
+            // No connection starts with anything older.
             if tag.isIDR || unconfirmedBytes > limits.bytes {
                 unconfirmed?.removeAll(keepingCapacity: true)
                 unconfirmedBytes = 0
@@ -113,8 +115,8 @@ struct OutputQueue: Sendable {
     /// Forgets the tags already taken, because the connection delivers them.
     mutating func confirm() { unconfirmed = nil }
 
-    /// Prepares for a new connection: the queue then begins with the newest group of pictures, headers first. Tags that
-    /// went into a connection that never began are queued again.
+    /// Prepares for a new connection: the queue then starts with the newest group of pictures, headers first. Tags sent
+    /// to a connection that never began are queued again.
     mutating func restart() {
         if let unconfirmed, !unconfirmed.isEmpty {
             tags = unconfirmed + tags[head...]

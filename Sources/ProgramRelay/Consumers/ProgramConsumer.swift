@@ -7,24 +7,25 @@ import ProgramSplicer
 import Synchronization
 import TextFormats
 
-/// A child process of a relay that takes a program: a recorder or a packager.
+/// A child process of a relay that receives a program: a recorder or a packager.
 ///
-/// A crash, a full disk or a bad file in the child never touches the program.
+/// A crash, a full disk or a bad file in the child never affects the program.
 ///
 /// The process is `mixworker SUBCOMMAND` with one end of a socket as its standard input. It reads one line of JSON with
 /// its settings and then the program as FLV: header, metadata, sequence headers, then every tag from a keyframe on. It
 /// writes reports to the same socket, one JSON object a line. The end of its input tells it to close its files.
 ///
 /// Nothing here waits: `send` appends to a bounded queue, and a process that is too slow loses whole groups of
-/// pictures. A process that crashes or hangs is restarted, after a longer delay each time, and goes on with the next
+/// pictures. A process that crashes or hangs is restarted, after a longer delay each time, and continues with the next
 /// keyframe. Safe to use from any thread. The owner calls `tick` several times a second, and `end` once.
 final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerReport>: Sendable {
     enum Event: Sendable {
         case started(processID: Int32)
         case report(Report)
-        /// The process is gone, or could not be started, without having been asked to end. `isFinal`: it is not restarted.
+        /// The process is gone without having been asked to end, or could not be started. `isFinal`: it is not
+        /// restarted.
         case failed(reason: String, isFinal: Bool)
-        /// The consumer has ended. Comes once, last, after `end`.
+        /// The consumer has ended. Occurs once, last, after `end`.
         case ended
     }
 
@@ -32,9 +33,9 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
         var machine: ConsumerMachine
         var queue: OutputQueue
         var process: WorkerProcess?
-        /// Number of processes started so far. Tells late events of an old process apart.
+        /// Number of processes started so far. Distinguishes late events of an old process.
         var attempt = 0
-        /// Bytes given to the process.
+        /// Number of bytes sent to the process.
         var sent: Int64 = 0
         var finalFailure: String?
         var isEnding = false
@@ -43,12 +44,12 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     private let worker: URL
     private let subcommand: String
     private let settingsLine: [UInt8]
-    /// Reads what the process reports, which may take long: a rendition's pictures are lines of megabytes.
+    /// Parses the process's reports, which may take long: a rendition's pictures are lines of megabytes.
     private let reader: DispatchQueue
     private let onEvent: @Sendable (Event) -> Void
     private let state: Mutex<State>
 
-    /// Most bytes of reports that may wait for `reader`.
+    /// Largest size of reports waiting for `reader`, in bytes.
     private static var reportLimit: Int { 64 << 20 }
 
     /// Bytes that may wait in front of the socket. Further ones wait in the queue, where they can be dropped.
@@ -57,11 +58,11 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     /// Creates a consumer, whose process starts with the next `tick`.
     /// - Parameters:
     ///   - worker: The `mixworker` binary.
-    ///   - settings: The first line that the process reads. May hold secrets, because it is not an argument, which
-    ///     every user can see.
+    ///   - settings: The first line that the process reads. May contain secrets, because it is not an argument, which
+    ///     every user could see.
     ///   - preamble: Headers of the program so far, and its current group of pictures.
     ///   - limits: Limits of the queue in front of the process.
-    ///   - onEvent: Called on a queue of the consumer's own, one event at a time.
+    ///   - onEvent: Called on the consumer's own queue, one event at a time.
     init(
         worker: URL, subcommand: String, settings: Settings, preamble: [FLVTag], label: String,
         policy: ConsumerMachine.Policy = ConsumerMachine.Policy(),
@@ -113,10 +114,10 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     /// Last failure, if any; `nil` while all is well.
     var lastError: String? { state.withLock { $0.machine.lastError } }
 
-    /// Frames lost because the process was too slow or away.
+    /// Number of frames lost because the process was too slow or absent.
     var droppedFrames: Int { state.withLock { $0.queue.droppedFrames } }
 
-    /// Gives the process what is left, ends its input and waits until it has closed its files.
+    /// Sends the remaining tags to the process, ends its input and waits until it has closed its files.
     /// - Parameter grace: Seconds after which the process is killed.
     func end(within grace: Double = 10) async {
         let (isFirst, process) = state.withLock { state -> (Bool, WorkerProcess?) in
@@ -226,7 +227,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
             state.process = nil
             guard !state.isEnding else { return nil }
             let final = state.finalFailure
-            // The next process begins with the next group of pictures; nothing is lost from then on.
+            // The next process starts with the next group of pictures; nothing is lost from then on.
             state.queue.restart()
             state.machine.ended(final ?? end.failure, isFinal: final != nil, at: .clock)
             return .failed(reason: state.machine.lastError ?? end.failure, isFinal: final != nil)
@@ -244,7 +245,7 @@ private final class ReportLines<Report: ConsumerReport>: @unchecked Sendable {
     init(onReport: @escaping @Sendable (Report) -> Void) { self.onReport = onReport }
 
     func push(_ bytes: [UInt8]) {
-        // An unreadable line is skipped, and the process goes on.
+        // An unreadable line is skipped, and the process continues.
         for line in lines.push(bytes) ?? [] {
             if let report = try? JSONDecoder().decode(Report.self, from: Data(line)) { onReport(report) }
         }

@@ -7,11 +7,11 @@ import RTMP
 import Synchronization
 import TextFormats
 
-/// One destination of a URL, with its queue, its connection and its reconnects. The kind of output makes the connection.
+/// A destination with a URL: its queue, its connection and its reconnects. The kind of output creates the connection.
 ///
 /// Nothing here waits for the network: `send` appends to a bounded queue, and a destination that is too slow loses
-/// whole groups of pictures of its own. The connection is looked after on the socket loop, when it has changed and when
-/// something is due, until `stop()` or `close()`; the owner has to call one of them.
+/// whole groups of pictures of its own. The connection is checked on the socket loop, when it has changed and when
+/// something is due, until `stop()` or `close()`; the owner must call one of them.
 public final class DestinationOutput: Sendable {
     public let id: OutputID
 
@@ -20,19 +20,20 @@ public final class DestinationOutput: Sendable {
         var queue: OutputQueue
         var connection: (any OutputConnection)?
         var connectedSince: Double?
-        /// Bytes taken by earlier connections.
+        /// Number of bytes that earlier connections have taken.
         var bytesBefore: Int64 = 0
-        /// Most bytes that may wait inside the connection: those that did when it was last asked, and those since then.
+        /// Upper bound of the bytes that wait inside the connection: those at the last query, plus those pushed since
+        /// then.
         var mostWaiting = 0
-        /// Makes the next connection.
+        /// Creates the next connection.
         var opening: Task<Void, Never>?
         /// Closes the last one.
         var ending: Task<Void, Never>?
         var isClosing = false
         var isAskedToRetry = false
-        /// Time of CLOCK_MONOTONIC, in ns, from which on the next tag brings a look with it.
+        /// Time of CLOCK_MONOTONIC, in ns, from which the next tag also causes a check.
         var nextLook = Int64.max
-        /// State that `onChange` was called for last.
+        /// State for which `onChange` was last called.
         var told = DestinationStatus.State.connecting
 
         var isLive: Bool {
@@ -55,13 +56,14 @@ public final class DestinationOutput: Sendable {
 
     /// Bytes that may wait inside the connection. Further ones wait in the queue, where they can be dropped.
     private static let window = 128 << 10
-    /// Bytes up to which a connection is not asked how many wait in it, because asking costs as much as sending a tag.
+    /// Number of bytes up to which a connection is not queried for its waiting bytes, because a query costs as much as
+    /// sending a tag.
     private static let unasked = window / 2
-    /// Time in ns between two looks at a connection: `close` while it is being made or is behind, `calm` while it keeps
-    /// up, `idle` while there is no program to be sent either and the connection tells of its end by itself.
+    /// Time in ns between two checks of a connection: `close` while it is being established or is behind, `calm` while
+    /// it keeps up, `idle` while there is also no program to send and the connection reports its end by itself.
     private static let interval = (close: Int64(100_000_000), calm: Int64(250_000_000), idle: Int64(1_000_000_000))
 
-    /// Creates a connection from the URL, with a name for logs. Throws if a later attempt cannot help.
+    /// Creates a connection from the URL, with a name for logs. Throws if a later attempt cannot succeed either.
     typealias Connect =
         @Sendable (
             _ url: String, _ limits: Destination.Limits?, _ name: String
@@ -75,10 +77,10 @@ public final class DestinationOutput: Sendable {
     private let state: Mutex<State>
     private let deadline = LoopDeadline()
 
-    /// Creates an output over RTMP, which begins to connect at once.
+    /// Creates an RTMP output, which begins to connect at once.
     /// - Parameters:
-    ///   - reach: Addresses that its connections may go to; `nil` = any.
-    ///   - preamble: Headers of the program so far, and perhaps its current group of pictures.
+    ///   - reach: Addresses to which its connections may go; `nil` allows any.
+    ///   - preamble: Headers of the program so far, and possibly its current group of pictures.
     ///   - onChange: Called when `status.state` has changed, from any thread. Must return at once.
     public convenience init(
         _ planned: PushDestination, reach: Reach? = nil, preamble: [FLVTag],
@@ -90,7 +92,7 @@ public final class DestinationOutput: Sendable {
     /// Creates an output, which begins to connect at once.
     /// - Parameters:
     ///   - policy: Delays and limits of reconnects.
-    ///   - limits: Limits of what waits for the connection.
+    ///   - limits: Limits of the media that waits for the connection.
     ///   - connect: Creates each connection.
     init(
         _ planned: PushDestination, reach: Reach? = nil, preamble: [FLVTag],
@@ -128,7 +130,7 @@ public final class DestinationOutput: Sendable {
     /// Sets the limits after which the destination is given up.
     public func setRetry(_ retry: OutputRetry?) { state.withLock { $0.machine.retry = retry } }
 
-    /// Tries at once if the output waits for its next attempt or was given up.
+    /// Retries at once if the output waits for its next attempt or was given up.
     public func retryNow() {
         state.withLock { state in
             guard !state.isClosing else { return }
@@ -151,7 +153,7 @@ public final class DestinationOutput: Sendable {
     /// Whether an attempt is under way.
     var hasConnection: Bool { state.withLock { $0.connection != nil } }
 
-    /// Frames that this destination lost because it was too slow or away.
+    /// Number of frames that this destination lost because it was too slow or unreachable.
     public var droppedFrames: Int { state.withLock { $0.queue.droppedFrames } }
 
     /// Begins to close and returns at once.
@@ -163,7 +165,8 @@ public final class DestinationOutput: Sendable {
         }
     }
 
-    /// Sends what is queued, ends the stream properly and closes. Takes at most 4 s, with or without the server's help.
+    /// Sends the queued tags, ends the stream properly and closes. Takes at most 4 s, with or without the server's
+    /// help.
     public func close() async {
         stop()
         await state.withLock { $0.ending }?.value
@@ -171,10 +174,10 @@ public final class DestinationOutput: Sendable {
 
     // MARK: - The connection's life, on the loop
 
-    /// Lets the machine see the connection, and does what it decides.
+    /// Lets the machine observe the connection, and performs its decisions.
     private func look() {
         let actions = state.withLock { state -> [OutputMachine.Action] in
-            // What is being opened is seen when it is open.
+            // A connection that is being opened is observed once it is open.
             guard !state.isClosing, state.opening == nil else { return [] }
             Self.pump(&state)
             let now = MonotonicClock.now()
@@ -198,8 +201,8 @@ public final class DestinationOutput: Sendable {
         if isNew { onChange() }
     }
 
-    /// Sets the time of the next look. While the program flows, looks come along with its tags, and the loop is not woken
-    /// for them.
+    /// Sets the time of the next check. While the program flows, checks accompany its tags, so that the loop is not
+    /// woken for them.
     private func schedule() {
         let deadline = state.withLock { state -> Int64 in
             state.nextLook = .max
@@ -230,7 +233,7 @@ public final class DestinationOutput: Sendable {
                     state.queue.restart()
                 }
             case .connect:
-                // Not on the loop: an element may take its time. `finish()` waits for it.
+                // Not on the loop: an element may take long. `finish()` waits for it.
                 state.withLock { $0.opening = Task { await self.connect() } }
             }
         }
@@ -253,7 +256,7 @@ public final class DestinationOutput: Sendable {
                 state.mostWaiting = 0
                 Self.pump(&state)
             case .failure(let error):
-                // Words about a bad URL hold nothing of it.
+                // The description of a bad URL contains no part of it.
                 let fault =
                     (error as? PullEnd).map { OutputFault(.badURL, $0.words) }
                     ?? OutputFault(error is RTMPError ? .badURL : .protocolError, redaction.clean("\(error)"))
@@ -275,7 +278,7 @@ public final class DestinationOutput: Sendable {
         }
     }
 
-    /// Sends what is left within a bounded time, and closes the connection.
+    /// Sends the remaining tags within a bounded time, and closes the connection.
     private func finish() async {
         deadline.end()
         await state.withLock { $0.opening }?.value
@@ -300,7 +303,7 @@ public final class DestinationOutput: Sendable {
 }
 
 extension DestinationOutput: ProgramOutput {
-    /// Takes other limits on retries. Another URL is another output.
+    /// Accepts changed limits on retries. Another URL is another output.
     func adopt(_ planned: PlannedOutput) -> Bool {
         guard let destination = planned.document as? PushDestination, destination.url.hasSameUTF8(as: url) else {
             return false

@@ -5,32 +5,32 @@ import MediaFormats
 import MixModel
 import TextFormats
 
-/// What an output may know of its relay and of the program that it joins.
+/// The information that an output gets about its relay and the program that it joins.
 struct OutputContext: Sendable {
     var room: RoomID
     var task: TaskID
-    /// The `mixworker` binary, for outputs that do their work in a process of their own.
+    /// The `mixworker` binary, for outputs that work in their own process.
     var worker: URL
-    /// Addresses that outputs may connect to; `nil` = any.
+    /// Addresses to which outputs may connect; `nil` allows any.
     var reach: Reach?
     var logger: Logger
     /// Headers of the program so far; empty before its first frame.
     var headers: [FLVTag] = []
-    /// Tags from the program's last keyframe on.
+    /// Tags since the program's last keyframe.
     var group: [FLVTag] = []
-    /// What viewers see in `group`; `nil` before the program's first frame.
+    /// The picture that viewers see in `group`; `nil` before the program's first frame.
     var mark: ProgramMark?
     /// Time of day at time 0 of the program's stream, in seconds since 1970; `nil` before the program's first frame.
     var wallClockAtZero: Double?
-    /// Tells the relay what has happened. Returns at once; safe to call from any thread. A report is lost while too many
-    /// wait.
+    /// Sends a report to the relay. Returns at once; safe to call from any thread. A report is lost while too many are
+    /// waiting.
     var report: @Sendable (OutputReport) -> Void = { _ in }
 
     /// Tags that precede the next one of the program: headers, and the current group of pictures.
     var preamble: [FLVTag] { headers + group }
 }
 
-/// What an output tells its relay.
+/// A report from an output to its relay.
 enum OutputReport: Hashable, Sendable {
     /// The output's state may have changed.
     case changed

@@ -4,7 +4,7 @@ import RTMP
 /// A failure of a connection to a destination.
 struct OutputFault: Error, Hashable, Sendable {
     var code: OutputErrorCode
-    /// The server's or the system's words, for operators.
+    /// The server's or the system's description, for operators.
     var words: String
 
     init(_ code: OutputErrorCode, _ words: String) {
@@ -34,9 +34,9 @@ struct OutputFault: Error, Hashable, Sendable {
     enum Nature: Hashable, Sendable {
         /// The network failed, and may work again at any moment.
         case network
-        /// The host's name has no address. A name server must not be asked twice a second.
+        /// The host's name has no address. Name servers must not be queried twice a second.
         case address
-        /// The server answered and refused, or the destination is not allowed; an operator has to act.
+        /// The server refused, or the destination is not allowed; an operator must act.
         case refusal
         /// Permanent: no further attempt can succeed.
         case lasting

@@ -1,20 +1,20 @@
 import MixModel
 
-/// A kind of output as a relay runs it.
+/// A kind of output in a relay.
 ///
-/// A kind that is planned by a document of its own is the only one that takes it. Kinds of destinations share
-/// `PushDestination` and take those whose scheme they speak.
+/// A kind with its own plan document is the only one that accepts it. Kinds of destinations share `PushDestination` and
+/// accept those whose scheme they support.
 protocol OutputKind: SendableMetatype {
     associatedtype Plan: OutputDocument
 
     /// Name of the kind in logs. Unique.
     static var name: String { get }
 
-    /// Whether outputs with such a plan are of this kind; `true` unless the kind says otherwise.
+    /// Whether outputs with this plan are of this kind; `true` by default.
     static func takes(_ plan: Plan) -> Bool
 
-    /// Opens an output, which begins to work at once. Never waits, and never fails: an output that cannot work says so
-    /// in its status.
+    /// Opens an output, which begins to work at once. Never waits, and never fails: an output that cannot work reports
+    /// that in its status.
     static func open(_ plan: Plan, in context: OutputContext) -> any ProgramOutput
 }
 
@@ -27,10 +27,10 @@ extension OutputKind {
     }
 }
 
-/// The kinds of outputs that a relay has.
+/// The kinds of outputs that relays support.
 enum OutputKinds {
-    /// All of them. A new kind is one line here. The first kind that takes a plan opens it: RTMP is last, because it
-    /// takes every destination and reports those that it cannot push to.
+    /// All kinds. A new kind is one line here. The first kind that accepts a plan opens it: RTMP is last, because it
+    /// accepts every destination and reports those to which it cannot push.
     static let all: [any OutputKind.Type] = [
         HLSOutput.self,
         RecordingOutput.self,

@@ -1,13 +1,13 @@
 import MixModel
 
-/// Decides when one destination is connected, given up and tried again.
+/// Decides when a destination is connected, given up and retried.
 ///
 /// Pure: every time is an argument, in ns of any clock that only goes forward.
 ///
-/// Three kinds of failure have delays of their own. After a network failure the destination is tried at least twice a
-/// second, so that a server that is back is found within a second. After a refusal it is tried slowly. It is also tried
-/// slowly after a connection that was live and broke soon after, because each connection may be a broadcast of its own
-/// at the provider.
+/// Three kinds of failure have their own delays. After a network failure the destination is retried at least twice a
+/// second, so that a server that returns is found within a second. After a refusal it is retried slowly, and also after
+/// a connection that broke soon after it became live, because each connection may be a separate broadcast at the
+/// provider.
 struct OutputMachine: Sendable {
     /// Delays before the next attempt, in ns. The first one doubles with each failure, up to the longest.
     struct Delays: Hashable, Sendable {
@@ -18,12 +18,13 @@ struct OutputMachine: Sendable {
     }
 
     struct Policy: Hashable, Sendable {
-        /// Time from the start of an attempt within which the server must agree and take the first bytes, in ns.
+        /// Time from the start of an attempt within which the server must accept the stream and take the first bytes,
+        /// in ns.
         var connectLimit: Int64 = 10_000_000_000
         /// Longest time for which bytes may wait without one being taken, in ns. A wedged connection reports no error.
         ///
-        /// It is longer than the pauses that lost packets cause (TCP repeats one after 0.2, 0.6, 1.4 and 3.0 s), and
-        /// short enough for a freeze to be noticed within 5 s: the buffers of the peer's machine fill first, which
+        /// The limit is longer than the pauses that lost packets cause (TCP retransmits after 0.2, 0.6, 1.4 and 3.0 s),
+        /// and short enough for a freeze to be noticed within 5 s: the buffers of the peer's machine fill first, which
         /// takes 1.7 s at 300 kbit/s on loopback.
         var stallLimit: Int64 = 3_200_000_000
         var network = Delays(first: 100_000_000, longest: 500_000_000)
@@ -36,7 +37,7 @@ struct OutputMachine: Sendable {
     enum State: Hashable, Sendable {
         case idle
         case connecting(since: Int64)
-        /// The server takes the stream. `progress` is the last time at which a byte was taken or none waited.
+        /// The server accepts the stream. `progress` is the last time at which a byte was taken or none waited.
         case live(since: Int64, progress: Int64)
         case waiting(until: Int64)
         /// Given up; tried again only on request.
@@ -44,16 +45,16 @@ struct OutputMachine: Sendable {
         case stopped
     }
 
-    /// The state of the connection, as its owner sees it.
+    /// The observed state of the connection.
     struct Observation: Hashable, Sendable {
-        /// Whether the server has agreed to take the stream.
+        /// Whether the server has accepted the stream.
         var hasBegun = false
         /// Bytes of media that the connection has taken so far.
         var taken: Int64 = 0
         /// Whether bytes wait to be taken.
         var isWaiting = false
-        /// Time, in ns, since which the server has not confirmed that it reads, although its machine takes the bytes;
-        /// `nil` if all is well or if that is unknown.
+        /// Time, in ns, since which the server has not acknowledged data, although its machine takes the bytes; `nil`
+        /// if the server reads, or if that is unknown.
         var silentSince: Int64?
         /// The connection's failure; `nil` while there is none.
         var fault: OutputFault?
@@ -77,7 +78,7 @@ struct OutputMachine: Sendable {
     private var failures: [OutputFault.Nature: Int] = [:]
     /// Consecutive connections that were live for less than `healthyAfter`.
     private var briefLives = 0
-    /// Consecutive failed attempts, of whatever nature.
+    /// Consecutive failed attempts of any nature.
     private var attempts = 0
     /// The last time at which the destination was live, or the start, in ns.
     private var missingSince: Int64 = 0
@@ -88,7 +89,7 @@ struct OutputMachine: Sendable {
         self.retry = retry
     }
 
-    /// Latest time for the next call of `observe`, in ns; `nil` = no deadline beyond the owner's own interval.
+    /// Latest time for the next call of `observe`, in ns; `nil` means no deadline beyond the owner's own interval.
     var deadline: Int64? {
         if case .waiting(let until) = state { until } else { nil }
     }
@@ -99,7 +100,7 @@ struct OutputMachine: Sendable {
         return connect(at: now)
     }
 
-    /// Takes what is seen of the connection and returns the actions that are due. Call it often, and at the latest at
+    /// Evaluates an observation of the connection and returns the due actions. Call it often, and no later than
     /// `deadline`.
     /// - Parameter jitter: 0…1, drawn by the caller. Spreads the attempts of many outputs.
     mutating func observe(_ seen: Observation, at now: Int64, jitter: Double) -> [Action] {
@@ -133,7 +134,7 @@ struct OutputMachine: Sendable {
         }
     }
 
-    /// Tries at once, on request, a destination that was given up or that waits for its next attempt.
+    /// Retries at once, on request, a destination that was given up or that waits for its next attempt.
     mutating func retryNow(at now: Int64) -> [Action] {
         switch state {
         case .failed, .waiting: break
@@ -215,7 +216,7 @@ struct OutputMachine: Sendable {
             case .address: policy.address.after(count)
             case .refusal: policy.refusal.after(count)
             }
-        // The first brief connection is not held against the destination.
+        // The first brief connection does not count against the destination.
         if case .live = state, briefLives > 1 { delay = policy.refusal.after(briefLives - 2) }
         var until = now + Int64(Double(delay) * (1 - 0.25 * min(max(jitter, 0), 1)))
         if let limit = retry?.maxSeconds { until = min(until, missingSince + Int64(limit) * 1_000_000_000) }

@@ -2,13 +2,13 @@ import EncodedMedia
 import LayoutEngine
 import MixModel
 
-/// A change of what viewers see, or what they see where an output joins the program.
+/// A change of the picture that viewers see, or the current picture when an output joins the program.
 struct ProgramMark: Hashable, Sendable {
-    /// Time in the stream that outputs get, as in its tags.
+    /// Time in the outputs' stream, as in its tags.
     var at: MediaTime
     /// Seconds since 1970.
     var wallClock: Double
-    /// Composition before; `nil` if there was none, and where an output joins.
+    /// Composition before; `nil` if there was none, and when an output joins.
     var from: OnAir?
     var to: OnAir
     /// Source on air in a bypass.

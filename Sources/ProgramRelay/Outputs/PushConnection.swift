@@ -4,9 +4,9 @@ import MediaFormats
 import Synchronization
 import TextFormats
 
-/// One attempt to send a program by a process of its own (`mixworker push`), which is fed with FLV.
+/// A single attempt to send a program through its own process (`mixworker push`), which gets FLV.
 final class PushConnection: OutputConnection {
-    /// Judges the destination, and returns what the process is told. Called once, within `open`.
+    /// Checks the destination, and returns the process's settings. Called once, within `open`.
     typealias Prepare = @Sendable () async throws(OutputFault) -> PushSettings
 
     /// State shared by the loop and the owner.
@@ -16,18 +16,18 @@ final class PushConnection: OutputConnection {
             var process: WorkerProcess?
             var pushed: Int64 = 0
             var taken: Int64 = 0
-            /// Bytes that the process had taken when the receiver agreed; `nil` until then.
+            /// Bytes that the process had taken when the receiver accepted the stream; `nil` until then.
             var takenBefore: Int64?
             var fault: OutputFault?
             var lines = LineBuffer(limit: 1 << 16)
             var onChange: (@Sendable () -> Void)?
-            /// Time of the last request for a keyframe that was passed on, in ns.
+            /// Time of the last forwarded request for a keyframe, in ns.
             var askedAt = Int64.min
 
-            /// Bytes that the receiver was sent.
+            /// Number of bytes sent to the receiver.
             var sent: Int64 { takenBefore.map { max(0, taken - $0) } ?? 0 }
         }
-        /// Shortest time between two requests for a keyframe that are passed on, in ns.
+        /// Shortest time between two forwarded requests for a keyframe, in ns.
         static let pause: Int64 = 100_000_000
 
         let state: Mutex<State>
@@ -81,9 +81,9 @@ final class PushConnection: OutputConnection {
     /// Creates a connection; `open()` connects it.
     ///
     /// - Parameters:
-    ///   - arguments: Those of the process.
-    ///   - isToldOfConnection: Whether the process tells when the receiver takes the stream. Otherwise it does when the first
-    ///     bytes were taken.
+    ///   - arguments: Arguments of the process.
+    ///   - isToldOfConnection: Whether the process reports when the receiver accepts the stream. Otherwise the stream
+    ///     counts as accepted when the first bytes were taken.
     ///   - onKeyframeWanted: Called when the receiver needs a keyframe, from any thread. Must return at once.
     init(
         worker: URL, arguments: [String] = ["push"], isToldOfConnection: Bool,
@@ -135,7 +135,7 @@ final class PushConnection: OutputConnection {
 
     var waiting: Int { shared.state.withLock { Int($0.pushed - $0.taken) } }
 
-    /// The newest bytes are always on their way, so that only those behind them count.
+    /// The newest bytes are always in transit, so only those after them count.
     var isWaiting: Bool { shared.state.withLock { ($0.process?.pendingBytes ?? 0) > 0 } }
     var taken: Int64 { shared.state.withLock { $0.sent } }
     var hasBegun: Bool { taken > 0 }

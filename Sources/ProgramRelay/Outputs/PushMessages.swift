@@ -1,10 +1,10 @@
 import MixModel
 import TextFormats
 
-/// What `mixworker push` is told. The first line that it reads, because a URL may hold a passphrase, which arguments of a process
-/// must not.
+/// The settings of `mixworker push`, as the first line that it reads: a URL may contain a passphrase, which must not be
+/// a process argument.
 package struct PushSettings: Hashable, Codable, Sendable {
-    /// URL. That of SRT has a checked address in place of its host.
+    /// The URL. An SRT URL contains a checked address instead of its host.
     package var url: String
     /// Addresses that the process may connect to; `nil` if the URL's is the only one.
     package var reach: Reach?
@@ -16,16 +16,17 @@ package struct PushSettings: Hashable, Codable, Sendable {
     }
 }
 
-/// What `mixworker push` tells its relay, as lines of JSON.
+/// A report from `mixworker push` to its relay, as a line of JSON.
 enum PushReport: Hashable, Codable, Sendable {
     /// Bytes of the program, as FLV, that the connection has taken so far.
     case taken(bytes: Int64)
-    /// The receiver takes the stream. Told by protocols that can be behind before that: what they were given earlier is not sent.
+    /// The receiver accepts the stream. Reported by protocols that may drop media before that: tags pushed earlier are
+    /// not sent.
     case connected
     /// The receiver needs a keyframe.
     case keyframeWanted
     /// The last report.
     ///
-    /// - Parameter code: Says more than `isRefusal`; `nil` if nothing more is known.
+    /// - Parameter code: A more specific code than `isRefusal`; `nil` if none is known.
     case failed(isRefusal: Bool, words: String, code: OutputErrorCode? = nil)
 }

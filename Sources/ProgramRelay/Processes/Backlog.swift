@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The amount of data that a sender has sent and that is not handled yet.
+/// The amount of a sender's data that has not been handled yet.
 ///
-/// Bounds it, because a sender that is faster than its data can be handled would otherwise take all memory. Safe to use
+/// It is bounded, because a sender that is faster than the handling would otherwise exhaust the memory. Safe to use
 /// from any thread.
 final class Backlog: Sendable {
     enum Outcome: Sendable {
         case taken
-        /// The first data that does not fit: its sender has to be disconnected.
+        /// The first data that does not fit: its sender must be disconnected.
         case exceeded
         /// Data after the limit was exceeded.
         case over
@@ -18,7 +18,7 @@ final class Backlog: Sendable {
         var isOver = false
     }
 
-    /// Most data that may wait, in bytes.
+    /// Largest amount of waiting data, in bytes.
     let limit: Int
     private let state = Mutex(State())
 
@@ -35,8 +35,8 @@ final class Backlog: Sendable {
     }
 
     /// Adds data, unless it does not fit.
-    /// - Parameter room: Bytes that have to be left for other data.
-    /// - Returns: `false` if it does not fit and has to be left out.
+    /// - Parameter room: Bytes that must remain for other data.
+    /// - Returns: `false` if it does not fit and must be dropped.
     func addIfItFits(_ bytes: Int, leaving room: Int = 0) -> Bool {
         state.withLock { state in
             guard state.bytes + bytes + Self.overhead <= limit - room else { return false }
@@ -45,7 +45,7 @@ final class Backlog: Sendable {
         }
     }
 
-    /// Takes off data that has been handled.
+    /// Removes data that has been handled.
     func remove(_ bytes: Int) { state.withLock { $0.bytes -= bytes + Self.overhead } }
 
     private static let overhead = 128

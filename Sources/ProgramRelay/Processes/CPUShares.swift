@@ -4,7 +4,7 @@ import RTMP
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, where it is used.
 public final class CPUShares: @unchecked Sendable {
-    /// One relay's part.
+    /// A relay's share.
     final class Share {
         /// Inputs that the relay has handled.
         var handled = 0
@@ -19,7 +19,7 @@ public final class CPUShares: @unchecked Sendable {
 
     public init() {}
 
-    /// Adds a relay. What the process has used so far belongs to those before it.
+    /// Adds a relay. The CPU time used so far belongs to the earlier relays.
     /// - Parameter process: CPU time of the process, in seconds.
     func join(process: Double) -> Share {
         if !shares.isEmpty { divide(process) }
@@ -33,7 +33,7 @@ public final class CPUShares: @unchecked Sendable {
         shares[ObjectIdentifier(share)] = nil
     }
 
-    /// Gives every relay its part of what the process has used since the last time.
+    /// Distributes the CPU time that the process has used since the last call among the relays.
     func divide(_ process: Double) {
         let used = max(0, process - divided)
         divided = max(process, divided)

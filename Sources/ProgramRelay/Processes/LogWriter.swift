@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Writes lines to a descriptor on a queue of its own, so that no caller waits for a slow disk or a full pipe.
+/// Writes lines to a descriptor on its own queue, so that no caller waits for a slow disk or a full pipe.
 ///
-/// Lines that find too many waiting are lost, and a line says how many. Safe to use from any thread.
+/// Lines are dropped while too many are waiting; a line then says how many were lost. Safe to use from any thread.
 public final class LogWriter: Sendable {
     private struct State {
         var waiting: [UInt8] = []
@@ -18,8 +18,8 @@ public final class LogWriter: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - descriptor: An open descriptor, which stays the caller's.
-    ///   - limit: Most bytes that may wait.
+    ///   - descriptor: An open descriptor, still owned by the caller.
+    ///   - limit: Largest number of waiting bytes.
     public init(descriptor: Int32, limit: Int = 1 << 20) {
         self.descriptor = descriptor
         self.limit = limit
@@ -52,14 +52,14 @@ public final class LogWriter: Sendable {
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
                 if count < 0, errno == EINTR { continue }
-                // Nobody reads any more.
+                // The output is no longer read.
                 guard count > 0 else { break }
                 rest = rest.dropFirst(count)
             }
         }
     }
 
-    /// Returns the next bytes to write; `nil` if there are none, and then the next line begins to write again.
+    /// Returns the next bytes to write; `nil` if there are none. The next line then starts the writing again.
     private func next() -> [UInt8]? {
         state.withLock { state in
             if state.lost > 0, !state.waiting.isEmpty {

@@ -1,16 +1,16 @@
 import EncodedMedia
 import Foundation
 
-/// The machine's free memory, read every 5 s at most.
+/// The machine's free memory, read at most every 5 s.
 struct MachineMemory {
-    /// Least fraction of memory that must be free for a process that only waits.
+    /// Fraction of memory that must be free for a spare process.
     private static let leastFree = 0.25
     private static let interval = MediaTime.seconds(5)
 
     private var answer = false
     private var askAt = MediaTime.zero
 
-    /// Returns whether enough memory is free for a process that only waits; `false` where the system does not say.
+    /// Returns whether enough memory is free for a spare process; `false` if the system does not report that.
     mutating func isPlentiful(now: MediaTime) -> Bool {
         guard now >= askAt else { return answer }
         askAt = now + Self.interval

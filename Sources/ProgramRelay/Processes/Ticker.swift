@@ -25,7 +25,7 @@ final class Ticker: @unchecked Sendable {
     func stop() { deadline.end() }
 
     private func tick() {
-        // From the time at which it was due, so that the pace does not drift. Ticks that were missed are left out.
+        // Counted from the due time, so that the pace does not drift. Missed ticks are skipped.
         let missed = max(0, MonotonicClock.now() - due) / Self.interval
         schedule(after: due + missed * Self.interval)
         onTick()

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The way in which a worker's process ended.
 enum WorkerEnd: Hashable, Sendable, CustomStringConvertible {
-    /// The process ran, and ended in these words.
+    /// The process ran; the text describes its end.
     case exited(String)
     /// The process never ran, for this reason.
     case notStarted(String)
@@ -16,7 +16,7 @@ enum WorkerEnd: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The failure that this is of a process that should have gone on.
+    /// The failure in case the process should have kept running.
     var failure: String {
         switch self {
         case .exited(let how): "exited unexpectedly, \(how)"
@@ -27,11 +27,11 @@ enum WorkerEnd: Hashable, Sendable, CustomStringConvertible {
 
 /// Reports a process's end after its start and its last output.
 ///
-/// The process may be seen to be gone before all of its output, which may contain the reason, was read.
+/// The end of the process may be detected before all of its output, which may contain the reason, has been read.
 final class WorkerEnding: Sendable {
     private struct State {
         var end: WorkerEnd?
-        /// Whether it was told that the process runs.
+        /// Whether the start of the process was reported.
         var isStarted = false
         var isClosed = false
         var isTold = false
@@ -60,7 +60,7 @@ final class WorkerEnding: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.closed() }
     }
 
-    /// Notes that no more output is read.
+    /// Records that no more output is read.
     func closed() {
         state.withLock { $0.isClosed = true }
         tellIfComplete()

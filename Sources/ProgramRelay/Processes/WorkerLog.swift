@@ -4,7 +4,7 @@ import TextFormats
 
 /// The log of a worker's process: lines on standard error.
 ///
-/// Text from outside, such as users' ids or answers of servers, cannot begin a line of its own.
+/// External text, such as users' ids or servers' responses, cannot begin a new line.
 public enum WorkerLog {
     public static func handler(label: String) -> any LogHandler {
         StreamLogHandler(label: label, stream: Lines { FileHandle.standardError.write(Data($0.utf8)) })

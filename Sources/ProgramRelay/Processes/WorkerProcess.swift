@@ -4,10 +4,10 @@ import Foundation
 import RTMP
 import Synchronization
 
-/// A `mixworker` process that a relay starts, at the other end of a socket that is its standard input.
+/// A `mixworker` process that a relay starts, connected by a socket that is its standard input.
 ///
-/// The initialiser returns before the process runs, because starting one takes milliseconds; what is sent meanwhile
-/// waits in the socket. The owner has to end it. Safe to use from any thread. Callbacks come one at a time on the
+/// The initialiser returns before the process runs, because starting one takes milliseconds; data sent in the meantime
+/// waits in the socket. The owner must end it. Safe to use from any thread. Callbacks are made one at a time on the
 /// socket loop, never from within a call.
 final class WorkerProcess: Sendable {
     private struct Life {
@@ -28,10 +28,10 @@ final class WorkerProcess: Sendable {
     /// Begins to start a process.
     /// - Parameters:
     ///   - executable: The `mixworker` binary.
-    ///   - forkServer: Makes the process, with its standard error as output; if it cannot, the binary is started.
+    ///   - forkServer: Creates the process, with its standard error as output; if it cannot, the binary is started.
     ///   - onStart: Called once, first, with the number of the process, unless it cannot be started.
-    ///   - onBytes: Takes bytes from the process, in order.
-    ///   - onSent: Called when the process has been sent everything given to `send`, also while it is ending.
+    ///   - onBytes: Called with bytes from the process, in order.
+    ///   - onSent: Called when everything given to `send` has been sent to the process, even while it is ending.
     ///   - onExit: Called once, last, with the way in which it ended.
     /// - Throws: If no socket pair can be created.
     init(
@@ -64,16 +64,16 @@ final class WorkerProcess: Sendable {
     /// The process's number; `nil` until it runs.
     var processID: Int32? { life.withLock { $0.process?.processID } }
 
-    /// Bytes that the process has not taken yet. Grows when it hangs.
+    /// Number of bytes that the process has not taken yet. Grows when it hangs.
     var pendingBytes: Int { channel.pendingBytes }
 
     /// Queues bytes; never waits.
     func send(_ bytes: [UInt8]) { channel.send(bytes) }
 
-    /// Ends the process's standard input after what is queued. Its output is still read.
+    /// Ends the process's standard input after the queued bytes. Its output is still read.
     func endInput() { channel.endWriting() }
 
-    /// Sends what is queued. Further output of the process is not delivered.
+    /// Sends the queued bytes. Further output of the process is not delivered.
     func finish() {
         channel.finish()
         ending.closed()
@@ -136,7 +136,7 @@ final class WorkerProcess: Sendable {
                 ending.ended(.exited("\(exit)"))
             }
         }
-        // What the process has written already is read after that.
+        // Output that the process has already written is read after that.
         SocketLoop.shared.perform { [channel] in
             onStart(process.processID)
             channel.resume()

@@ -1,15 +1,15 @@
 import RTMP
 import TextFormats
 
-/// Finds out whether a server listens, before a process or a pipeline is made for it.
+/// Finds out whether a server listens, before a process or a pipeline is created for it.
 ///
-/// Done for attempts that follow a failure, so that a server that is away for long costs this machine little.
+/// Used for attempts after a failure, so that a server that stays unreachable costs this machine little.
 enum ConnectionProbe {
     /// Connects to the destination, and closes the connection at once.
     ///
     /// - Parameters:
-    ///   - tls: Trusted certificates, of which the server has to have one; `nil` means no TLS.
-    ///   - timeout: Most seconds.
+    ///   - tls: Trusted certificates, by which the server's must be signed; `nil` means no TLS.
+    ///   - timeout: Longest wait in seconds.
     /// - Throws: The reason why there is no connection.
     static func run(
         _ destination: Destination, tls: TLSContext? = nil, timeout: Int, _ redaction: URLRedaction

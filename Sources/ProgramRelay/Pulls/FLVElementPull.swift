@@ -7,7 +7,7 @@ import TextFormats
 /// The pull of kinds that use one GStreamer source element with an FLV stream as its output, and a sink that reads the
 /// bytes as they come.
 ///
-/// The sink neither waits for a clock nor prerolls. Otherwise, a source whose sound begins long before its first
+/// The sink neither waits for a clock nor prerolls. Otherwise, a source whose audio begins long before its first
 /// picture would block itself.
 final class FLVElementPull: SourcePull {
     private struct State {
@@ -28,14 +28,14 @@ final class FLVElementPull: SourcePull {
     /// Begins to connect and returns at once.
     ///
     /// - Parameters:
-    ///   - element: The element, in the notation of `gst-launch-1.0`, without anything that comes from outside.
+    ///   - element: The element, in the notation of `gst-launch-1.0`, without any external text.
     ///   - kind: The kind of pull, which knows the default port of the URL.
     ///   - properties: Returns properties of the element. They are set one by one, so that a URL cannot be read as a
     ///     part of a description.
-    ///   - pinned: Returns properties that make the element connect to the checked address. Without any, it looks the
-    ///     host up again; docs/adr/0015 says what that leaves open.
+    ///   - pinned: Returns properties that make the element connect to the checked address. Without any, the element
+    ///     resolves the host again; docs/adr/0015 explains the remaining risk.
     ///   - redirect: Returns the URL to which the server redirects a request that brought no media; `nil` if it does
-    ///     not. Each is checked as the first one is, and at most `HTTPRedirect.most` are followed.
+    ///     not. Each is checked like the first URL, and at most `HTTPRedirect.most` are followed.
     static func open(
         _ element: String, _ request: PullRequest, of kind: any PullProtocol.Type,
         properties: @escaping @Sendable (PullRequest) -> [(String, String)],
@@ -145,7 +145,7 @@ final class FLVElementPull: SourcePull {
         return end
     }
 
-    /// Looks the host up and returns an allowed address; `nil` if there are no limits to check.
+    /// Resolves the host and returns an allowed address; `nil` if there are no limits to check.
     private func checkedAddress(of request: PullRequest) async throws(Destination.Unreachable) -> InternetAddress? {
         guard request.limits != nil, let destination = destination(of: request) else { return nil }
         return try await destination.check(within: .seconds(5))

@@ -5,14 +5,14 @@ import Synchronization
 
 /// Reads the FLV stream of a pull on the pull's own thread.
 ///
-/// An unreadable stream ends the pull; what the same bytes contained before the fault is not delivered. Tracks of a codec
+/// An unreadable stream ends the pull; items before the fault in the same bytes are not delivered. Tracks of a codec
 /// that the program does not carry go through a `TrackTranscoder`, while the other track is read here.
 final class FLVPullReader: Sendable {
     fileprivate struct State {
         var reader: FLVReader
         /// Whether the stream cannot be read any further.
         var isBroken = false
-        /// Cues that were read and not passed on yet.
+        /// Cues that were read and not yet delivered.
         var cues: [FLVCue] = []
     }
 
@@ -21,7 +21,7 @@ final class FLVPullReader: Sendable {
     private let transcoder: TrackTranscoder?
     private let onCue: (@Sendable (FLVCue) -> Void)?
 
-    /// Creates the reader of a stream that comes from outside.
+    /// Creates the reader of an external stream.
     convenience init(_ receiver: PullReceiver, _ request: PullRequest) {
         let transcoder = request.worker.map { TrackTranscoder(receiver, worker: $0) }
         let reader = FLVReader(videoCodecs: request.videoCodecs, setsAside: transcoder != nil)
@@ -30,7 +30,7 @@ final class FLVPullReader: Sendable {
 
     /// Creates the reader of a worker's stream.
     ///
-    /// - Parameter onCue: Takes the cues, after the items that came before them.
+    /// - Parameter onCue: Called with the cues, after the items that precede them.
     convenience init(_ receiver: PullReceiver, onCue: (@Sendable (FLVCue) -> Void)? = nil) {
         self.init(receiver, FLVReader(), nil, onCue: onCue)
     }
@@ -45,7 +45,7 @@ final class FLVPullReader: Sendable {
         state = Mutex(State(reader: reader))
     }
 
-    /// Tracks that are encoded anew.
+    /// Tracks that are transcoded.
     var transcoded: Set<Track> { transcoder?.transcoded ?? [] }
 
     /// Ends the worker that transcodes, if there is one. Returns at once.
@@ -54,7 +54,7 @@ final class FLVPullReader: Sendable {
     /// Ends the worker that transcodes, and waits for its end.
     func close() async { await transcoder?.close() }
 
-    /// Reads the next bytes of a stream with an FLV header, cut anywhere.
+    /// Reads the next bytes of a stream with an FLV header, split anywhere.
     ///
     /// - Parameter arrival: Time of arrival in ns of CLOCK_MONOTONIC.
     func push(_ bytes: [UInt8], arrivedAt arrival: Int64) {

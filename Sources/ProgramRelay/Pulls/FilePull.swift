@@ -1,4 +1,4 @@
-/// A file below `media.directory`, played at its own rate and begun again when it ends.
+/// A file below `media.directory`, played at its own rate and repeated when it ends.
 package enum FilePull: WorkerPullKind {
     package static let name = "file"
     package static let summary =
@@ -19,7 +19,7 @@ package enum FilePull: WorkerPullKind {
             isLive: false, isLooped: options["loop"] != "no", file: path)
     }
 
-    /// Returns the path of a file relative to the directory of media.
+    /// Returns the path of a file relative to the media directory.
     static func path(of address: PullAddress) throws(PullEnd) -> String {
         guard address.isLocalhost, address.port == nil else {
             throw PullEnd(.badURL, "a file has the host localhost and no port: file://localhost/clip.mp4")

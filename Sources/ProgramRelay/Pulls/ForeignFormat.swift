@@ -2,7 +2,7 @@ import GStreamerKit
 import MediaFormats
 import TextFormats
 
-/// The format of a track that is transcoded, as GStreamer's decoders take it.
+/// The format of a track that is transcoded, for GStreamer's decoders.
 struct ForeignFormat: Hashable, Sendable {
     let codec: ForeignCodec
     private let configuration: [UInt8]
@@ -14,7 +14,7 @@ struct ForeignFormat: Hashable, Sendable {
         sound = tag.sound
     }
 
-    /// Whether frames can be decoded: those of H.265 not without the configuration.
+    /// Whether frames can be decoded: H.265 requires the configuration.
     var isComplete: Bool { codec != .h265 || !configuration.isEmpty }
 
     /// Caps in the notation of `gst-launch-1.0`.
@@ -42,15 +42,15 @@ struct ForeignFormat: Hashable, Sendable {
         }
     }
 
-    /// Returns a frame as decoders take it. Of AV1, the sequence header is in the configuration, and needs to come before a
-    /// keyframe, and each temporal unit begins with a delimiter (AV1 in ISOBMFF §2.3.3, §2.4).
+    /// Returns a frame in the form that decoders accept. For AV1, the sequence header from the configuration must
+    /// precede a keyframe, and each temporal unit begins with a delimiter (AV1 in ISOBMFF §2.3.3, §2.4).
     func framed(_ bytes: [UInt8], isKey: Bool) -> [UInt8] {
         guard codec == .av1 else { return bytes }
         return [0x12, 0] + (isKey ? configuration.dropFirst(4) : []) + bytes
     }
 
-    /// The header that a decoder of Speex wants and FLV leaves out, because it is always wideband of one channel (§E.4.2.1;
-    /// the layout is that of The Speex Codec Manual, table 7.1).
+    /// The header that a Speex decoder requires and FLV omits, because the format is always wideband with one channel
+    /// (§E.4.2.1; the layout is that of The Speex Codec Manual, table 7.1).
     private static let speexHeader: [UInt8] = {
         func number(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
         let version = Array("1.1.12".utf8)

@@ -1,4 +1,4 @@
-/// Pulls HLS, live or on demand: `http` and `https` URLs whose path ends with `.m3u8`, whatever their query is.
+/// Pulls HLS, live or on demand: `http` and `https` URLs whose path ends with `.m3u8`, with any query.
 package enum HLSPull: WorkerPullKind {
     package static let name = "HLS"
     package static let summary =
@@ -23,7 +23,7 @@ package enum HLSPull: WorkerPullKind {
             description: "appsrc name=source format=bytes ! \(PullTail.decoder("all"))", isSegmented: true)
     }
 
-    /// The head for pictures and sound of two playlists.
+    /// The head for video and audio from two playlists.
     static let headWithSound = PullHead(
         description: "appsrc name=source format=bytes ! \(PullTail.decoder("pictures"))  "
             + "appsrc name=soundSource format=bytes ! \(PullTail.decoder("sound"))",

@@ -6,15 +6,15 @@ import TextFormats
 
 /// Fetches the segments of an HLS playlist one after another.
 ///
-/// Every address, of the playlist, its variant, segments, keys and redirects, is judged before it is connected to, and
-/// it is the judged address that is connected to.
+/// Every address (of the playlist, its variant, segments, keys and redirects) is checked before a connection, and
+/// connections go to exactly the checked address.
 struct HLSReader {
-    /// Bytes for the demuxer.
+    /// A piece of the stream for the demuxer.
     struct Piece: Sendable {
         var bytes: [UInt8]
         /// The initialization section, for a demuxer that begins with the piece; empty for MPEG-TS.
         var map: [UInt8]
-        /// Whether a demuxer that has read the piece before cannot read this one.
+        /// Whether the demuxer of the previous piece cannot read this one.
         var beginsAnew: Bool
     }
 
@@ -23,10 +23,10 @@ struct HLSReader {
     /// Pause after a request that failed, in seconds.
     static let pause = 0.5
 
-    /// What may be over soon. A playlist that cannot be read may have been read while it was written.
+    /// Faults that may be temporary. An unreadable playlist may have been read while it was being written.
     private static let passing: Set<PullEnd.Kind> = [.unreachable, .timedOut, .lost, .refused, .protocolViolation]
 
-    /// Takes what goes wrong and is tried again, and `nil` once it goes well.
+    /// Called with a fault that is retried, and with `nil` once it is over.
     let onTrouble: @Sendable (PullEnd?) -> Void
 
     private let limits: Destination.Limits?
@@ -34,7 +34,7 @@ struct HLSReader {
     private var follower = PlaylistFollower()
     /// URL of the playlist.
     private var url: String
-    /// URL from which the newest version of it came.
+    /// URL from which its newest version was loaded.
     private var base = ""
     private var isVariant = false
     private var hasPlaylist = false
@@ -53,7 +53,7 @@ struct HLSReader {
     /// Loads the playlist for the first time.
     ///
     /// - Returns: URL of the playlist that has the sound; `nil` if this one has it.
-    /// - Throws: `PullEnd` if there is no playlist that can be played.
+    /// - Throws: `PullEnd` if there is no playable playlist.
     mutating func begin() async throws(PullEnd) -> String? {
         loadedAt = MonotonicClock.now()
         try await load()
@@ -62,7 +62,8 @@ struct HLSReader {
 
     /// Returns the next piece; `nil` at the end of the playlist, or when its task is cancelled.
     ///
-    /// - Throws: `PullEnd` if the playlist cannot be played. What works later, as a server that is away, is tried again.
+    /// - Throws: `PullEnd` if the playlist cannot be played. Temporary faults, such as an unreachable server, are
+    ///   retried.
     mutating func next() async throws(PullEnd) -> Piece? {
         while !Task.isCancelled {
             do throws(PullEnd) {
@@ -89,7 +90,7 @@ struct HLSReader {
         return nil
     }
 
-    /// Loads the playlist again after a failure, in case the segment that is missing is no longer in it.
+    /// Reloads the playlist after a failure, in case it no longer contains the missing segment.
     private mutating func recover(from error: PullEnd) async throws(PullEnd) {
         if error.kind == .refused, case .fetch = follower.step() { follower.refused() }
         do throws(PullEnd) {
@@ -113,7 +114,7 @@ struct HLSReader {
         }
         switch playlist {
         case .media(let segments):
-            // A redirect may lead elsewhere the next time, but segments are relative to where it led now.
+            // A redirect may lead elsewhere the next time, but segments are relative to its current target.
             base = final
             hasPlaylist = true
             follower.took(segments, secondsUnchanged: response.secondsUnchanged)

@@ -5,9 +5,9 @@ import RTMP
 ///
 /// `@unchecked Sendable`: its state belongs to the loop, on which every method must be called.
 final class HTTPConnections: @unchecked Sendable {
-    /// Most connections that wait for a request.
+    /// Largest number of idle connections.
     static let most = 4
-    /// Longest wait in ns. Servers close theirs after a minute or later.
+    /// Longest idle time in ns. Servers close theirs after a minute or later.
     static let longest: Int64 = 30_000_000_000
 
     private var idle: [(line: HTTPLine, since: Int64)] = []
@@ -17,16 +17,16 @@ final class HTTPConnections: @unchecked Sendable {
         SocketLoop.shared.perform { for line in lines { line.close() } }
     }
 
-    /// Takes out a connection to the server; `nil` if none waits.
+    /// Removes and returns an idle connection to the server; `nil` if there is none.
     func take(to server: String, now: Int64) -> HTTPLine? {
         while let first = idle.first, now - first.since > Self.longest { remove(first.line) }
         guard let index = idle.lastIndex(where: { $0.line.server == server }) else { return nil }
         return idle.remove(at: index).line
     }
 
-    /// Keeps a connection on which a response is complete.
+    /// Keeps a connection whose response is complete.
     func put(_ line: HTTPLine, now: Int64) {
-        // Its end, or bytes that nothing asked for.
+        // The connection ended, or unrequested bytes arrived.
         line.onEvent = { [weak self, weak line] _ in
             if let line { self?.remove(line) }
         }

@@ -2,15 +2,15 @@ import RTMP
 import TextFormats
 
 extension HTTPExchange {
-    /// Fetches a resource, and follows redirects, each of which is judged as the first address is.
+    /// Fetches a resource, and follows redirects, each of which is checked like the first address.
     ///
     /// - Parameters:
-    ///   - limit: Most bytes.
-    ///   - range: The bytes of the resource that are wanted; `nil` = all.
-    ///   - what: The resource in words.
-    ///   - connections: Connections that are used, and kept for further requests; `nil` = one for each request.
-    ///   - timeout: Most seconds for connecting, and without any byte.
-    /// - Returns: The response, and the URL that it came from.
+    ///   - limit: Largest size in bytes.
+    ///   - range: The requested bytes of the resource; `nil` requests all.
+    ///   - what: Description of the resource.
+    ///   - connections: Connections to use, and to keep for further requests; `nil` uses a new one for each request.
+    ///   - timeout: Longest time in seconds for connecting, and without any byte.
+    /// - Returns: The response, and the URL from which it came.
     static func get(
         _ url: String, limits: Destination.Limits?, limit: Int, range: Range<Int64>? = nil, _ what: String,
         _ redaction: URLRedaction, connections: HTTPConnections? = nil, timeout: Int = 5

@@ -1,29 +1,29 @@
 import EncodedMedia
 import RTMP
 
-/// One request to a judged address, over a connection of its own or one of several that serve many requests.
+/// A request to a checked address, over its own connection or a shared one that serves many requests.
 ///
 /// `@unchecked Sendable`: its state belongs to the loop.
 final class HTTPExchange: @unchecked Sendable {
-    /// How much of the response is wanted.
+    /// The wanted part of the response.
     enum Extent: Hashable, Sendable {
         case head
-        /// - Parameter limit: Most bytes. Of a response that is not a success, the head is enough.
+        /// - Parameter limit: Largest size in bytes. For an unsuccessful response, only the head is read.
         case body(limit: Int)
-        /// The body whatever the status is. Of a failure, what follows its first `limit` bytes is not read.
+        /// The body with any status. For a failure, bytes after the first `limit` are not read.
         case anyBody(limit: Int)
     }
 
     /// The part of a request that is not its URL.
     struct Message: Sendable {
         var method = "GET"
-        /// Fields of the head beside those that every request has. Their values must be printable ASCII.
+        /// Header fields in addition to those of every request. Their values must be printable ASCII.
         var fields: [(name: String, value: String)] = []
         /// `nil` for a request without content.
         var body: [UInt8]?
     }
 
-    /// Longest wait for a response as a whole, in seconds.
+    /// Longest wait for a complete response, in seconds.
     private static let longest = 60
 
     private let loop = SocketLoop.shared
@@ -35,7 +35,7 @@ final class HTTPExchange: @unchecked Sendable {
     private var response: HTTPResponse
     private let connections: HTTPConnections?
     private var line: HTTPLine?
-    /// Whether the connection has served another request, so that the server may have closed it meanwhile.
+    /// Whether the connection has served another request, so that the server may have closed it in the meantime.
     private var isReused = false
     private var timer: SocketLoop.Watch?
     private var isOver = false
@@ -44,13 +44,13 @@ final class HTTPExchange: @unchecked Sendable {
 
     /// - Parameters:
     ///   - url: An HTTP URL.
-    ///   - trust: Trusted certificates; `nil` = those that the system trusts.
-    ///   - timeout: Most seconds for connecting, and without any byte.
-    ///   - message: The request; `nil` = it fetches the resource.
-    ///   - range: The bytes of the resource that are wanted; `nil` = all.
-    ///   - connections: Connections that are used, and kept for further requests; `nil` = one of its own.
-    ///   - scheme: The scheme by which `limits` name the protocol; `nil` = the URL's.
-    /// - Throws: `PullEnd` of kind `.badURL` if it is no HTTP URL.
+    ///   - trust: Trusted certificates; `nil` uses those of the system.
+    ///   - timeout: Longest time in seconds for connecting, and without any byte.
+    ///   - message: The request; `nil` fetches the resource.
+    ///   - range: The requested bytes of the resource; `nil` requests all.
+    ///   - connections: Connections to use, and to keep for further requests; `nil` uses its own.
+    ///   - scheme: The scheme by which `limits` name the protocol; `nil` uses the URL's.
+    /// - Throws: `PullEnd` of kind `.badURL` if it is not an HTTP URL.
     init(
         _ url: String, limits: Destination.Limits?, trust: TLSContext?, timeout: Int, extent: Extent,
         message: Message = Message(), range: Range<Int64>? = nil, connections: HTTPConnections? = nil,
@@ -150,7 +150,7 @@ final class HTTPExchange: @unchecked Sendable {
     private func closed(_ fault: ConnectionFault?) {
         guard !isOver else { return }
         if isReused, !response.hasBegun {
-            // The server closed it before it had this request (RFC 9112 §9.3.1).
+            // The server closed the connection before it received this request (RFC 9112 §9.3.1).
             isReused = false
             let old = line
             loop.perform { old?.close() }
@@ -178,7 +178,7 @@ final class HTTPExchange: @unchecked Sendable {
         loop.perform { line?.close() }
     }
 
-    /// The parts of a URL that a request has.
+    /// Returns the parts of a URL for a request.
     private static func path(of url: String) -> (authority: String, path: String)? {
         guard let separator = url.firstRange(of: "://"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             return nil

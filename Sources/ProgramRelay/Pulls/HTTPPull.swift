@@ -1,8 +1,8 @@
 import RTMP
 import TextFormats
 
-/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Follows redirects, each of which is checked as the
-/// first URL is (`HTTPRedirect`); the element by itself follows none.
+/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Follows redirects, each of which is checked like
+/// the first URL (`HTTPRedirect`); the element itself follows none.
 package enum HTTPPull: PullProtocol {
     package static let name = "HTTP-FLV"
     package static let summary = "FLV with H.264 and AAC; other codecs as with RTMP. Up to 5 redirects are followed"
@@ -23,7 +23,7 @@ package enum HTTPPull: PullProtocol {
 
     /// Returns properties that replace the URL's host by a checked address and name the host in a header instead.
     ///
-    /// Empty for HTTPS: a certificate is for a name, and protects against servers that have none for it.
+    /// Empty for HTTPS: the certificate is for a name, and protects against servers without a certificate for it.
     static func pinned(_ url: String, to address: InternetAddress) -> [(String, String)] {
         let scheme = "http://"
         guard url.prefix(scheme.count).lowercased() == scheme else { return [] }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Asks an HTTP server where it redirects a request to.
+/// Asks an HTTP server for the target of a redirect.
 ///
-/// `souphttpsrc` does not say, and following would lead it to addresses that are not checked. Asked only when a pull has
-/// ended without any media, so that other pulls cost no request more.
+/// `souphttpsrc` does not report it, and following it inside the element would lead to unchecked addresses. The server
+/// is asked only when a pull has ended without any media, so that other pulls cost no extra request.
 enum HTTPRedirect {
-    /// Most redirects of one pull.
+    /// Largest number of redirects of one pull.
     static let most = 5
     private static let schemes = ["http", "https"]
 
-    /// Returns the URL to which the server redirects; `nil` if it does not, or not to an HTTP URL.
+    /// Returns the URL to which the server redirects; `nil` if it does not redirect, or not to an HTTP URL.
     ///
     /// - Parameter url: An HTTP URL, whose host is checked against the request's limits.
     static func target(of url: String, _ request: PullRequest) async -> String? {
@@ -31,7 +31,7 @@ enum HTTPRedirect {
     ///
     /// - Returns: An absolute HTTP URL without a user name; `nil` for anything else.
     static func resolve(_ reference: String, against url: String) -> String? {
-        // Characters that no URL has could end the request line or the element's property.
+        // Characters that are not allowed in URLs could end the request line or the element's property.
         guard reference.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let base = URL(string: url),
             let target = URL(string: reference, relativeTo: base)?.absoluteURL,
             let scheme = target.scheme?.lowercased(),

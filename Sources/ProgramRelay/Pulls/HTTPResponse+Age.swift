@@ -1,18 +1,19 @@
 import Foundation
 
 extension HTTPResponse {
-    /// Time for which the resource has not changed, by the server's own clock, in seconds; `nil` if the server does not say.
+    /// Time for which the resource has not changed, by the server's own clock, in seconds; `nil` if the server does not
+    /// report it.
     var secondsUnchanged: Double? {
         guard let sent = field("date").flatMap(Self.seconds), let changed = field("last-modified").flatMap(Self.seconds)
         else { return nil }
-        // A cache repeats the origin's date and says how old the response is.
+        // A cache repeats the origin's date and reports the age of the response.
         let age = field("age").flatMap { Double($0) }.map { min(max(0, $0), 1e9) } ?? 0
         return Double(sent - changed) + age
     }
 
-    /// Reads a date in the form that servers have to send (RFC 9110 §5.6.7).
+    /// Parses a date in the form that servers must send (RFC 9110 §5.6.7).
     ///
-    /// - Returns: Seconds since 1970; `nil` if it is no such date.
+    /// - Returns: Seconds since 1970; `nil` if it is not such a date.
     private static func seconds(_ date: String) -> Int64? {
         // As in "Sun, 06 Nov 1994 08:49:37 GMT".
         let words = date.split(separator: " ")

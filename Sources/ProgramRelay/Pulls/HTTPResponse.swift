@@ -1,23 +1,23 @@
-/// One response of an HTTP/1.1 server, read as its bytes arrive (RFC 9112).
+/// A response of an HTTP/1.1 server, parsed as its bytes arrive (RFC 9112).
 struct HTTPResponse: Sendable {
     /// Largest head in bytes.
     static let longestHead = 16 << 10
 
-    /// The reason why the bytes are no response.
+    /// The reason why the bytes are not a valid response.
     enum Failure: Error, Hashable {
         case malformed
         /// The body is larger than the limit.
         case tooLong
     }
 
-    /// How the end of the body is found (RFC 9112 §6.3).
+    /// The way to find the end of the body (RFC 9112 §6.3).
     private enum Body {
         case length(Int)
         case chunk(left: Int)
         case untilClosed
     }
 
-    /// Bytes up to the empty line, with it.
+    /// Bytes up to and including the empty line.
     private(set) var head: [UInt8] = []
     private(set) var status = 0
     private(set) var body: [UInt8] = []
@@ -27,15 +27,15 @@ struct HTTPResponse: Sendable {
     private(set) var hasHead = false
     /// Whether anything has arrived.
     var hasBegun: Bool { !head.isEmpty || !rest.isEmpty }
-    /// Whether more has arrived than the response has.
+    /// Whether bytes have arrived beyond the end of the response.
     private var hasMore = false
 
     private let limit: Int
     private var form = Body.untilClosed
-    /// What has arrived and has not been read.
+    /// Bytes that have arrived and have not been parsed.
     private var rest: [UInt8] = []
 
-    /// - Parameter limit: Most bytes of the body.
+    /// - Parameter limit: Largest size of the body in bytes.
     init(limit: Int) { self.limit = limit }
 
     mutating func push(_ bytes: ArraySlice<UInt8>) throws(Failure) {
@@ -57,7 +57,7 @@ struct HTTPResponse: Sendable {
         try append(bytes[...])
     }
 
-    /// Takes the end of the connection.
+    /// Handles the end of the connection.
     ///
     /// - Returns: Whether the response is complete.
     mutating func closed() -> Bool {
@@ -72,7 +72,7 @@ struct HTTPResponse: Sendable {
         return field("connection")?.lowercased() != "close"
     }
 
-    /// The value of a field of the head; of those of one name the first.
+    /// Returns the value of a header field; of several with the same name the first.
     func field(_ name: String) -> String? {
         for line in String(decoding: head, as: UTF8.self).split(separator: "\r\n").dropFirst() {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name else { continue }
@@ -126,7 +126,7 @@ struct HTTPResponse: Sendable {
         if body.count > limit { throw .tooLong }
     }
 
-    /// Reads chunks (RFC 9112 §7.1). Of what follows the last one, only an empty line leaves the connection usable.
+    /// Reads chunks (RFC 9112 §7.1). After the last chunk, only an empty line leaves the connection usable.
     private mutating func readChunks() throws(Failure) {
         var position = rest.startIndex
         defer { rest.removeSubrange(..<position) }
@@ -139,7 +139,7 @@ struct HTTPResponse: Sendable {
                 form = .chunk(left: left - part.count)
                 continue
             }
-            // The line end after a chunk's data comes before the next size.
+            // The line end after a chunk's data precedes the next size.
             var start = position
             if !body.isEmpty {
                 guard rest.count - position >= 2 else { return }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The parts of a URL that a worker's pull is opened for.
+/// The parts of a URL for a worker's pull.
 package struct PullAddress: Hashable, Sendable {
     /// Scheme in lower case.
     package var scheme: String
@@ -10,14 +10,14 @@ package struct PullAddress: Hashable, Sendable {
     package var port: UInt16?
     /// Path with its leading `/`, decoded; empty if there is none.
     package var path: String
-    /// Parameters of the query in their order, decoded.
+    /// Parameters of the query in order, decoded.
     package var parameters: [(name: String, value: String)]
     /// User and password before the host, decoded; `nil` if there are none.
     package var credentials: (user: String, password: String)?
     /// URL as it was given.
     package var text: String
 
-    /// - Throws: `PullEnd` of kind `.badURL`; its words hold no part of the URL.
+    /// - Throws: `PullEnd` of kind `.badURL`, whose description contains no part of the URL.
     package init(_ text: String) throws(PullEnd) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             let host = parts.host, !host.isEmpty
@@ -34,7 +34,7 @@ package struct PullAddress: Hashable, Sendable {
         self.text = text
     }
 
-    /// Host as a URL has it.
+    /// Host in the notation of a URL.
     package var spelledHost: String { host.contains(":") ? "[\(host)]" : host }
 
     /// Whether the host means this machine by name.
@@ -50,9 +50,9 @@ package struct PullAddress: Hashable, Sendable {
     /// Whether the host stands for every address of the machine.
     var isEveryAddress: Bool { ["0.0.0.0", "::"].contains(host) }
 
-    /// Returns the value of each of `names` that the query has.
+    /// Returns the value of each of `names` in the query.
     ///
-    /// - Throws: `PullEnd` of kind `.badURL` for a parameter that has another name, or comes twice.
+    /// - Throws: `PullEnd` of kind `.badURL` for a parameter with another name, or one that occurs twice.
     func options(_ names: [String]) throws(PullEnd) -> [String: String] {
         var found: [String: String] = [:]
         for (name, value) in parameters {
@@ -78,7 +78,7 @@ extension PullAddress {
         return String(text[..<start] + text[user.endIndex...])
     }
 
-    /// Beginning, user information with its `@`, and end of what is between `://` and the path.
+    /// The part between `://` and the path: its start, the user information with its `@`, and its end.
     private var authority: (start: String.Index, user: Substring, end: String.Index)? {
         guard let start = text.firstRange(of: "://")?.upperBound else { return nil }
         let authority = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -86,7 +86,7 @@ extension PullAddress {
         return (start, text[start..<behind], authority.endIndex)
     }
 
-    /// Puts an address in place of the host, in the text too.
+    /// Replaces the host by an address, in the text, too.
     mutating func put(_ found: String) {
         guard let (_, user, end) = authority else { return }
         host = found
@@ -98,7 +98,7 @@ extension PullAddress {
 extension [String: String] {
     /// Returns the whole number of a parameter.
     ///
-    /// - Throws: `PullEnd` of kind `.badURL` if it is no number, or out of range.
+    /// - Throws: `PullEnd` of kind `.badURL` if it is not a number or out of range.
     func number(_ name: String, in range: ClosedRange<Int>, else standard: Int) throws(PullEnd) -> Int {
         guard let text = self[name] else { return standard }
         guard let number = Int(text), range ~= number else {

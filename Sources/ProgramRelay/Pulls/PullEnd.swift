@@ -3,14 +3,14 @@ import MediaFormats
 import RTMP
 import TextFormats
 
-/// The reason why a pull is over.
+/// The reason why a pull ended.
 package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// The server ended the stream.
         case ended
         /// The publisher has left.
         case publisherLeft
-        /// There was a connection, but nothing to show or to hear.
+        /// There was a connection, but no video or audio.
         case noMedia
         /// The server refuses the connection, or does not have the stream.
         case refused
@@ -19,23 +19,23 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
         case timedOut
         /// The connection failed after it was made.
         case lost
-        /// The process that reads the source ended without a word.
+        /// The process that reads the source ended without a report.
         case crashed
         /// None of the host's addresses may be connected to.
         case notAllowed
-        /// The server cannot, or may not, be spoken to over TLS.
+        /// A TLS connection to the server is not possible or not permitted.
         case tlsFailed
-        /// The bytes break the protocol or the format.
+        /// The bytes violate the protocol or the format.
         case protocolViolation
         /// The stream has a track of a codec that relays do not copy.
         case unsupportedCodec
-        /// The URL is incomplete, or no kind of pull takes it.
+        /// The URL is incomplete, or no kind of pull accepts it.
         case badURL
-        /// The machine lacks a part that this kind of pull needs.
+        /// The machine lacks a component that this kind of pull needs.
         case notInstalled
         /// More arrived than the relay could handle.
         case tooMuchPending
-        /// More was sent than any live stream has.
+        /// More data was sent than any live stream contains.
         case excessive
     }
 
@@ -51,11 +51,11 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
         self.words = words
     }
 
-    /// The end of a connection that was made and brought no media.
+    /// The end of a connection that was established but brought no media.
     package static let noMedia = PullEnd(
         .noMedia, "connected, but no media arrived: is this stream being published?")
 
-    /// The end by a server that gives no reason.
+    /// The end by a server without a reason.
     package static let ended = PullEnd(.ended, ConnectionFault.endOfStream)
 
     package init(_ fault: ConnectionFault, _ redaction: URLRedaction) {
@@ -96,7 +96,7 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Creates the end of a pull whose element posted an error.
     package init(_ failure: BusFailure, _ redaction: URLRedaction) {
-        // The numbers of GstResourceError; elements choose them with little care, so most mean a lost connection.
+        // The codes of GstResourceError; elements use them inconsistently, so most mean a lost connection.
         kind =
             switch (failure.domain, failure.code) {
             case ("gst-resource-error-quark", 3), ("gst-resource-error-quark", 15): .refused

@@ -3,19 +3,19 @@ import GStreamerKit
 import MediaFormats
 import Synchronization
 
-/// Writes what a worker's pipeline delivers as FLV, the form in which a relay reads it (docs/adr/0036).
+/// Writes the output of a worker's pipeline as FLV, the format that relays read (docs/adr/0036).
 ///
-/// Called from the threads of several sinks. A writer that waits makes them wait, and thereby the sender.
+/// Called from the threads of several sinks. A writer that waits throttles them, and thereby the sender.
 final class PullMuxer: Sendable {
     private struct State {
         var configurations: [Track: [UInt8]] = [:]
         var times = DecodingTimes()
         var transcoded: Set<Track> = []
-        /// Added to the times of the pipeline, so that those of the next one continue.
+        /// Offset added to the pipeline's times, so that those of the next pipeline continue.
         var offset: MediaTime
-        /// Time of the pipeline that stands for the beginning of its round; `nil` before its first frame.
+        /// Pipeline time at the beginning of its round; `nil` before its first frame.
         var origin: MediaTime? = .zero
-        /// Latest decoding time that was written.
+        /// Latest written decoding time.
         var latest = MediaTime.zero
         var last: [Track: MediaTime] = [:]
         var lastMedia: Int64?
@@ -24,16 +24,16 @@ final class PullMuxer: Sendable {
         var isOver = false
     }
 
-    /// Largest step back that is a correction of the sender's clock, and no new timeline.
+    /// Largest step back that counts as a correction of the sender's clock instead of a new timeline.
     private static let correction = MediaTime.milliseconds(500)
 
-    /// Time by which the encoder's frames of sound come before the samples that they decode to: one frame of run-up.
+    /// Time by which the encoder's audio frames precede the samples to which they decode: one frame of priming.
     private static let runUp = MediaTime.units(1024, rate: 48_000)
 
     private let state: Mutex<State>
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// - Parameter offset: Added to the times of the pipeline.
+    /// - Parameter offset: Offset added to the pipeline's times.
     init(offset: MediaTime = .seconds(10), _ write: @escaping @Sendable ([UInt8]) -> Void) {
         state = Mutex(State(offset: offset))
         self.write = write
@@ -43,7 +43,7 @@ final class PullMuxer: Sendable {
     /// Arrival of the last frame in ns of CLOCK_MONOTONIC; `nil` before the first one.
     var lastMedia: Int64? { state.withLock { $0.lastMedia } }
 
-    /// Whether every sink that has delivered something has come to its end.
+    /// Whether every sink that has delivered something has ended.
     var hasEnded: Bool { state.withLock { !$0.active.isEmpty && $0.ended.isSuperset(of: $0.active) } }
 
     /// Prepares for the next pipeline, whose times begin anywhere and continue by the time since the last frame.
@@ -54,8 +54,8 @@ final class PullMuxer: Sendable {
         }
     }
 
-    /// - Parameter shift: Added to the sample's times, so that they are those of the other track; `nil` = they are. What
-    ///   comes earlier than was played is then left out.
+    /// - Parameter shift: Offset that puts the sample onto the timeline of the other track; `nil` if it already is.
+    ///   With an offset, samples earlier than the written ones are dropped.
     func take(_ sample: borrowing Sample, from sink: PullTail.Sink, shift: MediaTime? = nil) {
         let isAligned = shift != nil
         let own = (shift ?? .zero).nanoseconds
@@ -86,7 +86,7 @@ final class PullMuxer: Sendable {
             case (.video, let decoding?): dts = min(MediaTime(nanoseconds: decoding) + shift, pts)
             case (.video, nil): dts = state.times.next(pts: pts)
             }
-            // The demuxer of MPEG-TS follows the sender's clock in steps, also back by some milliseconds.
+            // The MPEG-TS demuxer follows the sender's clock in steps, including steps back of some milliseconds.
             if let last = state.last[track], last >= dts, last - dts < Self.correction {
                 dts = last + .milliseconds(1)
                 pts = max(pts, dts)

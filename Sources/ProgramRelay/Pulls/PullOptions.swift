@@ -2,25 +2,25 @@ import EncodedMedia
 import Foundation
 import RTMP
 
-/// The time at which a pull delivers what it reads.
+/// The pace at which a pull delivers its items.
 package enum PullPacing: String, Hashable, Sendable, CaseIterable {
     /// At once: the sender sends in real time.
     case live
-    /// When each frame is due by its timestamp: the stream comes faster than it is shown, as from a file. Only for pulls
-    /// with a thread of their own, which waits.
+    /// Each frame when it is due by its timestamp: the stream arrives faster than real time, as from a file. Only for
+    /// pulls with their own thread, which waits.
     case timestamps
 }
 
 /// Settings of a pull. Each kind of pull has its defaults.
 package struct PullOptions: Hashable, Sendable {
-    /// Limit of each step of connecting in whole seconds, at least 1.
+    /// Time limit of each step of connecting in whole seconds, at least 1.
     package var connectTimeout: Int
-    /// Time without media after which the connection ends, in whole seconds; 0 = never. Also the longest wait for a
+    /// Time without media after which the connection ends, in whole seconds; 0 means never. Also the longest wait for a
     /// publisher.
     package var idleTimeout: Int
     package var pacing: PullPacing
-    /// Time for which a packet may be held back, so that late and lost ones can take their place. `nil` for transports
-    /// that deliver in order and hold nothing back.
+    /// Time for which packets may be delayed, so that late and retransmitted ones fall into place. `nil` for transports
+    /// that deliver in order without delay.
     package var latency: MediaTime?
 
     package init(
@@ -33,17 +33,17 @@ package struct PullOptions: Hashable, Sendable {
     }
 }
 
-/// The stream that a pull is opened for.
+/// The request to pull a stream.
 package struct PullRequest: Sendable {
     package var url: String
-    /// Addresses that the connection may go to; `nil` = any.
+    /// Addresses to which the connection may go; `nil` allows any.
     package var limits: Destination.Limits?
     package var options: PullOptions
-    /// Trusted certificates; `nil` = those that the system trusts.
+    /// Trusted certificates; `nil` uses those of the system.
     package var trust: TLSContext?
-    /// The `mixworker` binary, for kinds that pull in a process of their own.
+    /// The `mixworker` binary, for kinds that pull in a separate process.
     package var worker: URL?
-    /// Whether the attempt before this one has failed, so that it is worth finding out whether there is a server at all.
+    /// Whether the previous attempt failed, so that it is worth checking first whether a server listens at all.
     package var isRetry: Bool
     /// Video codecs that the program carries. Pictures of another codec are transcoded to H.264.
     package var videoCodecs: Set<VideoCodec> = [.h264]

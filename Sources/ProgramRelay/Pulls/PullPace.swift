@@ -2,7 +2,7 @@ import Dispatch
 import EncodedMedia
 import Synchronization
 
-/// Holds frames of a stream that comes in pieces back until they are due, on the threads that bring them.
+/// Delays frames of a segmented stream until they are due, on the threads that deliver them.
 final class PullPace: Sendable {
     private let plan: Mutex<SegmentPacer>
     private let isOver = DispatchSemaphore(value: 0)
@@ -23,14 +23,15 @@ final class PullPace: Sendable {
     func stop() { isOver.signal() }
 }
 
-/// The times at which frames are due that come in pieces of some seconds. Tracks come on their own, each in order.
+/// The due times of frames that arrive in segments of some seconds. Tracks arrive independently, each in order.
 struct SegmentPacer: Sendable {
-    /// Delay of frames that is made up for in a burst. A longer one delays everything that follows.
+    /// Largest delay of frames that is caught up in a burst. A longer one delays everything that follows.
     static let tolerance = MediaTime.milliseconds(150)
-    /// Furthest time that is waited for; a frame beyond begins a new timeline.
+    /// Longest wait; a frame beyond it begins a new timeline.
     static let furthest = MediaTime.seconds(10)
 
-    /// Time by which the first frame, and those after a delay, are held back, so that a late piece is not missed at once.
+    /// Time by which the first frame, and frames after a delay, are held back, so that a late segment does not cause a
+    /// gap at once.
     let lead: MediaTime
     private var origin: (time: MediaTime, due: MediaTime)?
 

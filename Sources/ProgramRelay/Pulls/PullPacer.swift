@@ -1,12 +1,12 @@
 import EncodedMedia
 
-/// The times at which the items of a stream are due that comes faster than it is shown.
+/// The due times of the items of a stream that arrives faster than real time.
 struct PullPacer {
     /// A frame's decoding time, and the time at which it was due.
     private var origin: (dts: MediaTime, due: MediaTime)?
     private var last = MediaTime.zero
 
-    /// Largest step of the decoding times that is waited for; a larger one, or one back by more than `back`, begins a
+    /// Largest step of the decoding times for which to wait; a larger one, or one back by more than `back`, begins a
     /// new timeline.
     static let step = MediaTime.seconds(10)
     static let back = MediaTime.milliseconds(1000)
@@ -26,7 +26,7 @@ struct PullPacer {
                 return now
             }
             let due = origin.due + (frame.dts - origin.dts)
-            // A receiver or a disk that paused must not be made up for in a burst.
+            // A pause of a receiver or a disk must not be caught up in a burst.
             if now - due > PullPacer.back { self.origin = (frame.dts, now) }
             return max(due, now)
         }

@@ -4,7 +4,7 @@ import GStreamerKit
 import RTMP
 import TextFormats
 
-/// One pipeline of a pull, whose frames go to a muxer.
+/// A pipeline of a pull, whose frames go to a muxer.
 final class PullPipeline: Sendable {
     /// A file that is open for as long as a pipeline reads it.
     final class File: Sendable {
@@ -17,16 +17,16 @@ final class PullPipeline: Sendable {
     }
 
     let pipeline: Pipeline
-    /// The elements that get segments.
+    /// The elements that receive segments.
     let sources: [AppSource]
     private let file: File?
     private let pace: PullPace?
 
     /// - Parameters:
     ///   - file: The file that the element `source` reads, if the head has one.
-    ///   - pace: Holds frames back until they are due; `nil` = they come at their rate.
-    ///   - alignment: Puts the tracks onto one clock; `nil` = they are.
-    /// - Throws: `PullEnd` if the pipeline cannot be made.
+    ///   - pace: Delays frames until they are due; `nil` if they arrive at their own rate.
+    ///   - alignment: Puts the tracks onto one clock; `nil` if they already are.
+    /// - Throws: `PullEnd` if the pipeline cannot be created.
     init(
         _ head: PullHead, _ address: PullAddress, _ program: PullProgram, file: File?, pace: PullPace? = nil,
         alignment: TrackAlignment? = nil
@@ -90,7 +90,7 @@ final class PullPipeline: Sendable {
         do throws(GStreamerError) { try await pipeline.play() } catch { throw PullEnd(error, redaction) }
     }
 
-    /// Opens what it plays, so that `start(_:)` delivers frames at once.
+    /// Opens the source, so that `start(_:)` delivers frames at once.
     func prepare(_ redaction: URLRedaction) async throws(PullEnd) {
         do throws(GStreamerError) { try await pipeline.prepare() } catch { throw PullEnd(error, redaction) }
     }

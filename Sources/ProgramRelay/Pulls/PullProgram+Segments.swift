@@ -2,10 +2,10 @@ import EncodedMedia
 import RTMP
 
 extension PullProgram {
-    /// Delay of the first frame, so that a segment that comes a little late does not make it wait again.
+    /// Delay of the first frame, so that a slightly late segment does not cause another wait.
     private static let lead = MediaTime.milliseconds(300)
 
-    /// Plays the segments of a playlist to its end. Where a demuxer cannot go on, the next pipeline does.
+    /// Plays the segments of a playlist to its end. If a demuxer cannot continue, the next pipeline does.
     func playSegments(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullEnd {
         let limits = settings.reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
         var buffers = [SegmentBuffer()]
@@ -52,9 +52,9 @@ extension PullProgram {
         }
     }
 
-    /// Waits until there is a piece of each playlist that goes on.
+    /// Waits until a piece of each unfinished playlist is available.
     ///
-    /// - Returns: Whether there is one; if not, the stream is over.
+    /// - Returns: Whether there is a piece; if not, the stream is over.
     /// - Throws: The reason why there will be none.
     private func hasPieces(in buffers: [SegmentBuffer]) async throws(PullEnd) -> Bool {
         let start = MonotonicClock.now()
@@ -70,8 +70,8 @@ extension PullProgram {
         return false
     }
 
-    /// The fault of a playlist of several that will bring no more, or the trouble of fetching, once it has lasted as long as
-    /// nothing was played.
+    /// Returns the fault of one of several playlists that has ended with it, or the fault of fetching, once it has
+    /// lasted as long as nothing was played.
     private func failure(of buffers: [SegmentBuffer]) -> PullEnd? {
         if buffers.count > 1, let end = buffers.lazy.compactMap(\.finalFault).first { return end }
         let limit = Int64(settings.idleTimeout) * 1_000_000_000

@@ -4,7 +4,7 @@ import RTMP
 extension PullProgram {
     /// Reads the session description at the URL.
     ///
-    /// - Returns: The head of the pipeline that receives what it describes.
+    /// - Returns: The head of the pipeline that receives the described streams.
     func described(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullHead {
         let bytes: [UInt8]
         if let file = head.file {

@@ -6,7 +6,7 @@ import TextFormats
 
 /// The body of `mixworker pull`: plays one source with GStreamer and writes it as FLV.
 public struct PullProgram: Sendable {
-    /// Opens a file of the directory of media by its path relative to that, and returns its descriptor.
+    /// Opens a file by its path relative to the media directory, and returns its descriptor.
     public typealias OpenFile = @Sendable (_ path: String) throws -> Int32
 
     let settings: PullSettings
@@ -14,18 +14,18 @@ public struct PullProgram: Sendable {
     private let openFile: OpenFile
     let muxer: PullMuxer
 
-    /// Time between two looks at whether the stream goes on.
+    /// Time between two checks of whether the stream continues.
     static let watchInterval = Duration.milliseconds(100)
-    /// The same for a file that begins again: viewers see how late its end is noticed.
+    /// The same for a looped file: viewers see how late its end is noticed.
     private static let roundInterval = Duration.milliseconds(10)
-    /// Shortest time between two beginnings of a file, in ns, so that one of a single picture does not take all of a core.
+    /// Shortest time between two starts of a file, in ns, so that a file with a single picture does not occupy a core.
     private static let shortestRound: Int64 = 500_000_000
-    /// Longest wait for the first media of a server that listens or is connected to, in seconds.
+    /// Longest wait for the first media of a listener or a connection, in seconds.
     static let patience = 15
 
     /// - Parameters:
     ///   - settings: The first line that the relay sent.
-    ///   - write: Takes bytes of the stream, one call at a time, on any thread; may wait.
+    ///   - write: Called with bytes of the stream, one call at a time, on any thread; may block.
     /// - Throws: If the settings cannot be read.
     public init(
         settings: [UInt8], openFile: @escaping OpenFile, write: @escaping @Sendable ([UInt8]) -> Void
@@ -36,10 +36,10 @@ public struct PullProgram: Sendable {
         muxer = self.settings.isFed ?? false ? PullMuxer(offset: .zero, write) : PullMuxer(write)
     }
 
-    /// Whether the stream comes with the input, after the settings.
+    /// Whether the stream follows the settings in the input.
     public var isFed: Bool { settings.isFed ?? false }
 
-    /// Transcodes the stream that comes with the input until it ends; then writes why, if it did not end by itself.
+    /// Transcodes the stream in the input until it ends; then writes the reason, if it did not end by itself.
     ///
     /// - Parameter read: Returns the next bytes; `nil` at the end.
     public func transcode(_ read: @Sendable () async -> [UInt8]?) async {
@@ -47,7 +47,7 @@ public struct PullProgram: Sendable {
         do throws(PullEnd) { try await program.run(read) } catch { muxer.end(error) }
     }
 
-    /// Plays until the stream has ended, or the task is cancelled; then writes why.
+    /// Plays until the stream has ended, or the task is cancelled; then writes the reason.
     public func run() async {
         do throws(PullEnd) {
             let address = try PullAddress(settings.url)
@@ -66,10 +66,9 @@ public struct PullProgram: Sendable {
     /// Plays one pipeline to its end.
     ///
     /// - Parameters:
-    ///   - pace: Holds frames back until they are due; `nil` = they come at their rate.
-    ///   - alignment: Puts the tracks onto one clock; `nil` = they are.
-    ///   - feed: Gives the elements that get segments what there is for them; called again and again. Returns an end, if
-    ///     there is one.
+    ///   - pace: Delays frames until they are due; `nil` if they arrive at their own rate.
+    ///   - alignment: Puts the tracks onto one clock; `nil` if they already are.
+    ///   - feed: Pushes available segments to their elements; called repeatedly. Returns an end, if there is one.
     func play(
         _ head: PullHead, _ address: PullAddress, pace: PullPace? = nil, alignment: TrackAlignment? = nil,
         feed: (@Sendable ([AppSource]) -> PullEnd?)? = nil
@@ -83,7 +82,7 @@ public struct PullProgram: Sendable {
         return end
     }
 
-    /// Plays a file again and again. While a round plays, the next one is opened already.
+    /// Plays a file repeatedly. While one round plays, the next one is already opened.
     private func playAgain(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullEnd {
         var playing = try make(head, address)
         try await playing.start(redaction)
@@ -114,15 +113,15 @@ public struct PullProgram: Sendable {
         return try PullPipeline(head, address, self, file: file, pace: pace, alignment: alignment)
     }
 
-    /// Opens a file of the directory of media.
+    /// Opens a file of the media directory.
     func open(_ file: String) throws(PullEnd) -> Int32 {
         do { return try openFile(file) } catch { throw PullEnd(.refused, "the file \(error)") }
     }
 
     /// - Parameters:
     ///   - idleTimeout: Time without media after which the pull ends, in whole seconds; 0 = never.
-    ///   - interval: Time between two looks.
-    ///   - feed: Gives the pipeline what there is for it; `nil` if it goes on.
+    ///   - interval: Time between two checks.
+    ///   - feed: Pushes available data to the pipeline; returns `nil` if it continues.
     private func watch(
         _ pipeline: Pipeline, idleTimeout: Int, every interval: Duration = watchInterval, feed: () -> PullEnd?
     ) async -> PullEnd {

@@ -1,25 +1,25 @@
 import TextFormats
 
-/// A kind of pull: the URLs it takes, what it needs, and how it is opened.
+/// A kind of pull: the URLs that it accepts, its requirements, and how it is opened.
 ///
 /// Everything that depends on the kinds reads `PullProtocols.all`: the relay, the doctor, the schemes that events may
 /// name, and the documents. CONTRIBUTING.md describes how to add one.
 package protocol PullProtocol: Sendable {
-    /// Name for people, such as `HTTP-FLV`.
+    /// Display name, such as `HTTP-FLV`.
     static var name: String { get }
-    /// One line for the table in the README: format, codecs, limits.
+    /// Text for the table in the README, on one line: format, codecs, limits.
     static var summary: String { get }
-    /// Schemes of the URLs it takes.
+    /// Schemes of the URLs that it accepts.
     static var schemes: [PullScheme] { get }
     /// GStreamer elements that it needs; empty if it needs none.
     static var elements: [PullElement] { get }
     /// Default options.
     static var options: PullOptions { get }
 
-    /// Whether it takes this URL, which has one of its schemes.
+    /// Whether it accepts this URL, which has one of its schemes.
     static func takes(_ url: String) -> Bool
 
-    /// Begins to connect and returns at once. What cannot be made ends with `.ended`, from another thread.
+    /// Begins to connect and returns at once. A pull that cannot be created ends with `.ended`, from another thread.
     static func open(_ request: PullRequest, onEvent: @escaping @Sendable (PullEvent) -> Void) -> any SourcePull
 }
 
@@ -28,7 +28,7 @@ extension PullProtocol {
     package static var options: PullOptions { PullOptions() }
     package static func takes(_ url: String) -> Bool { true }
 
-    /// The scheme of its own that a URL has; `nil` if there is none.
+    /// Returns the scheme of a URL, if it is one of this kind; otherwise `nil`.
     static func scheme(of url: String) -> PullScheme? {
         guard let end = url.firstRange(of: "://")?.lowerBound else { return nil }
         let name = url[..<end].lowercased()
@@ -40,7 +40,7 @@ extension PullProtocol {
 package struct PullScheme: Hashable, Sendable {
     /// Name in lower case, without `://`.
     package let name: String
-    /// Port of a URL that names none; `nil` if it has to name one, or has none.
+    /// Port of a URL that names none; `nil` if it must name one, or has none.
     package let port: UInt16?
     /// Whether a certificate vouches for the name of the host.
     package let isSecure: Bool

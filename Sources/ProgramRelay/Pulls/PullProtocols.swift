@@ -7,7 +7,7 @@ import TextFormats
 
 /// The kinds of pull.
 package enum PullProtocols {
-    /// Every kind; of those that take a URL, the first one opens it.
+    /// All kinds; of those that accept a URL, the first one opens it.
     package static let all: [any PullProtocol.Type] = [
         RTMPSocketPull.self,
         RTMPPull.self,
@@ -21,22 +21,22 @@ package enum PullProtocols {
         TestPull.self,
     ]
 
-    /// Names of the schemes that can be pulled, each once, in the order of `all`.
+    /// Names of the supported schemes, each once, in the order of `all`.
     package static var schemes: [String] {
         all.flatMap { $0.schemes.map(\.name) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// Returns the kind that opens a URL; `nil` if none takes it.
+    /// Returns the kind that opens a URL; `nil` if none accepts it.
     package static func kind(of url: String) -> (any PullProtocol.Type)? {
         all.first { $0.scheme(of: url) != nil && $0.takes(url) }
     }
 
-    /// Begins to connect and returns at once. What cannot be made ends with `.ended`, from another thread.
+    /// Begins to connect and returns at once. A pull that cannot be created ends with `.ended`, from another thread.
     ///
     /// - Parameters:
-    ///   - reach: Addresses that the connection may go to; `nil` = any.
-    ///   - worker: The `mixworker` binary, for kinds that pull in a process of their own, and for tracks that are transcoded.
-    ///   - isRetry: Whether the attempt before this one has failed.
+    ///   - reach: Addresses to which the connection may go; `nil` allows any.
+    ///   - worker: The `mixworker` binary, for kinds that pull in a separate process, and for transcoded tracks.
+    ///   - isRetry: Whether the previous attempt failed.
     ///   - videoCodecs: Video codecs that the program carries.
     static func open(
         _ url: String, reach: Reach? = nil, worker: URL? = nil, isRetry: Bool = false,
@@ -58,7 +58,7 @@ package enum PullProtocols {
         return kind.open(request, onEvent: onEvent)
     }
 
-    /// The pull of a URL that no kind takes.
+    /// The pull of a URL that no kind accepts.
     private struct ClosedPull: SourcePull {
         let receiver: PullReceiver
 

@@ -2,7 +2,7 @@ import Dispatch
 import EncodedMedia
 import Synchronization
 
-/// The owner's side of a pull: passes on its events until the last one, or until it is silenced.
+/// The owner's side of a pull: forwards its events until the last one, or until it is silenced.
 ///
 /// Media must come from one thread at a time; `end(_:)` and `silence()` may be called from any.
 final class PullReceiver: Sendable {
@@ -15,7 +15,7 @@ final class PullReceiver: Sendable {
 
     private let pacing: PullPacing
     private let state: Mutex<State>
-    /// Signalled when nothing is passed on any more.
+    /// Signalled when no more events are forwarded.
     private let isOver = DispatchSemaphore(value: 0)
 
     init(pacing: PullPacing = .live, _ receive: @escaping @Sendable (PullEvent) -> Void) {
@@ -23,7 +23,7 @@ final class PullReceiver: Sendable {
         state = Mutex(State(receive: receive))
     }
 
-    /// Passes on that the server has answered; further calls do nothing.
+    /// Reports that the server has answered; further calls do nothing.
     func connected() {
         let receive = state.withLock { state in
             defer { state.isConnected = true }
@@ -35,7 +35,7 @@ final class PullReceiver: Sendable {
     /// Whether the server has answered with a stream.
     var hasConnected: Bool { state.withLock { $0.isConnected } }
 
-    /// Passes on items. With `PullPacing.timestamps`, waits until each one is due.
+    /// Forwards items. With `PullPacing.timestamps`, waits until each one is due.
     ///
     /// - Parameter arrival: Time of arrival in ns of CLOCK_MONOTONIC.
     func deliver(_ items: [MediaItem], arrivedAt arrival: Int64) {
@@ -57,12 +57,12 @@ final class PullReceiver: Sendable {
         }
     }
 
-    /// Passes on the last event.
+    /// Forwards the last event.
     func end(_ end: PullEnd) { silence()?(.ended(end)) }
 
-    /// Passes on nothing from now on, apart from an event that is being delivered.
+    /// Stops forwarding events, apart from one that is being delivered.
     ///
-    /// - Returns: The receiver, unless the last event had already been passed on.
+    /// - Returns: The receiver, unless the last event had already been forwarded.
     @discardableResult
     func silence() -> (@Sendable (PullEvent) -> Void)? {
         let receive = state.withLock { $0.receive.take() }

@@ -1,18 +1,18 @@
 import EncodedMedia
 
-/// The part of a worker's pipeline that all kinds of pull have in common: what is H.264 or AAC goes through untouched,
+/// The part of a worker's pipeline that all kinds of pull have in common: H.264 and AAC pass through untouched,
 /// everything else is decoded and encoded once.
 enum PullTail {
-    /// A place at which encoded frames leave the pipeline. The raw value is the name of its `appsink`.
+    /// A sink at which encoded frames leave the pipeline. The raw value is the name of its `appsink`.
     enum Sink: String, CaseIterable, Sendable {
         case video, madeVideo, audio, madeAudio
-        /// H.265 as it came, for a program that carries it.
+        /// Untouched H.265, for a program that carries it.
         case h265
 
         var track: Track { self == .audio || self == .madeAudio ? .audio : .video }
     }
 
-    /// Elements that only pulls need, with their Debian packages. Others are those of mixers (`RequiredElements`).
+    /// Elements that only pulls need, with their Debian packages. `RequiredElements` lists those of mixers.
     static let elements = [
         PullElement("h264parse", package: "gstreamer1.0-plugins-bad"),
         PullElement("aacparse", package: "gstreamer1.0-plugins-good"),
@@ -20,10 +20,10 @@ enum PullTail {
 
     private static let untouchedVideo = "video/x-h264"
     private static let untouchedH265 = "video/x-h265"
-    /// AAC in other wrappings (LATM) is decoded.
+    /// Caps of AAC that passes untouched. AAC in other formats (LATM) is decoded.
     private static let untouchedAudio = "audio/mpeg,mpegversion=(int){2,4},stream-format=(string){raw,adts}"
 
-    /// Decodes until there is H.264, AAC, or raw media.
+    /// Returns an element that decodes to H.264, AAC or raw media.
     static func decoder(_ name: String) -> String {
         "decodebin name=\(name) caps=\"\(outputs(carriesH265: false))\""
     }
@@ -34,12 +34,13 @@ enum PullTail {
             .joined(separator: ";")
     }
 
-    /// H.264 as a mix has it: no B-frames, no look-ahead, a keyframe every two seconds at 30 pictures a second.
+    /// The H.264 encoder, with settings like those of a mix: no B-frames, no look-ahead, a keyframe every two seconds
+    /// at 30 pictures a second.
     static let encoder =
         "x264enc tune=zerolatency speed-preset=veryfast bitrate=3000 vbv-buf-capacity=1000 key-int-max=60 bframes=0 "
         + "byte-stream=false aud=false"
 
-    /// The place where frames leave. It never waits for other sinks, of which some get nothing.
+    /// Returns a sink. It never waits for other sinks, some of which get no data.
     static func sink(_ sink: Sink, isLive: Bool) -> String {
         "appsink name=\(sink.rawValue) sync=\(isLive ? "false" : "true") async=false max-buffers=64"
     }
@@ -75,7 +76,7 @@ extension PullHead {
 
     /// Returns the whole pipeline.
     ///
-    /// - Parameter carriesH265: Whether H.265 goes through untouched. `decoders` have to stop at it then.
+    /// - Parameter carriesH265: Whether H.265 passes through untouched. `decoders` must then stop at it.
     func pipeline(carriesH265: Bool) -> String {
         var parts = [description]
         if carriesH265 { parts += decoders.map { PullTail.h265(of: $0, isLive: isLive) } }
@@ -91,7 +92,7 @@ extension PullHead {
         return parts.joined(separator: "  ")
     }
 
-    /// Names of the decoders that pictures may come out of.
+    /// Names of the decoders that may output pictures.
     var decoders: [String] {
         outlets.compactMap { outlet in
             switch outlet {
@@ -101,7 +102,7 @@ extension PullHead {
         }
     }
 
-    /// The sinks that the pipeline has, but for that of H.265.
+    /// The sinks of the pipeline, except the one for H.265.
     var sinks: [PullTail.Sink] {
         let all = outlets.flatMap { outlet -> [PullTail.Sink] in
             switch outlet {

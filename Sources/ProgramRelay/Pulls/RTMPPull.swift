@@ -1,6 +1,6 @@
 import RTMP
 
-/// Pulls a stream over RTMP or RTMPS from servers that want a user name.
+/// Pulls a stream over RTMP or RTMPS from servers that require a user name.
 ///
 /// Uses `rtmp2src`; docs/adr/0001-rtmp-source.md has the measurements.
 package enum RTMPPull: PullProtocol {

@@ -4,9 +4,9 @@ import RTMP
 import Synchronization
 import TextFormats
 
-/// Pulls a stream over RTMP or RTMPS with a socket of its own. Each event holds the items that came together.
+/// Pulls a stream over RTMP or RTMPS with its own socket. Each event contains the items that arrived together.
 ///
-/// URLs with a user name need `RTMPPull` instead; docs/adr/0010-rtmp-over-sockets.md says why there are two.
+/// URLs with a user name need `RTMPPull` instead; docs/adr/0010-rtmp-over-sockets.md explains why there are two.
 package final class RTMPSocketPull: SourcePull, PullProtocol {
     package static let name = "RTMP"
     package static let summary =
@@ -29,7 +29,7 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
     /// The session; `nil` if the URL is invalid.
     private let session: RTMPSession?
 
-    /// Whether the server passes requests for keyframes on.
+    /// Whether the server forwards requests for keyframes.
     private final class Asks: Sendable { let areTaken = Atomic(false) }
 
     private init(_ request: PullRequest, _ onEvent: @escaping @Sendable (PullEvent) -> Void) {

@@ -22,7 +22,7 @@ package enum RTSPPull: WorkerPullKind {
             properties.append(.init("source", "user-pw", credentials.password))
         }
         return PullHead(
-            // No packets to addresses that the server names (nat-method), no other transport than the one asked for.
+            // Sends no packets to addresses that the server names (nat-method), and uses only the requested transport.
             description: """
                 rtspsrc name=source latency=200 tcp-timeout=5000000 timeout=0 nat-method=none udp-reconnect=false \
                 protocols=\(isUDP ? "udp" : "tcp") \

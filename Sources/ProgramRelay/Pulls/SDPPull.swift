@@ -1,7 +1,7 @@
 import Foundation
 import TextFormats
 
-/// Receives RTP that a session description describes. The description is a file of a web server or of `media.directory`
+/// Receives RTP according to a session description. The description is a file on a web server or in `media.directory`
 /// whose name ends with `.sdp`.
 package enum SDPPull: WorkerPullKind {
     package static let name = "RTP with SDP"
@@ -35,15 +35,15 @@ package enum SDPPull: WorkerPullKind {
         return head
     }
 
-    /// Returns the head of the pipeline that receives what is described.
+    /// Returns the head of the pipeline that receives the described streams.
     ///
-    /// - Parameter limits: Addresses that may be listened at; `nil` = any.
+    /// - Parameter limits: Addresses at which the pull may listen; `nil` allows any.
     static func head(
         of description: SessionDescription, limits: Reach?
     ) throws(PullEnd) -> PullHead {
         var lines = ["rtpbin name=rtp latency=200 drop-on-latency=true"]
         var head = PullHead(description: "", outlets: [])
-        // A container has everything.
+        // A container carries all tracks.
         let whole = description.media.first { $0.encoding == "MP2T" }
         for (index, media) in (whole.map { [$0] } ?? description.media).enumerated() {
             try check(media, limits)
@@ -56,7 +56,7 @@ package enum SDPPull: WorkerPullKind {
             for (element, port) in [("media\(index)", media.port), ("control\(index)", media.port + 1)] {
                 head.properties += [
                     .init(element, "address", media.address), .init(element, "port", "\(port)"),
-                    // Another program of this machine must not take a part of the packets.
+                    // Another process on this machine must not receive part of the packets.
                     .init(element, "reuse", isGroup ? "true" : "false"),
                 ]
             }

@@ -1,6 +1,6 @@
-/// The address and the options in an `srt://` URL, of a pull or of an output.
+/// The address and the options of an `srt://` URL of a pull or an output.
 struct SRTOptions: Hashable, Sendable {
-    /// The side that begins the connection.
+    /// The side that initiates the connection.
     enum Mode: String, Hashable, Sendable {
         case caller, listener, rendezvous
     }
@@ -12,9 +12,9 @@ struct SRTOptions: Hashable, Sendable {
     }
 
     let mode: Mode
-    /// Time in ms for repeating lost packets, by which the receiver lags.
+    /// Time in ms for retransmitting lost packets, which is also the receiver's delay.
     let latency: Int
-    /// In the order in which they have to be set.
+    /// The properties in the order in which they must be set.
     private(set) var properties: [Property]
 
     /// - Throws: `PullEnd` of kind `.badURL`, without secrets.

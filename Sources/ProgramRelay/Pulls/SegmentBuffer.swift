@@ -1,7 +1,7 @@
 import EncodedMedia
 import Synchronization
 
-/// What was fetched and not given to a pipeline yet.
+/// Pieces that were fetched and not yet pushed to a pipeline.
 final class SegmentBuffer: Sendable {
     private struct State {
         var pieces: [HLSReader.Piece] = []
@@ -10,7 +10,7 @@ final class SegmentBuffer: Sendable {
         var trouble: (since: Int64, end: PullEnd)?
     }
 
-    /// Most bytes after which no further segment is fetched.
+    /// Number of buffered bytes above which no further segment is fetched.
     private static let most = 32 << 20
     private let state = Mutex(State())
 
@@ -18,11 +18,11 @@ final class SegmentBuffer: Sendable {
         state.withLock { $0.pieces.reduce(0) { $0 + $1.bytes.count } > Self.most || $0.pieces.count > 8 }
     }
     var isOver: Bool { state.withLock { $0.isOver } }
-    /// The reason why nothing is left and no more comes, unless the playlist has ended.
+    /// The reason why the buffer is empty and no more pieces follow, unless the playlist has ended.
     var finalFault: PullEnd? { state.withLock { $0.pieces.isEmpty && $0.isOver ? $0.ending : nil } }
-    /// What goes wrong, and since when in ns of CLOCK_MONOTONIC.
+    /// The current fault, and its beginning in ns of CLOCK_MONOTONIC.
     var trouble: (since: Int64, end: PullEnd)? { state.withLock { $0.trouble } }
-    /// Whether the next piece begins anew; `nil` if there is none.
+    /// Whether the next piece needs a new demuxer; `nil` if there is none.
     var next: Bool? { state.withLock { $0.pieces.first?.beginsAnew } }
 
     func append(_ piece: HLSReader.Piece) { state.withLock { $0.pieces.append(piece) } }

@@ -2,13 +2,13 @@ import EncodedMedia
 import GStreamerKit
 import Synchronization
 
-/// Gives one pipeline the pieces that it can read: of one playlist, or of one with pictures and one with sound.
+/// Pushes to a pipeline the pieces that it can read: from one playlist, or from one with video and one with audio.
 final class SegmentRound: Sendable {
-    /// Bytes that wait in an element of the pipeline, after which it gets no more.
+    /// Number of bytes waiting in an element of the pipeline above which it gets no more.
     private static let most = 4 << 20
     private static let tracks = [Track.video, .audio]
 
-    /// `nil` where one playlist has everything.
+    /// The alignment of two playlists; `nil` if one playlist contains all tracks.
     let alignment: TrackAlignment?
     private let buffers: [SegmentBuffer]
     private let state: Mutex<[(hasBegun: Bool, isOver: Bool)]>
@@ -26,7 +26,7 @@ final class SegmentRound: Sendable {
                 switch feed(source, from: index, hasBegun: &state[index].hasBegun) {
                 case .later: break
                 case .over: end(index, source, &state)
-                // What follows needs other demuxers, for all tracks at once.
+                // The next pieces need new demuxers, for all tracks at once.
                 case .anew: for (index, source) in sources.enumerated() { end(index, source, &state) }
                 }
             }
@@ -56,7 +56,7 @@ final class SegmentRound: Sendable {
     private func end(_ index: Int, _ source: AppSource, _ state: inout [(hasBegun: Bool, isOver: Bool)]) {
         guard !state[index].isOver else { return }
         state[index].isOver = true
-        // A demuxer that gets nothing reports an error.
+        // A demuxer without any data reports an error.
         if !state[index].hasBegun, let piece = buffers[index].take() {
             push(piece, to: source, from: index, isFirst: true)
         }

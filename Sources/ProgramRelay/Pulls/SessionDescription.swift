@@ -1,15 +1,15 @@
-/// A session description: where which streams of RTP arrive (RFC 8866).
+/// A session description: the addresses and formats of RTP streams (RFC 8866).
 ///
-/// The first picture and the first sound that can be received count; all others are left out.
+/// Only the first receivable video stream and the first audio stream are used; all others are ignored.
 struct SessionDescription: Hashable, Sendable {
     enum Kind: String, Hashable, Sendable {
         case video, audio
     }
 
-    /// One stream.
+    /// A stream of the session.
     struct Media: Hashable, Sendable {
         var kind: Kind
-        /// Address to receive at; IPv6 without brackets.
+        /// Address at which the stream is received; IPv6 without brackets.
         var address: String
         var port: UInt16
         /// Payload type, 0…127.
@@ -33,7 +33,7 @@ struct SessionDescription: Hashable, Sendable {
 
     private(set) var media: [Media] = []
 
-    /// - Throws: `PullEnd`, whose words hold nothing of the description.
+    /// - Throws: `PullEnd`, whose text contains no part of the description.
     init(_ bytes: [UInt8]) throws(PullEnd) {
         guard bytes.count <= Self.longest else {
             throw PullEnd(.protocolViolation, "the session description is larger than \(Self.longest >> 10) KiB")
@@ -110,7 +110,7 @@ struct SessionDescription: Hashable, Sendable {
             }
     }
 
-    /// What a payload type means without a map (RFC 3551 §6).
+    /// Returns the static meaning of a payload type without a map (RFC 3551 §6).
     private static func fixed(_ kind: Kind, _ address: String, _ port: UInt16, _ payload: Int) -> Media {
         let (encoding, rate, channels): (String, Int, Int?) =
             switch payload {
@@ -130,7 +130,7 @@ struct SessionDescription: Hashable, Sendable {
 }
 
 extension SessionDescription.Media {
-    /// The format as an element takes it. Everything from outside is a name or quoted.
+    /// The format as caps. All external text is a valid name or quoted.
     var caps: String {
         var fields = [
             "application/x-rtp", "media=(string)\(kind.rawValue)", "payload=(int)\(payload)",

@@ -2,30 +2,30 @@ import EncodedMedia
 import MediaFormats
 import Synchronization
 
-/// Puts pictures and sound that two demuxers have read from two playlists onto one clock.
+/// Puts video and audio that two demuxers have read from two playlists onto one clock.
 ///
-/// A demuxer of MPEG-TS counts from its first byte, so that the difference between two of them is in the bytes alone. One of
-/// fMP4 gives the times of the stream.
+/// An MPEG-TS demuxer counts from its first byte, so the difference between two of them is only in the bytes. An fMP4
+/// demuxer returns the times of the stream.
 final class TrackAlignment: Sendable {
     private struct State {
         var starts: [Track: Int64] = [:]
         var shifts: [Track: MediaTime] = [:]
-        /// Start of the track that came first, in ticks.
+        /// Start of the track that arrived first, in ticks.
         var base: Int64?
     }
 
     private static let rate = 90_000
     private let state = Mutex(State())
 
-    /// Notes the first bytes that a track's demuxer gets.
+    /// Records the first bytes for a track's demuxer.
     func begins(_ track: Track, with bytes: [UInt8]) {
         let start = SegmentStart.ticks(of: track, in: bytes)
         state.withLock { $0.starts[track] = start }
     }
 
-    /// Returns what has to be added to a track's times.
+    /// Returns the offset to add to a track's times.
     ///
-    /// - Parameter time: Presentation time of the track's frame, whose first one decides.
+    /// - Parameter time: Presentation time of the track's frame; the first frame decides.
     func shift(of track: Track, at time: MediaTime) -> MediaTime {
         state.withLock { state in
             if let shift = state.shifts[track] { return shift }

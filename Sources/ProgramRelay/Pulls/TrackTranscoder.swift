@@ -4,10 +4,10 @@ import MediaFormats
 import RTMP
 import Synchronization
 
-/// Has the tracks of a pull that the program does not carry encoded anew, by a process of their own (`mixworker pull`).
+/// Has the tracks that the program does not carry transcoded by a separate process (`mixworker pull`).
 ///
-/// The relay stays the one that is connected to the source. It sends the worker the tags of these tracks and reads what
-/// comes back, with the same times, beside the other track. The process is started with the first tag.
+/// The relay keeps the connection to the source. It sends the tags of these tracks to the worker and reads the result,
+/// which keeps its timestamps, together with the other track. The process is started with the first tag.
 final class TrackTranscoder: Sendable {
     private struct State {
         var process: WorkerProcess?
@@ -15,9 +15,9 @@ final class TrackTranscoder: Sendable {
         var transcoded: Set<Track> = []
     }
 
-    /// Most bytes that may wait for the worker: 20 s of 6 Mbit/s.
+    /// Largest number of bytes waiting for the worker: 20 s of 6 Mbit/s.
     private static let mostPending = 16 << 20
-    /// Longest wait of a worker that is asked to end, in seconds.
+    /// Longest wait for a worker that was asked to end, in seconds.
     private static let patience = 1.0
 
     private let receiver: PullReceiver

@@ -3,10 +3,10 @@ import Foundation
 import GStreamerKit
 import MediaFormats
 
-/// The other body of `mixworker pull`: decodes the tracks that a relay sends it as FLV and writes them as H.264 and AAC, with
-/// the times that they came with.
+/// The other body of `mixworker pull`: decodes the tracks that a relay sends as FLV and writes them as H.264 and AAC,
+/// with their original timestamps.
 struct TranscodingProgram {
-    /// Bytes that wait for a decoder before no more are read.
+    /// Number of bytes waiting for a decoder above which reading pauses.
     private static let mostQueued = 4 << 20
     private static let pause = Duration.milliseconds(5)
 
@@ -51,7 +51,7 @@ struct TranscodingProgram {
     }
 }
 
-/// The decoder and the encoder of one track. Another configuration, and a jump of the times, has another pipeline.
+/// The decoder and the encoder of one track. A new configuration, or a jump of the timestamps, needs a new pipeline.
 private struct TrackPipeline {
     /// Largest step between two frames on one timeline.
     static let jump = MediaTime.seconds(2)
@@ -74,7 +74,7 @@ private struct TrackPipeline {
             let format = ForeignFormat(tag, configuration)
             guard format.isComplete else { return }
             if self.format != format || last.map({ (dts - $0).magnitude > Self.jump }) ?? false {
-                // Decoders begin with a keyframe.
+                // Decoders must start with a keyframe.
                 guard isKey else { return }
                 await close()
                 try await open(format)
@@ -112,7 +112,7 @@ private struct TrackPipeline {
     /// Checks that the pipeline runs.
     func settle() async throws(PullEnd) {
         guard let format, let failure = pipeline?.firstError else { return }
-        // GST_STREAM_ERROR_CODEC_NOT_FOUND, and what decodebin reports beside it.
+        // GST_STREAM_ERROR_CODEC_NOT_FOUND, and the other error that decodebin reports with it.
         let isMissing =
             failure.domain == "gst-stream-error-quark" && failure.code == 6 || failure.message.contains("plug-in")
         guard isMissing else { throw PullEnd(.lost, "\(format.codec.rawValue) cannot be decoded: \(failure.message)") }

@@ -1,4 +1,4 @@
-/// Receives MPEG-TS over UDP, from one sender or a multicast group, as it is (`udp`) or in RTP (`rtp`).
+/// Receives MPEG-TS over UDP, from one sender or a multicast group, directly (`udp`) or in RTP (`rtp`).
 package enum UDPPull: WorkerPullKind {
     package static let name = "MPEG-TS over UDP or RTP"
     package static let summary =
@@ -35,17 +35,17 @@ package enum UDPPull: WorkerPullKind {
             description: "\(packets) ! \(PullTail.decoder("all"))",
             properties: [
                 .init("source", "address", address.host), .init("source", "port", "\(port)"),
-                // Another program of this machine must not take a part of the packets.
+                // Another process on this machine must not receive part of the packets.
                 .init("source", "reuse", address.isMulticast ? "true" : "false"),
             ])
     }
 }
 
 extension PullAddress {
-    /// Whether the host is an address of a group.
+    /// Whether the host is the address of a multicast group.
     var isMulticast: Bool { Self.isMulticast(host) }
 
-    /// Whether an address is one of a group (RFC 1112 §4, RFC 4291 §2.7).
+    /// Whether an address is a multicast address (RFC 1112 §4, RFC 4291 §2.7).
     static func isMulticast(_ host: String) -> Bool {
         if host.contains(":") { return host.lowercased().hasPrefix("ff") }
         return host.split(separator: ".").first.flatMap { UInt8($0) }.map { 224...239 ~= $0 } ?? false

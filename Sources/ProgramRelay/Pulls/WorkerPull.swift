@@ -5,7 +5,7 @@ import RTMP
 import Synchronization
 import TextFormats
 
-/// The pull of kinds that run in a process of their own: a demuxer or a decoder that fails ends this source only.
+/// The pull of kinds that run in a separate process: a demuxer or a decoder that fails ends only this source.
 final class WorkerPull: SourcePull {
     private struct State {
         var runner: Task<Void, Never>?
@@ -14,7 +14,7 @@ final class WorkerPull: SourcePull {
         var transcoded: Set<Track> = []
     }
 
-    /// Longest wait of a worker that is asked to end, in seconds.
+    /// Longest wait for a worker that was asked to end, in seconds.
     private static let patience = 1.5
 
     private let request: PullRequest
@@ -53,7 +53,7 @@ final class WorkerPull: SourcePull {
     func close() async {
         let (runner, process) = beginToStop()
         await runner?.value
-        // It may have been made meanwhile.
+        // It may have been created in the meantime.
         guard let process = process ?? state.withLock({ $0.process }) else { return }
         await process.waitForExit()
     }
@@ -79,7 +79,7 @@ final class WorkerPull: SourcePull {
         }
     }
 
-    /// Checks the URL, and puts an allowed address in place of its host.
+    /// Checks the URL, and replaces its host by an allowed address.
     private func checkedSettings() async throws(PullEnd) -> PullSettings {
         var address = try PullAddress(request.url)
         _ = try kind.head(for: address)
@@ -88,7 +88,7 @@ final class WorkerPull: SourcePull {
             scheme: address.scheme, host: host, port: address.port ?? kind.scheme(of: request.url)?.port ?? 0,
             limits: request.limits)
         if kind.usesTCP, request.isRetry {
-            // Elements do not say what is wrong with a certificate.
+            // Elements do not report what is wrong with a certificate.
             let isSecure = kind.scheme(of: request.url)?.isSecure == true
             try await ConnectionProbe.run(
                 destination, tls: isSecure ? request.trust ?? .system : nil, timeout: request.options.connectTimeout,
@@ -101,7 +101,7 @@ final class WorkerPull: SourcePull {
             } catch {
                 throw PullEnd(error.fault, redaction)
             }
-            // A certificate is for a name, and protects against servers that have none for it.
+            // The certificate is for a name, and protects against servers without a certificate for it.
             if let found, !kind.judgesAddresses, kind.scheme(of: request.url)?.isSecure != true {
                 address.put("\(found)")
             }

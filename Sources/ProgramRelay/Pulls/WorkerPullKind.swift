@@ -1,17 +1,17 @@
-/// A kind of pull whose bytes are read by GStreamer elements in a process of its own, `mixworker pull`.
+/// A kind of pull whose bytes are read by GStreamer elements in a separate process, `mixworker pull`.
 ///
 /// A type needs the members of `PullProtocol`, apart from `open`, and the head of its pipeline.
 package protocol WorkerPullKind: PullProtocol {
-    /// Whether the URL's host is connected to or listened at, so that its address has to be judged.
+    /// Whether the pull connects to the URL's host or listens at it, so that its address must be checked.
     static func usesNetwork(_ address: PullAddress) -> Bool
 
-    /// Whether the URL's host is connected to over TCP.
+    /// Whether the pull connects to the URL's host over TCP.
     static var usesTCP: Bool { get }
 
-    /// Whether the worker itself looks up hosts and judges their addresses, because there is more than one.
+    /// Whether the worker itself resolves hosts and checks their addresses, because there is more than one.
     static var judgesAddresses: Bool { get }
 
-    /// Returns the head of the pipeline for a URL. The relay asks for it to refuse a URL early, and the worker to play.
+    /// Returns the head of the pipeline for a URL. The relay calls it to refuse a URL early, and the worker to play.
     ///
     /// - Throws: `PullEnd` of kind `.badURL`, without secrets, if the URL cannot be pulled.
     static func head(for address: PullAddress) throws(PullEnd) -> PullHead
@@ -29,9 +29,9 @@ extension WorkerPullKind {
     }
 }
 
-/// The part of a worker's pipeline that its kind of pull decides.
+/// The part of a worker's pipeline that depends on its kind of pull.
 package struct PullHead: Hashable, Sendable {
-    /// A property that is set on an element, so that nothing from outside is a part of the description.
+    /// A property that is set on an element, so that the description contains no external text.
     package struct Property: Hashable, Sendable {
         var element: String
         var name: String
@@ -42,14 +42,14 @@ package struct PullHead: Hashable, Sendable {
         }
     }
 
-    /// What comes out of the elements.
+    /// The output of the elements.
     enum Outlet: Hashable, Sendable {
-        /// A container, or one elementary stream, of any format. Read by a `decodebin` of this name at the end of the
+        /// A container or an elementary stream of any format, read by a `decodebin` with this name at the end of the
         /// description.
         case either(String)
         case video(String)
         case audio(String)
-        /// H.264 and AAC, delivered to sinks of the usual names in the description itself.
+        /// H.264 and AAC, delivered to sinks with the usual names in the description itself.
         case none
     }
 
@@ -57,23 +57,23 @@ package struct PullHead: Hashable, Sendable {
     var description: String
     var properties: [Property] = []
     var outlets: [Outlet] = [.either("all")]
-    /// Whether media come at the rate at which they are shown. If not, the sinks wait for their time.
+    /// Whether media arrives in real time. If not, the sinks wait for its time.
     var isLive = true
-    /// Whether the stream begins again when it ends.
+    /// Whether the stream is repeated when it ends.
     var isLooped = false
-    /// Path of a file, relative to the directory of media, that the element `source` reads.
+    /// Path of a file, relative to the media directory, that the element `source` reads.
     var file: String?
-    /// Whether the element `source` is an `rtspsrc`, whose requests have to be judged one by one.
+    /// Whether the element `source` is an `rtspsrc`, whose requests must be checked one by one.
     var isRTSP = false
-    /// Whether the element `source` is an `srtsrc` that has to be told the address of this machine. Otherwise, it would
-    /// listen at the address of the other side.
+    /// Whether the element `source` is an `srtsrc` that needs the address of this machine. Otherwise, it would listen
+    /// at the peer's address.
     var isRendezvous = false
-    /// Whether the element `source` is an `appsrc` that gets the segments of an HLS playlist. Sound that has a playlist of
-    /// its own goes to another one, `soundSource`.
+    /// Whether the element `source` is an `appsrc` that gets the segments of an HLS playlist. Audio with its own
+    /// playlist goes to another one, `soundSource`.
     var isSegmented = false
-    /// Whether there is a session description at the URL, from which the head has to be made.
+    /// Whether the URL leads to a session description, from which the head must be made.
     var isSessionDescription = false
 
-    /// Names of the elements that get the segments of playlists.
+    /// Names of the elements that receive the segments of playlists.
     var segmentSources: [String] { !isSegmented ? [] : outlets.count > 1 ? ["source", "soundSource"] : ["source"] }
 }

@@ -2,16 +2,17 @@ import Foundation
 import ProgramSplicer
 import TextFormats
 
-/// The file beside a relay's socket that outlives a killed relay: its program's anchor.
+/// The file next to a relay's socket that outlives a killed relay: its program's anchor.
 ///
-/// A relay that ends in good order removes it. Its functions wait for the disk.
+/// A relay that ends normally removes it. Its functions block on the disk.
 struct AnchorFile: Sendable {
     let path: String
 
-    /// Length of the file in bytes. It is written in place and at once, so that a reader finds a whole anchor.
+    /// Length of the file in bytes. It is written in place with one call, so that a reader always finds a complete
+    /// anchor.
     private static let length = 512
 
-    /// Returns the anchor; `nil` if there is none, or none that can be read.
+    /// Returns the anchor; `nil` if there is no readable one.
     func read() -> ProgramAnchor? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
@@ -22,7 +23,7 @@ struct AnchorFile: Sendable {
         return try? JSONDecoder().decode(ProgramAnchor.self, from: Data(bytes.prefix(count)))
     }
 
-    /// Writes the anchor. A failure costs only that a successor begins at 0.
+    /// Writes the anchor. After a failure, a successor merely begins at 0.
     func write(_ anchor: ProgramAnchor) {
         guard var bytes = (try? JSONEncoder().encode(anchor)).map(Array.init), bytes.count <= Self.length else {
             return
@@ -36,7 +37,7 @@ struct AnchorFile: Sendable {
 
     func remove() { unlink(path) }
 
-    /// Identifier of the machine's run (random(4)); empty if the kernel does not tell.
+    /// Identifier of the machine's run (random(4)); empty if the kernel does not provide it.
     static var boot: String {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         return String(text?.prefix(36) ?? "")

@@ -6,13 +6,13 @@ import TextFormats
 final class CommandReader: @unchecked Sendable {
     enum Line: Sendable {
         case command(RelayCommand)
-        /// A line that is not a command, with the reason, which holds no secrets.
+        /// A line that is not a command, with the reason, which contains no secrets.
         case unreadable(String)
     }
 
     private var lines = LineBuffer()
 
-    /// Returns the commands that are complete; `nil` if a line is too long.
+    /// Returns the complete commands; `nil` if a line is too long.
     func push(_ bytes: [UInt8]) -> [Line]? {
         lines.push(bytes)?.map { line in
             do {

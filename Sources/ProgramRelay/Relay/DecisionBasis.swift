@@ -1,16 +1,17 @@
 import MixModel
 import ProgramSplicer
 
-/// What a relay's decision was made from last, besides the plan and the passing of time. Pure.
+/// The facts on which a relay's last decision was based, apart from the plan and the time. Pure.
 ///
-/// A packet or a mixed frame that changes nothing of it cannot change the decision. What time alone changes is looked at
-/// with every tick, and a decision follows every plan, every end of a source's connection and every end of a mixer.
+/// A packet or a mixed frame that does not change these facts cannot change the decision. Changes by time alone are
+/// checked with every tick, and every plan, every end of a source's connection and every end of a mixer is followed by
+/// a decision.
 struct DecisionBasis {
     /// The program's feeds, and the generations of its mixers.
     struct Feeds: Hashable {
         var onAir: SpliceInput?
         var target: SpliceInput?
-        /// The feed whose sound is on air.
+        /// The feed whose audio is on air.
         var heard: SpliceInput?
         var mixer: Int?
         var outgoingMixer: Int?
@@ -21,7 +22,7 @@ struct DecisionBasis {
     private var feeds: Feeds?
     private var facts: [SourceID: ProgramDirector.SourceFact] = [:]
 
-    /// Notes what a decision is made from, before it changes the feeds itself.
+    /// Records the basis of a decision, before the decision itself changes the feeds.
     mutating func take(_ feeds: Feeds, _ facts: [SourceID: ProgramDirector.SourceFact]) {
         self.feeds = feeds
         self.facts = facts

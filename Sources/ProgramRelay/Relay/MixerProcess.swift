@@ -2,25 +2,25 @@ import ForkServer
 import Foundation
 import MixModel
 
-/// A mixer as its relay sees it: a child process at the other end of a socket.
+/// A mixer from its relay's point of view: a child process at the other end of a socket.
 ///
 /// The initialiser begins to start it; `stop`, `end` or `kill` ends it. Untrusted bytes are decoded only in the child.
 final class MixerProcess: Sendable {
     enum Event: Sendable {
-        /// The process runs. Does not come if it cannot be started.
+        /// The process runs. Does not occur if it cannot be started.
         case started(processID: Int32)
         case report(MixerReport)
-        /// The mixer's output cannot be read any further, for this reason. Comes once; the mixer has to be killed.
+        /// The mixer's output has become unreadable, for this reason. Occurs once; the mixer must be killed.
         case unreadable(String)
-        /// The process has ended. Comes once, last.
+        /// The process has ended. Occurs once, last.
         case exited(WorkerEnd)
     }
 
     private let worker: WorkerProcess
-    /// Reports that are not handled yet. The handler of a report takes off its `footprint`.
+    /// Reports that have not been handled yet. The handler of a report must remove its `footprint`.
     let backlog: Backlog
 
-    /// Bytes of reports that may wait for the relay: half a minute of a program.
+    /// Largest size of reports waiting for the relay, in bytes: half a minute of a program.
     static let reportLimit = 64 << 20
     /// Seconds that a mixer may take to stop before it is killed.
     static let grace = 2.0
@@ -28,8 +28,8 @@ final class MixerProcess: Sendable {
     /// Begins to start a mixer.
     /// - Parameters:
     ///   - executable: The `mixworker` binary.
-    ///   - encoder: Encoder for programs that name no preset, as `mixworker mixer --encoder` takes it.
-    ///   - forkServer: Makes the process, if it can.
+    ///   - encoder: Encoder for programs without a preset, as accepted by `mixworker mixer --encoder`.
+    ///   - forkServer: Creates the process, if it can.
     ///   - onEvent: Called on the socket loop.
     /// - Throws: If no socket pair can be created.
     init(
@@ -47,7 +47,7 @@ final class MixerProcess: Sendable {
     /// The process's number; `nil` until it runs.
     var processID: Int32? { worker.processID }
 
-    /// Bytes that the mixer has not taken yet. Grows when it hangs.
+    /// Number of bytes that the mixer has not taken yet. Grows when it hangs.
     var pendingBytes: Int { worker.pendingBytes }
 
     func send(_ command: MixerCommand) {
@@ -63,7 +63,7 @@ final class MixerProcess: Sendable {
         worker.kill(after: MixerProcess.grace)
     }
 
-    /// Stops the mixer and waits until it is gone, for little more than `grace`.
+    /// Stops the mixer and waits until it is gone, for slightly more than `grace`.
     func end() async {
         stop()
         await worker.waitForExit()
@@ -72,7 +72,8 @@ final class MixerProcess: Sendable {
     func kill() { worker.kill() }
 }
 
-/// Parses a mixer's bytes into reports, as long as they can be read and are handled. Used only on the socket loop.
+/// Parses a mixer's bytes into reports, as long as they are readable and are being handled. Used only on the socket
+/// loop.
 final class ReportReader: @unchecked Sendable {
     private var reader = MessageReader<MixerReport>()
     private var isOver = false

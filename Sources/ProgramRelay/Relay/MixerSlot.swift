@@ -3,11 +3,11 @@ import LayoutEngine
 import MixModel
 import ProgramSplicer
 
-/// One of a program's mixers, and the commands that it has been given.
+/// One of a program's mixers, and the commands that it has received.
 struct MixerSlot {
     let generation: Int
     let process: MixerProcess
-    /// The mixer's setup; `nil` while the process only waits, with its codecs loaded.
+    /// The mixer's setup; `nil` while the process is only a spare, with its codecs loaded.
     private(set) var setup: MixerSetup?
     private(set) var scene: Scene?
     /// The failure that the mixer reported before it ended, or the reason why it was killed.
@@ -16,13 +16,13 @@ struct MixerSlot {
     private(set) var frameDivisor = 1
     private(set) var pace = FramePace()
     private var watchdog = MixerWatchdog()
-    /// Volumes of the sources as reported last, 0…255.
+    /// Volumes of the sources as last reported, 0…255.
     var volumes: [SourceID: Int] = [:]
     private var reportsVolumes = false
     private var encoding: EncodingSettings?
     private var playlist: MixerPlaylist?
     private var sources: Set<SourceID> = []
-    /// Tracks that the mixer has been told not to wait for.
+    /// Tracks for which the mixer was told not to wait.
     private var stalled: [SourceID: Set<Track>] = [:]
 
     init(generation: Int, process: MixerProcess) {
@@ -36,7 +36,7 @@ struct MixerSlot {
     var interval: MediaTime? { setup.map { .units(Int64(frameDivisor), rate: $0.canvas.fps) } }
     var keyframeDistance: MediaTime? { setup.map { .units(Int64($0.keyframeDistance), rate: $0.canvas.fps) } }
 
-    /// - Parameter failures: Mixers that have failed in a row before this one.
+    /// - Parameter failures: Number of mixers that have failed in a row before this one.
     mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?, failures: Int = 0) {
         watchdog = MixerWatchdog(failures: failures)
         self.setup = setup
@@ -44,7 +44,7 @@ struct MixerSlot {
         process.send(.start(setup))
     }
 
-    /// Renders only every n-th canvas frame from the next one on.
+    /// Renders only every n-th canvas frame, starting with the next one.
     mutating func divideFrames(by divisor: Int) {
         guard isRunning, divisor != frameDivisor else { return }
         frameDivisor = divisor
@@ -59,7 +59,7 @@ struct MixerSlot {
         process.send(.reportVolumes(isWanted))
     }
 
-    /// Notes the arrival of a frame at `now`, in program time.
+    /// Records the arrival of a frame at `now`, in program time.
     mutating func note(_ frame: EncodedFrame, now: MediaTime) {
         if frame.track == .video || setup?.hasVideo == false { watchdog.delivered(at: now) }
         guard frame.track == .video, let setup else { return }
@@ -76,11 +76,11 @@ struct MixerSlot {
         }
     }
 
-    /// Bytes that may wait for a mixer, beside the groups of pictures that it was sent at once.
+    /// Number of bytes that may wait for a mixer, in addition to the groups of pictures that were sent at once.
     static let hangLimit = 96 << 20
     private var replays = ReplayAllowance()
 
-    /// Why the mixer counts as hung, so that it has to be killed; `nil` while it does not.
+    /// Returns the reason why the mixer counts as hung and must be killed; `nil` if it does not.
     mutating func hang(now: MediaTime) -> String? {
         if process.pendingBytes > Self.hangLimit + replays.bytes(at: now) {
             return "accepts no input and is being replaced"
@@ -92,7 +92,7 @@ struct MixerSlot {
         return isHung ? "delivers no \(expected) and is being replaced" : nil
     }
 
-    /// Shows `scene` from the next frame on. The mixer is sent only the difference from the scene before.
+    /// Shows `scene` from the next frame on. Sends only the difference from the previous scene.
     mutating func show(_ scene: Scene, now: MediaTime) {
         guard isRunning else { return }
         watchdog.begin(at: now)
@@ -101,14 +101,14 @@ struct MixerSlot {
         self.scene = scene
     }
 
-    /// Plays these idle media from now on; `nil` = none.
+    /// Plays these idle media from now on; `nil` stops them.
     mutating func play(_ playlist: MixerPlaylist?) {
         guard isRunning, playlist != self.playlist else { return }
         self.playlist = playlist
         process.send(.play(playlist))
     }
 
-    /// Sends the configurations and the current GOP of a source, so that decoding can begin at once.
+    /// Sends the configurations and the current GOP of a source, so that decoding can start at once.
     mutating func replay(_ source: SourceID, _ timeline: SourceTimeline, now: MediaTime) {
         guard isRunning, sources.insert(source).inserted else { return }
         replays.add(timeline.currentGOP.reduce(0) { $0 + $1.footprint }, at: now)
@@ -123,7 +123,7 @@ struct MixerSlot {
         process.send(.configuration(source, configuration))
     }
 
-    /// Tells the mixer that nothing comes of these tracks of a source at the moment.
+    /// Tells the mixer that no media of these tracks of a source is arriving.
     mutating func noteStalled(_ tracks: [Track], of source: SourceID) {
         guard isRunning, sources.contains(source) else { return }
         for track in tracks where stalled[source, default: []].insert(track).inserted {
@@ -142,7 +142,7 @@ struct MixerSlot {
         process.send(.ended(source))
     }
 
-    /// Whether this mixer can make such a program.
+    /// Whether this mixer can produce such a program.
     func fits(_ canvas: Canvas, _ plan: ProgramPlan) -> Bool {
         guard let setup else { return true }
         guard encoding == plan.encoding, setup.hasVideo == (plan.tracks != .audio) else { return false }

@@ -3,7 +3,7 @@ import EncodedMedia
 /// Limits the messages that a relay sends to operators: sources, mixers and outputs that keep failing in new ways must
 /// not fill the timeline and the log. Pure.
 struct NoteLimit {
-    /// Messages that may come at once, and the time after which another one may.
+    /// Number of messages allowed in a burst. `pause`: time after which another one is allowed.
     static let burst = 100
     static let pause = MediaTime.seconds(6)
 
@@ -11,9 +11,9 @@ struct NoteLimit {
     private var since = MediaTime.zero
     private var omitted = 0
 
-    /// Notes a message.
+    /// Counts a message.
     ///
-    /// - Returns: The number of messages left out before this one; `nil` if it is to be left out itself.
+    /// - Returns: The number of messages dropped before this one; `nil` if this one must be dropped.
     mutating func take(now: MediaTime) -> Int? {
         let regained = Int(clamping: (now - since).nanoseconds / Self.pause.nanoseconds)
         if regained >= taken {

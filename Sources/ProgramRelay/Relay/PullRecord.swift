@@ -3,13 +3,13 @@ import Foundation
 import MixModel
 import ProgramSplicer
 
-/// The file beside a relay's socket in which `SourceQuarantine` outlives a crash. A relay that ends as it should leaves
-/// none.
+/// The file next to a relay's socket in which `SourceQuarantine` outlives a crash. A relay that ends normally removes
+/// it.
 ///
-/// Writes on a queue, because the socket loop must not wait for a disk. A write is handed over before a connection is
-/// begun, and takes less time than the connection's first answer.
+/// Writes on a queue, because the socket loop must not wait for a disk. A write is enqueued before a connection begins,
+/// and takes less time than the connection's first response.
 final class PullRecord {
-    /// Largest file that is read, in bytes.
+    /// Largest accepted file, in bytes.
     static let largest = 1 << 20
 
     private let path: String
@@ -21,7 +21,7 @@ final class PullRecord {
         self.queue = queue
     }
 
-    /// Returns what an earlier relay has left; nothing if there is no file, or none that can be read.
+    /// Returns the records of an earlier relay; empty if there is no readable file.
     func read() -> [SourceID: SourceQuarantine.Record] {
         guard let file = FileHandle(forReadingAtPath: path) else { return [:] }
         defer { try? file.close() }
@@ -31,7 +31,7 @@ final class PullRecord {
         return written
     }
 
-    /// Writes the records if they differ from those written last. A failed write costs only the protection.
+    /// Writes the records if they differ from the last written ones. A failed write costs only the protection.
     func write(_ records: [SourceID: SourceQuarantine.Record]) {
         guard records != written else { return }
         written = records

@@ -2,7 +2,7 @@ import EncodedMedia
 import MixModel
 import ProgramSplicer
 
-/// A connection to a source's first address while its backup is in use. Its media are judged, not shown.
+/// A connection to a source's first address while its backup is in use. Its media is judged, but not shown.
 struct SourceProbe {
     let pull: any SourcePull
     let attempt: Int
@@ -15,13 +15,13 @@ struct SourceProbe {
 
 /// The two addresses of a source, and its quality.
 extension PulledSource {
-    /// URL that is pulled.
+    /// The URL that is being pulled.
     var url: String { choice.way == .backup ? planned.backup ?? planned.url : planned.url }
 
     /// Whether the backup is in use.
     var usesBackup: Bool { choice.way == .backup && planned.backup != nil }
 
-    /// Sets the limits of the plan.
+    /// Sets the quality limits of the plan.
     func judge(by limits: QualityLimits?) {
         guard limits != quality?.limits else { return }
         quality = limits.map(QualityWatch.init)
@@ -29,20 +29,20 @@ extension PulledSource {
         if choice.way == .first { choice = BackupChoice(recovery: .seconds(Double(recovery))) }
     }
 
-    /// Notes a frame for the judgement.
+    /// Records a frame for the quality check.
     func noteQuality(_ frame: EncodedFrame, now: MediaTime) { quality?.took(frame, at: now) }
 
-    /// Judges the stream that is pulled.
+    /// Judges the stream that is being pulled.
     /// - Returns: Whether it has become poor or good.
     func judgeQuality(now: MediaTime) -> Bool { quality?.judge(at: now) ?? false }
 
-    /// What is wrong with the stream, in words; `nil` while it is good.
+    /// Description of the stream's quality fault; `nil` while it is good.
     var poor: String? { quality?.fault?.words }
 
     /// Whether the stream is poor and has no backup, so that its card is shown.
     var isCardShown: Bool { poor != nil && planned.backup == nil }
 
-    /// Why the address in use has failed, in words; `nil` while it works, or there is no other one.
+    /// Returns a description of why the address in use has failed; `nil` while it works, or if there is no other one.
     func failure(now: MediaTime) -> String? {
         guard planned.backup != nil, removedAt == nil else { return usesNothing ? "it has no backup any more" : nil }
         if let poor { return poor }
@@ -63,6 +63,6 @@ extension PulledSource {
         changes = changes.saturatingSum(1)
     }
 
-    /// Whether a change of the address is told: the 1st, 2nd, 4th and so on.
+    /// Whether a change of the address is reported: the 1st, 2nd, 4th and so on.
     var isChangeNews: Bool { changes & (changes - 1) == 0 }
 }

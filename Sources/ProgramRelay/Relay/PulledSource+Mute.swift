@@ -3,11 +3,11 @@ import MediaFormats
 
 /// Sources that an operator has muted.
 extension PulledSource {
-    /// Returns a frame as viewers and mixers get it: of a muted source, silence of the same length and at the same time in
-    /// place of sound. `nil` for a muted frame in a format of which no silence is known; it is left out.
+    /// Returns the frame for viewers and mixers: for a muted source, silence of the same length and at the same time
+    /// instead of audio. `nil` for a muted frame in a format without known silence; it is dropped.
     ///
     /// Nothing changes on the program's timeline, so that neither muting nor its end is a switch. The source's own
-    /// frames are kept as they are.
+    /// cached frames stay unchanged.
     func audible(_ frame: EncodedFrame) -> EncodedFrame? {
         guard planned.muted ?? false, frame.track == .audio else { return frame }
         guard let silence = timeline.audioFormat.flatMap(SilentAAC.frame) else { return nil }

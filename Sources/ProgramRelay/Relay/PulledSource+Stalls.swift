@@ -1,9 +1,9 @@
 import EncodedMedia
 import ProgramSplicer
 
-/// Stalls of a source's tracks, as the program sees them.
+/// Stalls of a source's tracks, from the program's point of view.
 extension PulledSource {
-    /// Notes that a frame has arrived.
+    /// Records that a frame has arrived.
     func noteArrival(of track: Track, now: MediaTime) {
         let interval =
             switch track {
@@ -13,7 +13,7 @@ extension PulledSource {
         stalls[track, default: StallWatch()].arrived(at: now, interval: interval)
     }
 
-    /// Notes that frames were mapped by another amount than those before.
+    /// Records that frames were mapped by another offset than earlier ones.
     func noteMovement(now: MediaTime) {
         for track in Track.allCases { stalls[track]?.moved(at: now) }
     }
@@ -25,24 +25,25 @@ extension PulledSource {
     /// The track by which the source is judged: its pictures, if it has any.
     private var judged: StallWatch? { timeline.video == nil ? stalls[.audio] : stalls[.video] }
 
-    /// Silence after which the source is reported as stalled: longer than the gaps with which it has lately sent.
+    /// Returns the silence after which the source is reported as stalled: longer than its recent gaps.
     func silence(now: MediaTime) -> MediaTime {
         max(PulledSource.silence, judged?.patience(at: now) ?? .zero)
     }
 
-    /// Whether a mix has to stand in for the source, or nothing has come yet.
+    /// Whether a mix must take over from the source, or nothing has arrived yet.
     func hasStalled(now: MediaTime) -> Bool { judged.map { $0.last == nil || $0.hasStalled(at: now) } ?? true }
 
-    /// Whether a mix may have to stand in soon.
+    /// Whether a mix may have to take over soon.
     func isSuspect(now: MediaTime) -> Bool { judged?.isSuspect(at: now) ?? false }
 
     /// Whether the source may be copied, after its last stall.
     func isSteadyAgain(now: MediaTime) -> Bool { judged?.isSteady(at: now) ?? true }
 
-    /// Time from which on the source is suspect or has stalled if nothing more comes; `nil` if it has.
+    /// Returns the time from which the source is suspect or stalled if nothing more arrives; `nil` if it already has
+    /// stalled.
     func nextStall(after now: MediaTime) -> MediaTime? { judged?.nextChange(after: now) }
 
-    /// Tracks that have been there and have stalled.
+    /// Returns the tracks that have delivered and then stalled.
     func stalledTracks(now: MediaTime) -> [Track] {
         Track.allCases.filter { stalls[$0]?.hasStalled(at: now) ?? false }
     }

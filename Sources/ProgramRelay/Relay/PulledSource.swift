@@ -4,36 +4,36 @@ import MediaFormats
 import MixModel
 import ProgramSplicer
 
-/// One planned source, with its connection and its timeline. Belongs to its relay.
+/// A planned source, with its connection and its timeline. Belongs to its relay.
 ///
 /// A class, because packets change it in place many times a second.
 final class PulledSource {
     var planned: PlannedSource
     var timeline = SourceTimeline()
-    /// Number of the connection. Tells late items of an old one apart.
+    /// Number of the connection. Distinguishes late items of an old one.
     private(set) var attempt = 0
     private var lastAttempt = 0
-    /// Which of its two addresses is pulled.
+    /// The choice between its two addresses.
     var choice = BackupChoice(recovery: .seconds(Double(QualityLimits.usualRecovery)))
     /// Judges the stream; `nil` if the plan has no limits.
     var quality: QualityWatch?
     var probe: SourceProbe?
     /// Program time of the last attempt to reach the first address while the backup is in use.
     var probedAt = MediaTime.zero
-    /// Changes of the address since the first one was in use undisturbed.
+    /// Number of changes of the address since the first one was in use undisturbed.
     var changes = 0
     private(set) var failures = 0
-    /// Failures in a row that were of this kind.
+    /// The kind of the last failure, and the number of consecutive failures of this kind.
     private var repeated: (kind: PullEnd.Kind, count: Int)?
-    /// Whether it has ever delivered media for `trial`.
+    /// Whether the source has ever delivered media for `trial`.
     private var wasLive = false
-    /// The source's failure, in words for operators; `nil` while there is none.
+    /// Description of the source's failure for operators; `nil` while there is none.
     private(set) var error: String?
     /// Program time of the next attempt; `nil` while connected.
     private(set) var retryAt: MediaTime?
     /// Program time at which the first keyframe of this connection arrived.
     private(set) var firstKeyframeAt: MediaTime?
-    /// Items of the connection that the relay has not handled yet.
+    /// The connection's items that the relay has not handled yet.
     var backlog: Backlog?
     /// Program time at which the source left the plan. It is pulled until it is off air.
     var removedAt: MediaTime?
@@ -43,17 +43,17 @@ final class PulledSource {
     private var pull: (any SourcePull)?
     /// Arrivals of each track, across connections.
     var stalls: [Track: StallWatch] = [:]
-    /// New timelines so far.
+    /// Number of new timelines so far.
     private(set) var steps = 0
     private var gate = SourceGate()
     private var entry = OpenGroupEntry()
     private var parameterSets = InBandParameterSets()
     private var isUnsupported = false
-    /// Whether it is not connected because it may have made relays crash.
+    /// Whether the source is not connected because it may have crashed relays.
     private var isQuarantined = false
-    /// Program time at which it was planned.
+    /// Program time at which the source was planned.
     private let plannedAt: MediaTime
-    /// Program time at which this connection began. `firstFrameAt`: at which its first frame came.
+    /// Program time at which this connection began. `firstFrameAt`: at which its first frame arrived.
     private(set) var connectedAt: MediaTime?
     private var firstFrameAt: MediaTime?
     /// Program time of the last request for a keyframe on this connection.
@@ -61,23 +61,23 @@ final class PulledSource {
     /// Errors that were reported since the source last worked.
     private var told: [String] = []
 
-    /// Silence after which a source is reported as stalled, unless its pictures usually come with longer gaps. The program
-    /// reacts earlier: see `StallWatch`. Demuxers and buffers hold media back for up to 0.2 s, so that the last picture that
-    /// was sent is a second old at most.
+    /// Silence after which a source is reported as stalled, unless its pictures usually have longer gaps. The program
+    /// reacts earlier: see `StallWatch`. Demuxers and buffers delay media by up to 0.2 s, so the last sent picture is
+    /// at most a second old.
     static let silence = MediaTime.milliseconds(700)
     /// Silence up to which no deadline of a source is near.
     static let steadiness = MediaTime.milliseconds(250)
-    /// Time without media after which a connection is reported. Longer than a server may take to answer at all.
+    /// Time without media after which a connection is reported. Longer than a server may take to respond.
     static let patience = MediaTime.seconds(6)
-    /// Time without any media after which a source is left out of the picture. Shorter than the time after which a mix
+    /// Time without any media after which a source is removed from the picture. Shorter than the time after which a mix
     /// would show an empty pane.
     static let absence = MediaTime.milliseconds(2500)
     /// Time with frames after which a connection counts as good, because an unsupported track may come late.
     static let trial = MediaTime.seconds(1)
-    /// Most errors that are reported, so that a flapping source does not fill the timeline.
+    /// Largest number of reported errors, so that a flapping source does not fill the timeline.
     private static let mostTold = 8
 
-    /// Shortest time between two requests for a keyframe; an encoder may need as long for one.
+    /// Shortest time between two requests for a keyframe; an encoder may need that long for one.
     static let keyframePause = MediaTime.milliseconds(500)
 
     init(planned: PlannedSource, now: MediaTime) {
@@ -85,8 +85,8 @@ final class PulledSource {
         plannedAt = now
     }
 
-    /// Creates the source for the same stream at another address. It begins anew, and items of the old connection are
-    /// told apart.
+    /// Creates the source for the same stream at another address. It starts over; late items of the old connection can
+    /// be recognised.
     init(planned: PlannedSource, replacing old: PulledSource, now: MediaTime) {
         self.planned = planned
         plannedAt = now
@@ -100,7 +100,7 @@ final class PulledSource {
         return lastAttempt
     }
 
-    /// Puts the connection to the first address in place of the one to the backup, which the caller has to close.
+    /// Replaces the connection to the backup by the one to the first address. The caller must close the returned one.
     func adoptProbe(now: MediaTime) -> (any SourcePull)? {
         guard let probe else { return nil }
         let old = pull
@@ -113,7 +113,7 @@ final class PulledSource {
         return old
     }
 
-    /// Takes a new connection. The previous one must have been taken out with `disconnect()`.
+    /// Sets a new connection. The previous one must have been removed with `disconnect()`.
     func connected(_ pull: any SourcePull, now: MediaTime) {
         retryAt = nil
         askedAt = nil
@@ -127,14 +127,14 @@ final class PulledSource {
         self.pull = pull
     }
 
-    /// Takes out the connection, which the caller has to close. Late items of it are ignored from now on.
+    /// Removes the connection, which the caller must close. Its late items are ignored from now on.
     func disconnect() -> (any SourcePull)? {
         attempt = newAttempt()
         defer { pull = nil }
         return pull
     }
 
-    /// Notes that the source may not be connected yet.
+    /// Records that the source may not be connected yet.
     func hold(_ admission: SourceQuarantine.Admission) {
         switch admission {
         case .now: break
@@ -148,9 +148,9 @@ final class PulledSource {
         }
     }
 
-    /// Notes the items that arrived, and returns those of the planned tracks, within the bounds of `SourceGate`.
+    /// Records the items that arrived, and returns those of the planned tracks, within the bounds of `SourceGate`.
     ///
-    /// - Throws: The bound that the connection has broken, for which it has to be ended.
+    /// - Throws: The bound that the connection has exceeded, so that it must be ended.
     func take(_ arrived: [MediaItem], now: MediaTime) throws(SourceGate.Excess) -> [MediaItem] {
         var items: [MediaItem] = []
         items.reserveCapacity(arrived.count)
@@ -172,19 +172,19 @@ final class PulledSource {
         return items
     }
 
-    /// Returns an item as it goes on; `nil` if it is left out.
+    /// Returns the item to forward; `nil` if it is dropped.
     private func pass(_ item: MediaItem, now: MediaTime) throws(SourceGate.Excess) -> MediaItem? {
         let passed = try gate.pass(item, now: now)
         return planned.takesEverything || planned.takes(item.track) ? entry.pass(passed) : nil
     }
 
-    /// Frames of this connection whose presentation time was out of bounds.
+    /// Number of frames of this connection whose presentation time was out of bounds.
     var correctedFrames: Int { gate.corrected }
 
     /// Whether `requestKeyframe` reaches the sender.
     var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }
 
-    /// Asks the sender for a keyframe, unless that was done within `pause`, or there is no video to come.
+    /// Asks the sender for a keyframe, unless that was done within `pause`, or no video is expected.
     func requestKeyframe(now: MediaTime, pause: MediaTime = PulledSource.keyframePause) {
         guard let pull, pull.takesKeyframeRequests, planned.video, planned.takes(.video) else { return }
         guard askedAt.map({ now - $0 >= pause }) ?? true else { return }
@@ -192,17 +192,18 @@ final class PulledSource {
         pull.requestKeyframe()
     }
 
-    /// Notes that the connection is over or could not be made, and schedules the next attempt (`SourceRetry`).
+    /// Records that the connection has ended or could not be established, and schedules the next attempt
+    /// (`SourceRetry`).
     func ended(_ reason: PullEnd, now: MediaTime) {
         if reason.kind == .unsupportedCodec { isUnsupported = true }
-        // A server without a publisher for the stream, or bytes that are no stream, end without an error of their own.
+        // A server without a publisher for the stream, or bytes that are not a stream, end without a specific error.
         let end = reason.kind == .ended && firstFrameAt == nil ? PullEnd.noMedia : reason
         failures += 1
         error = end.words
         let kind = isUnsupported ? .unsupportedCodec : end.kind
         let repeats = repeated.map { $0.kind == kind ? $0.count.saturatingSum(1) : 1 } ?? 1
         repeated = (kind, repeats)
-        // Media of an earlier connection do not count.
+        // Media of an earlier connection does not count.
         let last = [connectedAt, timeline.lastArrival].compactMap(\.self).max() ?? now
         retryAt =
             now
@@ -210,10 +211,10 @@ final class PulledSource {
                 after: kind, failures: failures, repeats: repeats, wasLive: wasLive, idle: now - last, of: planned.id)
     }
 
-    /// Whether the connection has to be made again.
+    /// Whether it is time to reconnect.
     func isDue(now: MediaTime) -> Bool { retryAt.map { now >= $0 } ?? false }
 
-    /// Whether the source is planned, connected and delivers, so that no deadline of it is near.
+    /// Whether the source is planned, connected and delivering, so that none of its deadlines is near.
     func isSteady(now: MediaTime) -> Bool {
         removedAt == nil && retryAt == nil && lastOfTrack.map { now - $0 < PulledSource.steadiness } ?? false
     }
@@ -222,7 +223,7 @@ final class PulledSource {
         lastOfTrack.map { now - $0 > silence(now: now) } ?? true
     }
 
-    /// Time from which on the source is silent if nothing more comes; `nil` if it is already.
+    /// Returns the time from which the source is silent if nothing more arrives; `nil` if it already is.
     func silentAt(now: MediaTime) -> MediaTime? {
         lastOfTrack.map { $0 + silence(now: now) + .milliseconds(1) }.flatMap { $0 > now ? $0 : nil }
     }
@@ -235,13 +236,13 @@ final class PulledSource {
 
     /// Counts a new timeline.
     ///
-    /// - Returns: Whether it is told: the 1st, 2nd, 4th, 8th and so on, so that no source fills the log.
+    /// - Returns: Whether it is reported: the 1st, 2nd, 4th, 8th and so on, so that no source fills the log.
     func countsAsNews() -> Bool {
         steps = steps.saturatingSum(1)
         return steps & (steps - 1) == 0
     }
 
-    /// Whether the source has nothing to show, for other reasons than having just begun.
+    /// Whether the source has nothing to show, for reasons other than having just begun.
     func isAbsent(now: MediaTime) -> Bool {
         guard !isUnsupported, !isQuarantined else { return true }
         guard let last = timeline.lastArrival else { return now - plannedAt > PulledSource.absence }
@@ -258,7 +259,7 @@ final class PulledSource {
             hasKeyframe: timeline.video == nil || timeline.hasKeyframe)
     }
 
-    /// State for operators.
+    /// Returns the state for operators.
     func state(now: MediaTime) -> SourceStatus.State {
         if isUnsupported || isQuarantined {
             .failed
@@ -289,19 +290,19 @@ final class PulledSource {
         timeline.video?.videoCodec == .h265 || pull?.transcoded.contains(.video) ?? false
     }
 
-    /// Tracks that this connection encodes anew; `nil` if none.
+    /// Tracks that this connection transcodes; `nil` if none.
     private var transcoded: TrackSelection? {
         guard let tracks = pull?.transcoded, let one = tracks.first else { return nil }
         return tracks.count > 1 ? .all : one == .video ? .video : .audio
     }
 
-    /// Whether the source counts as stalled for operators. While the camera is off, only sound is due.
+    /// Whether the source counts as stalled for operators. While the camera is off, only audio is expected.
     private func isStalled(now: MediaTime) -> Bool {
         guard isSilent(now: now) else { return false }
         return planned.video || timeline.lastAudio.map { now - $0 > PulledSource.silence } ?? true
     }
 
-    /// Returns a message that operators have not had yet: a new error, or that the source is well again.
+    /// Returns a message that operators have not received yet: a new error, or that the source works again.
     func news(now: MediaTime) -> (code: String, message: String)? {
         let status = status(now: now)
         if let error = status.error {

@@ -4,9 +4,9 @@ import MediaFormats
 import MixModel
 import ProgramSplicer
 
-/// The program's timestamps beyond the life of this process.
+/// Continuation of the program's timestamps beyond the life of this process.
 extension Relay {
-    /// Goes on with the timestamps of a relay that was killed, if there was one. Called before anything is on air.
+    /// Continues the timestamps of a killed relay, if there was one. Called before anything is on air.
     func continueProgram() {
         let clock = MonotonicClock.now()
         let place = configuration.anchorFile.read()?.continuation(
@@ -16,11 +16,11 @@ extension Relay {
         logger.notice("continues the program of a relay that was killed, at \(place.earliest)")
     }
 
-    /// Goes on with the timestamps of a relay on another machine, unless something was on air already.
+    /// Continues the timestamps of a relay on another machine, unless something was already on air.
     func continueProgram(from place: ProgramPlace) {
         guard self.place == nil else { return }
-        // Of no boot of this machine: only the time of day counts. A place is noted once and not every ten seconds, so that
-        // nothing follows from its age.
+        // The anchor has no boot identifier of this machine: only the time of day counts. A place is recorded once and
+        // not every ten seconds, so its age says nothing.
         let anchor = ProgramAnchor(
             boot: "elsewhere", zero: 0, wallZero: place.wallZero, noted: place.noted - AnchorSchedule.interval,
             ahead: place.ahead)
@@ -36,7 +36,7 @@ extension Relay {
         logger.notice("continues the program of another machine, at \(continuation.earliest)")
     }
 
-    /// Notes the stream's place on the clocks when it is due. The file is written elsewhere.
+    /// Records the stream's place on the clocks when that is due. The file is written on another queue.
     func noteAnchor(_ frame: EncodedFrame) {
         let now = now
         guard let ahead = anchors.sent(frame.dts, now: now), let stream = program.streamTime(of: now) else { return }
@@ -49,7 +49,7 @@ extension Relay {
         }
     }
 
-    /// Forgets the stream's place, because the program ends: the next one begins at 0.
+    /// Removes the stream's place, because the program ends: the next one begins at 0.
     func forgetAnchor() {
         endings.append { [documents, file = configuration.anchorFile] in
             await withCheckedContinuation { continuation in

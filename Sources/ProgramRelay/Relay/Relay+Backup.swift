@@ -32,7 +32,7 @@ extension Relay {
                 code: source.usesBackup ? "source-backup" : "source-first",
                 "\(id): \(reason); its \(source.usesBackup ? "backup" : "first address") is pulled")
         }
-        // Where both addresses fail, attempts become rarer.
+        // If both addresses fail, attempts become less frequent.
         if source.failures <= 1 { connect(id) }
         reportStatus()
     }
@@ -57,8 +57,8 @@ extension Relay {
             watch: plan?.quality.map(QualityWatch.init))
     }
 
-    /// Takes media of the first address while the backup is in use, and returns to it with an IDR, once it has been good
-    /// for long enough.
+    /// Handles media of the first address while the backup is in use, and returns to that address with an IDR once it
+    /// has been good for long enough.
     func probed(_ items: [MediaItem], of id: SourceID, _ source: PulledSource, size: Int, now: MediaTime) {
         guard var probe = source.probe else { return }
         probe.backlog.remove(size)

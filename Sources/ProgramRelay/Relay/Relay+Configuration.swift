@@ -4,23 +4,23 @@ import MixModel
 import TextFormats
 
 extension Relay {
-    /// What a relay is started with, and does not change.
+    /// The settings with which a relay is started, which do not change.
     public struct Configuration: Sendable {
         public var task: TaskID
-        /// Path of the unix socket on which the relay listens, at most 100 bytes.
+        /// Path of the Unix socket on which the relay listens, at most 100 bytes.
         public var socketPath: String
         /// Time for which the program stays on air without an orchestrator, in seconds.
         public var orphanTimeout: Double
         /// The `mixworker` binary, for mixers.
         public var worker: URL
-        /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to
-        /// spare.
+        /// Whether a spare mixer process waits during a bypass that others may join, as long as the machine has enough
+        /// memory.
         public var keepsMixerReady: Bool
-        /// Makes mixers, so that none has to wait; `nil` = they are started.
+        /// Forks mixers, so that no spare one has to wait; `nil` if they are started as programs.
         public var forkServer: ForkClient?
-        /// The encoder that mixers use, as `mixworker mixer --encoder` takes it.
+        /// The encoder that mixers use, as accepted by `mixworker mixer --encoder`.
         public var encoder: String
-        /// The CPU time of a process that runs other relays, too; `nil` if this relay has the process for itself.
+        /// The CPU time of a process that also runs other relays; `nil` if this relay has its own process.
         public var shares: CPUShares?
 
         public init(
@@ -37,11 +37,11 @@ extension Relay {
             self.shares = shares
         }
 
-        /// The file that names the process of a relay that shares it. A relay with a process of its own is recorded by
-        /// the service.
+        /// The file that names the process of a relay in a shared process. The service records relays with their own
+        /// process.
         var processFile: String { file(".pid") }
 
-        /// The file with which a relay that takes this one's place continues its timestamps.
+        /// The file with which a successor continues this relay's timestamps.
         var anchorFile: AnchorFile { AnchorFile(path: file(".clock")) }
 
         /// The file of `PullRecord`.

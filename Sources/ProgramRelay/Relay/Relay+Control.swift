@@ -5,27 +5,27 @@ import MixModel
 import ProgramSplicer
 import RTMP
 
-/// One connection on the relay's socket.
+/// A connection on the relay's socket.
 struct Connection {
     enum Role {
-        /// No line has come yet.
+        /// No line has arrived yet.
         case unknown
         case control
         case viewer
-        /// It asks for previews.
+        /// A client that asks for previews.
         case preview
     }
 
-    /// Bytes by which a viewer may be behind before it is disconnected: about half a minute of a program.
+    /// Number of bytes by which a viewer may be behind before it is disconnected: about half a minute of a program.
     static let viewerLimit = 8 << 20
-    /// Bytes of commands that may wait for the relay.
+    /// Largest size of commands waiting for the relay, in bytes.
     static let commandLimit = 8 << 20
 
     let channel: SocketChannel
     var role = Role.unknown
-    /// Whether it has asked the relay to stand by, so that its plans do not end that.
+    /// Whether it has asked the relay to stand by, so that its plans do not end the standby.
     var asksForSilence = false
-    /// Commands that have come and are not handled yet.
+    /// Commands that have arrived and have not been handled yet.
     let backlog: Backlog
 }
 
@@ -51,7 +51,7 @@ extension Relay {
                 }
             },
             onClosed: { [weak self, documents] in
-                // Behind the last commands.
+                // After the last commands.
                 documents.async { [weak self] in self?.post(.disconnected(connection: id)) }
             })
         connections[id] = Connection(channel: channel, backlog: backlog)
@@ -63,7 +63,7 @@ extension Relay {
         if !connections.values.contains(where: { $0.role == .control }), orphanSince == nil { orphanSince = now }
     }
 
-    /// Takes the request of a viewer or an output for a keyframe. Those that come too soon wait together.
+    /// Handles the request of a viewer or an output for a keyframe. Requests that arrive too soon are combined.
     func requestKeyframe() {
         let now = now
         keyframeRequests.ask()
@@ -71,8 +71,8 @@ extension Relay {
         if keyframeRequests.due != nil { scheduleTick(now: now, isCalm: isCalm(now: now)) }
     }
 
-    /// Asks for a keyframe if the program has had none for as long as a mix has one: publishers over WebRTC send none unasked, and
-    /// a server that viewers are at waits for one.
+    /// Asks for a keyframe if the program has had none for the keyframe distance of a mix: WebRTC publishers send none
+    /// without a request, and a viewers' server waits for one.
     func keepKeyframesComing(now: MediaTime) {
         guard case .source(let id) = splicer.onAir, sources[id]?.takesKeyframeRequests ?? false,
             keyframeRequests.lacksKeyframe(now: now)
@@ -80,7 +80,7 @@ extension Relay {
         keyframeRequests.ask()
     }
 
-    /// Passes the request of a viewer for a keyframe on to what is on air, if one waits and may be passed on.
+    /// Forwards a viewer's request for a keyframe to the feed on air, if one is waiting and may be forwarded.
     func passKeyframeRequest(now: MediaTime) {
         guard keyframeRequests.take(now: now), let onAir = splicer.onAir, splicer.tracks != .audio else { return }
         if case .source(let id) = onAir {
@@ -103,7 +103,7 @@ extension Relay {
             case .command(let command): handle(command, on: id)
             case .unreadable(let reason):
                 logger.error("unreadable command: \(reason)")
-                // Nothing but FLV for a viewer.
+                // A viewer gets only FLV.
                 guard connections[id]?.role != .viewer else { continue }
                 reply(.refused(reason: "unreadable command: \(reason)"), on: [id])
             }
@@ -119,7 +119,7 @@ extension Relay {
         case .hello(let version):
             reply(.refused(reason: "relay speaks version \(RelayCommand.version), not \(version)"), on: [id])
         case .viewFLV(let keyframeRequests):
-            // A second one would begin another FLV stream in the middle of this one.
+            // A second request would begin another FLV stream in the middle of this one.
             guard connections[id]?.role != .viewer else { break }
             connections[id]?.role = .viewer
             connections[id]?.channel.send(viewerPreamble(announcesRequests: keyframeRequests ?? false))
@@ -149,20 +149,20 @@ extension Relay {
     private func apply(_ plan: ProgramPlan) {
         guard plan.revision > self.plan?.revision ?? 0 else { return reportStatus() }
         let plan = idle.take(plan)
-        // Texts on the picture may change every second: that is no news, and nothing waits longer for it.
+        // Texts in the picture may change every second: that is not news, and must not restart any wait.
         let isNews = self.plan.map { !plan.onlyChangesOverlays(of: $0) } ?? true
         logger.log(
             level: isNews ? .info : .debug, "plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
         let carried = carriedCodecs
         self.plan = plan
-        // Pulls are told at their beginning which codecs pass.
+        // Pulls learn at their start which codecs pass.
         let isOtherCodec = carried != carriedCodecs
         if isNews { planAppliedAt = now }
         setTracks(plan.tracks ?? .all)
         if messages.settings != plan.sei { messages.settings = plan.sei }
         if case .bypass = plan.mode { mixerError = nil }
         let planned = Dictionary(plan.sources.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        // The host first, if sources have to be connected one at a time.
+        // The host first, in case sources must be connected one at a time.
         let order = plan.sources.map(\.id).sorted { $0 == hostID && $1 != hostID }
         for id in order {
             guard let source = planned[id] else { continue }
@@ -181,7 +181,7 @@ extension Relay {
                 connect(id)
             }
         }
-        // A source that has lost its pane is judged by the pane that it had.
+        // A source that has lost its pane is judged by its previous pane.
         for pane in plan.scene.panes {
             sources[SourceID(pane.source)]?.dropAfter = .milliseconds(pane.dropAfter ?? Pane.usualDropAfter)
         }
@@ -215,10 +215,10 @@ extension Relay {
         send(.status(status))
     }
 
-    /// Sends a report, after those before it.
+    /// Sends a report, after earlier ones.
     ///
-    /// A status that finds too many reports waiting is left out, because the next one replaces it. Whoever cannot be told
-    /// of anything else is disconnected, and is told the program's state when it connects again.
+    /// While too many reports are waiting, a status is dropped, because the next one replaces it. For any other report
+    /// the connection is closed; the client gets the program's state when it connects again.
     private func reply(_ report: RelayReport, on ids: [Int]) {
         let channels = ids.compactMap { connections[$0]?.channel }
         guard !channels.isEmpty else { return }
@@ -234,7 +234,7 @@ extension Relay {
             guard let line = try? DocumentEncoder.json(report) else { return }
             let bytes = Array(line.utf8) + [0x0A]
             for channel in channels {
-                // A client that reads nothing is disconnected, as a viewer is.
+                // A client that does not read is disconnected, like a viewer.
                 if channel.pendingBytes < Connection.viewerLimit { channel.send(bytes) } else { channel.close() }
             }
         }

@@ -1,21 +1,21 @@
 import MixModel
 import ProgramSplicer
 
-/// Media that are played while no participant can be shown.
+/// Media that is played while no participant can be shown.
 extension Relay {
-    /// Whether the idle media on air stay for a moment, because nothing can be shown yet of the participant who follows.
+    /// Whether the idle media stays on air for a moment, because the next participant cannot be shown yet.
     func keepsIdleMedia(_ plan: ProgramPlan, _ facts: [SourceID: ProgramDirector.SourceFact]) -> Bool {
         guard plan.mode != .slate, splicer.onAir?.isMixer ?? false, sceneOnAir?.isIdle ?? false else { return false }
         return !(hostID.flatMap { facts[$0]?.isDecodable } ?? false)
     }
 
-    /// Takes what the mixer says about the idle media.
+    /// Handles the mixer's report on the idle media.
     func idleReported(_ status: IdleStatus, item: Int) {
         if idle.report(status, item: item) { idleEnded() }
         reportStatus()
     }
 
-    /// Forgets the mixer, which has ended unexpectedly. Its successor goes on with the next file.
+    /// Handles the unexpected end of the mixer. Its successor continues with the next file.
     func playingMixerEnded() {
         mixer = nil
         let (message, isOver) = idle.mixerEnded()
@@ -23,7 +23,7 @@ extension Relay {
         if isOver { idleEnded() }
     }
 
-    /// Shows the slate in place of the media, which are over.
+    /// Shows the slate after the end of the media.
     private func idleEnded() {
         plan = plan.map { idle.take($0) }
         reconsider()

@@ -5,15 +5,16 @@ import MixModel
 import ProgramSplicer
 
 extension Relay {
-    /// Time after which a mixer counts as healthy and its next failure counts as the first. Longer than for other workers, because
-    /// mixers that follow failed ones get more patience: a machine that holds them up now and then has to keep that.
+    /// Time after which a mixer counts as healthy and its next failure counts as the first. Longer than for other
+    /// workers, because mixers that replace failed ones get more patience, which they must keep on a machine that
+    /// delays them now and then.
     static let healthyAfter = MediaTime.seconds(30)
-    /// Time for which a mix goes on after a participant's sound was removed. The mixer fades it out over one AAC frame,
-    /// and a splice in the middle of the fade is a click. If a GOP of the next source begins meanwhile, the splice
-    /// takes place at the one after it.
+    /// Time for which a mix continues after a participant's audio was removed. The mixer fades it out over one AAC
+    /// frame, and a splice in the middle of the fade would be a click. If a GOP of the next source begins in that time,
+    /// the splice takes place at the following one.
     private static let fadeOut = MediaTime.milliseconds(100)
 
-    /// Adapts the mixer, the splicer's target and the scene to the plan and to what is possible now.
+    /// Adapts the mixer, the splicer's target and the scene to the plan and to what is currently possible.
     func reconsider() {
         guard let plan else { return }
         let now = now
@@ -34,13 +35,13 @@ extension Relay {
             divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
             self.mixer?.reportVolumes(plan.sei?.layoutVolume != nil)
             let shown = opening(of: scene) ?? scene
-            // Before the scene, which then finds every source decoding and waits for its pictures.
+            // Sent before the scene, which then waits for the pictures of every source, because all are being decoded.
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline, now: now) }
             }
             self.mixer?.play(idle.playlist)
             if decision.mixer == .ready, mixer.scene == nil {
-                // It decodes and waits.
+                // The mixer only decodes and waits.
             } else {
                 standIn(now: now)
                 self.mixer?.show(shown, now: now)
@@ -56,7 +57,7 @@ extension Relay {
         case .source(let source):
             perform(splicer.setTarget(.source(source), now: now))
             if splicer.onAir == nil { begin(with: source, now: now) }
-            // The source need not wait for the frames before it.
+            // The source need not wait for the mixer's earlier frames.
             if let onAir, onAir.isMixer, isMixerSilent(now: now) { perform(splicer.ended(onAir, now: now)) }
         case .mixer:
             if let mixer { perform(splicer.setTarget(mixer.feed, now: now)) }
@@ -66,7 +67,7 @@ extension Relay {
         keepTwin(plan, now: now)
         let isCalm = isCalm(now: now)
         let isForOthers = configuration.keepsMixerReady && !(plan.isOfOne ?? false)
-        // The plan after a mix says nothing about the mix's degradation, so that the mix's own plan counts.
+        // The plan after a mix does not contain the mix's degradation, so the mix's own plan counts.
         if case .mix = plan.mode { isMixCheaper = plan.degradation != nil }
         let isSpareWanted = sparePolicy.isWanted(
             for: decision, onAir: onAir, isCalm: isCalm, canAfford: isForOthers && memory.isPlentiful(now: now),
@@ -75,7 +76,7 @@ extension Relay {
         scheduleTick(now: now, isCalm: isCalm)
     }
 
-    /// The feeds of the program as they are now.
+    /// The current feeds of the program.
     var feeds: DecisionBasis.Feeds {
         DecisionBasis.Feeds(
             onAir: splicer.onAir, target: splicer.target, heard: splicer.heard, mixer: mixer?.generation,
@@ -83,7 +84,7 @@ extension Relay {
     }
 
     /// Sets the mixer's frame divisor. The splicer expects divided frames only from a mixer on air, because one that
-    /// takes over has to deliver the exact frame requested.
+    /// takes over must deliver exactly the requested frame.
     private func divideFrames(of slot: MixerSlot, by divisor: Int) {
         mixer?.divideFrames(by: divisor)
         guard let fps = slot.setup?.canvas.fps else { return }
@@ -91,20 +92,20 @@ extension Relay {
     }
 
     /// Returns the scene that a mixer shows until it takes over from a participant's bypass: that participant alone.
-    /// The transition then begins when viewers see it, and from the picture they saw before. Returns `nil` if scenes
-    /// are cut.
+    /// The transition then begins when viewers see it, from the picture that they saw before. Returns `nil` if scenes
+    /// change with a cut.
     private func opening(of scene: Scene) -> Scene? {
         guard case .source(let source) = splicer.onAir, scene.transition.duration > 0 else { return nil }
         return scene.opening(with: source)
     }
 
-    /// Tells the mixer what it need not wait for, because the source on air has stalled.
+    /// Tells the mixer for which tracks it need not wait, because the source on air has stalled.
     private func standIn(now: MediaTime) {
         guard let id = splicer.onAir.flatMap(source(of:)), let source = sources[id] else { return }
         mixer?.noteStalled(source.stalledTracks(now: now), of: id)
     }
 
-    /// Whether a bypass runs undisturbed, so that only packets and messages can change anything next.
+    /// Whether a bypass runs undisturbed, so that only packets and messages can cause the next change.
     func isCalm(now: MediaTime) -> Bool {
         guard case .bypass(let source) = plan?.mode, mixer == nil, outgoingMixer == nil else { return false }
         guard splicer.onAir == .source(source), splicer.target == splicer.onAir else { return false }
@@ -117,7 +118,7 @@ extension Relay {
         return onAir != mixer?.feed && onAir != outgoingMixer?.feed && onAir != twin.slot?.feed
     }
 
-    /// Whether no mixer has delivered for so long that a mix on air is left, if it can be.
+    /// Whether no mixer has delivered for so long that the program leaves the mix on air, if possible.
     func isMixerSilent(now: MediaTime) -> Bool {
         recovery.isSilent(at: now, interval: mixer?.interval ?? .zero, isSlateRepeated: isSlateRepeated)
     }
@@ -129,8 +130,8 @@ extension Relay {
         }
     }
 
-    /// Starts a mixer for the scene if one is needed. A running mixer that cannot make the scene goes on, fed as
-    /// before, until another one takes over. It is not replaced if a source is about to take over.
+    /// Starts a mixer for the scene if one is needed. A running mixer that cannot make the scene continues with its
+    /// input until another one takes over. It is not replaced if a source is about to take over.
     private func provideMixer(_ decision: ProgramDirector.Decision, plan: ProgramPlan, scene: Scene, now: MediaTime) {
         let isAtHand = configuration.forkServer != nil || (spareMixer ?? mixer) != nil
         guard decision.mixer == .running || decision.mixer == .ready && isAtHand else { return }
@@ -173,7 +174,7 @@ extension Relay {
         }
     }
 
-    /// Ends mixers that are neither on air nor on their way there, and kills one that hangs.
+    /// Ends mixers that are neither on air nor about to be, and kills hung ones.
     private func retireMixers(need: ProgramDirector.MixerNeed, now: MediaTime) {
         if let outgoing = outgoingMixer, !splicer.needs(outgoing.feed) {
             outgoing.process.stop()
@@ -193,11 +194,11 @@ extension Relay {
         if outgoingMixer?.hang(now: now) != nil { outgoingMixer?.process.kill() }
     }
 
-    /// Returns the setup that lays the mixer's grids on what is on air, so that taking over costs neither a gap nor a
-    /// step.
+    /// Returns the setup that aligns the mixer's grids with the feed on air, so that taking over causes neither a gap
+    /// nor a step.
     ///
-    /// Encoding settings that the plan leaves open are chosen by the service for video and follow the host's format for
-    /// sound.
+    /// For encoding settings that the plan leaves open, the service chooses those of video; those of audio follow the
+    /// host's format.
     ///
     /// - Parameter origin: Time of the first picture; `nil` means that the mixer takes over.
     func setup(scene: Scene, plan: ProgramPlan, now: MediaTime, origin: MediaTime? = nil) -> MixerSetup {
@@ -215,7 +216,7 @@ extension Relay {
             programStart: programStart,
             sampleRate: encoding?.audioSampleRate ?? (isUsable ? format?.outputSampleRate ?? 48000 : 48000),
             channels: channels, colour: timeline?.sequenceParameters?.colour ?? .unsignalled,
-            // 0.1 bit per pixel is transparent enough for faces at these sizes.
+            // 0.1 bit per pixel is sufficient for faces at these sizes.
             videoBitrate: encoding?.videoBitrate ?? min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
             audioBitrate: encoding?.audioBitrate ?? channels * 64_000, host: host, tracks: plan.tracks,
             gopFrames: encoding?.gopFrames, videoCodec: encoding?.videoCodec, profile: encoding?.profile,
@@ -231,7 +232,8 @@ extension Relay {
         }
     }
 
-    /// Returns the next frame time on air that the mixer can reach, or the one right after a source that is silent.
+    /// Returns the next frame time on air that the mixer can reach, or the one right after the last frame of a silent
+    /// source.
     private func videoOrigin(fps: Int, now: MediaTime) -> MediaTime {
         guard let last = splicer.lastVideo, let onAir = splicer.onAir else { return now }
         if isSlateRepeated {

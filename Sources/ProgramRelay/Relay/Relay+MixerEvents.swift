@@ -4,7 +4,7 @@ import MediaFormats
 import MixModel
 import ProgramSplicer
 
-/// What mixers report, and their ends.
+/// Handling of mixers' reports and of their ends.
 extension Relay {
     func mixerEvent(_ event: MixerProcess.Event, generation: Int) {
         if case .started(let processID) = event { logger.info("mixer \(generation) started, pid \(processID)") }
@@ -24,18 +24,18 @@ extension Relay {
             if mixer?.generation == generation { mixer?.note(frame, now: now) }
             if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
             twinNotes(frame, of: slot, now: now)
-            // Pictures of a twin are of no use until it has taken over.
+            // Pictures of a twin are not used until it has taken over.
             if generation != twin.slot?.generation {
                 let wasSilent = isMixerSilent(now: now)
                 recovery.delivered(frame.track, hasVideo: slot.setup?.hasVideo ?? true, at: now)
-                // Before the frame, with which the mixer may take over.
+                // Called before the frame, with which the mixer may take over.
                 if wasSilent, !isMixerSilent(now: now) { reconsider() }
             }
             if !repeatSlate(from: frame, of: slot, now: now) {
                 perform(splicer.frame(frame, of: slot.feed, now: now))
             }
             if generation == twin.slot?.generation {
-                // It says nothing about the mix on air.
+                // The report says nothing about the mix on air.
                 watchMixer(now: now)
                 break
             }
@@ -45,7 +45,7 @@ extension Relay {
                 toldMixerErrors = []
             }
             if !basis.holds(with: feeds) { reconsider() }
-        // A twin says what the mixer on air says.
+        // A twin repeats the reports of the mixer on air.
         case .report(.sourceFailed) where generation == twin.slot?.generation,
             .report(.note) where generation == twin.slot?.generation:
             break
@@ -86,8 +86,8 @@ extension Relay {
         }
     }
 
-    /// Notes a failure and schedules a replacement. A reason is reported only once until a mixer is healthy: a missing
-    /// encoder must not fill the log and the timeline.
+    /// Records a failure and schedules a replacement. A reason is reported only once until a mixer is healthy: a
+    /// missing encoder must not fill the log and the timeline.
     func mixerFailed(_ reason: String, now: MediaTime) {
         recovery.failed(at: now)
         mixerError = "mixer: \(reason)"

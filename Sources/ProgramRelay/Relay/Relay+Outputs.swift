@@ -5,10 +5,10 @@ import MediaFormats
 import MixModel
 import ProgramSplicer
 
-/// The program's outputs, of whatever kind.
+/// The program's outputs of all kinds.
 extension Relay {
-    /// Closes and opens outputs, so that exactly those of the plan run. Those that can go on with a changed plan, and
-    /// all others, are not affected. A new output begins with the program's last keyframe.
+    /// Closes and opens outputs, so that exactly those of the plan run. Outputs that accept their changed plan, and all
+    /// unchanged ones, are not affected. A new output starts with the program's last keyframe.
     func applyOutputs(_ plan: ProgramPlan) {
         // They are opened when the standby ends.
         guard !standby.isSilent else { return }
@@ -28,7 +28,7 @@ extension Relay {
 
     private func context(of plan: ProgramPlan) -> OutputContext {
         let group = program.currentGOP
-        // What viewers see has a place in the stream only if there are frames.
+        // The viewers' picture has a position in the stream only if there are frames.
         let mark = group.first.flatMap { first in
             splicer.onAir.map { onAir in
                 ProgramMark(
@@ -61,7 +61,7 @@ extension Relay {
         for output in outputs.values { output.tick() }
     }
 
-    /// Reports once that HLS has no sound, because MPEG-TS cannot express the program's.
+    /// Reports once that HLS has no audio, because MPEG-TS cannot express the program's format.
     func tellUnfitSound() {
         guard outputs.keys.contains(where: { $0.kind == PlannedHLS.kind }), let sound = splicer.audioConfiguration,
             sound != toldUnfitSound, let format = AudioSpecificConfig(sound.bytes), ADTSHeader(format) == nil

@@ -2,21 +2,22 @@ import EncodedMedia
 import MediaFormats
 import MixModel
 
-/// What operators see and hear of sources and of the program while nobody has a player open: the latest keyframe, and
-/// the sound of the last quarter of a second. Nothing is decoded here, and nothing is done until it is asked for.
+/// Previews of sources and of the program for operators without a player: the latest keyframe, and the audio of the
+/// last quarter of a second. Nothing is decoded here, and no work is done without a request.
 extension Relay {
-    /// Frames of AAC that are enough to measure a level, with those that a decoder needs to begin.
+    /// Number of AAC frames that suffice to measure a level, including those that a decoder needs to start.
     static let previewSound = 14
 
-    /// Answers with an FLV stream behind its length in four bytes, big-endian; a length of 0 means that there is nothing.
+    /// Answers with an FLV stream, preceded by its length as four big-endian bytes; a length of 0 means that there is
+    /// no preview.
     ///
     /// - Parameters:
     ///   - id: Source; `nil` for the program.
-    ///   - hasPicture: Whether the keyframe is wanted; the sound otherwise.
+    ///   - hasPicture: Whether the keyframe is requested; otherwise the audio.
     func sendPreview(of id: SourceID?, hasPicture: Bool, on connection: Int) {
         guard let channel = connections[connection]?.channel else { return }
         guard connections[connection]?.role != .viewer, connections[connection]?.role != .control else {
-            // The bytes of the answer would end up among those of the other kind.
+            // The bytes of the answer would mix with those of the other kind.
             return channel.close()
         }
         connections[connection]?.role = .preview
@@ -54,7 +55,7 @@ extension Relay {
 }
 
 extension Array {
-    /// Returns the last elements that have a property, at most `most`, in their order.
+    /// Returns the last elements with a property, at most `most`, in order.
     fileprivate func last(_ most: Int, where isWanted: (Element) -> Bool) -> [Element] {
         var found: [Element] = []
         for element in reversed() where isWanted(element) {

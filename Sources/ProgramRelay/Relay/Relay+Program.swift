@@ -39,7 +39,7 @@ extension Relay {
         }
     }
 
-    /// Returns the frame with the SEI messages that are due; unchanged if there are none.
+    /// Returns the frame with the due SEI messages; unchanged if there are none.
     private func withMessages(_ frame: EncodedFrame) -> EncodedFrame {
         guard frame.track == .video, !messages.isEmpty else { return frame }
         let due = messages.messages(at: frame.dts, isIDR: frame.isIDR, wallClock: { wallClock(of: frame) }) {
@@ -51,7 +51,7 @@ extension Relay {
     }
 
     /// Returns the time of day that belongs to the frame's program time, in ms since 1970. Frames that wait for a
-    /// splice or come in a burst keep the distances at which they are shown.
+    /// splice or arrive in a burst keep the distances at which they are shown.
     private func wallClock(of frame: EncodedFrame) -> Int64 {
         Int64((Date().timeIntervalSince1970 * 1000 + (frame.pts - now).inMilliseconds).rounded())
     }
@@ -72,8 +72,7 @@ extension Relay {
         distribute(program.setTracks(tracks))
     }
 
-    /// Sends tags to every output and viewer. Each output has its own queue, so that none can hold up
-    /// another.
+    /// Sends tags to every output and viewer. Each output has its own queue, so that none can delay another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
         let shared = tags.map(OutputTag.init)
@@ -97,9 +96,9 @@ extension Relay {
         keyframeRequests.noteKeyframe(at: frame.pts, of: onAir, distance: distance)
     }
 
-    /// FLV header, metadata, sequence headers, and everything since the last keyframe.
+    /// Returns the FLV header, metadata, sequence headers, and all tags since the last keyframe.
     ///
-    /// - Parameter announcesRequests: Whether a tag says in front that the viewer may ask for keyframes.
+    /// - Parameter announcesRequests: Whether a leading tag announces that the viewer may ask for keyframes.
     func viewerPreamble(announcesRequests: Bool) -> [UInt8] {
         let announcement = announcesRequests ? [KeyframeRequest.announcement] : []
         return FLVTag.fileHeader(of: splicer.tracks)

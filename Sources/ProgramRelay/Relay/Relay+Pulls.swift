@@ -4,13 +4,13 @@ import MixModel
 import ProgramSplicer
 
 extension Relay {
-    /// Most bytes of a source that may wait for the relay, as `MediaItem.footprint` counts. A server's cached group of
-    /// pictures comes at once.
+    /// Largest number of bytes of a source waiting for the relay, as counted by `MediaItem.footprint`. A server's
+    /// cached group of pictures arrives at once.
     static let pullLimit = 64 << 20
     private static let tooMuch = PullEnd(
         .tooMuchPending, "it sends faster than can be processed: \(pullLimit >> 20) MiB are pending")
 
-    /// Reads which sources the relay before this one was pulling when it crashed.
+    /// Reads which sources the previous relay was pulling when it crashed.
     func takeUpQuarantine() {
         quarantine = SourceQuarantine(after: pullRecord.read(), now: now)
         guard !quarantine.records.isEmpty else { return }
@@ -19,8 +19,8 @@ extension Relay {
         pullRecord.write(quarantine.records)
     }
 
-    /// Makes a new connection to a source, in place of any other. A source that may have ended the relay before this
-    /// one has to wait.
+    /// Opens a new connection to a source, in place of any other. A source that may have crashed the previous relay
+    /// must wait.
     func connect(_ id: SourceID) {
         disconnect(id)
         guard let source = sources[id] else { return }
@@ -47,8 +47,8 @@ extension Relay {
     /// Video codecs that the program has with this plan.
     var carriedCodecs: Set<VideoCodec> { plan?.encoding?.videoCodec == .h265 ? [.h264, .h265] : [.h264] }
 
-    /// Returns the relay's input for a pull's event; `nil` if there is none. Adds media to the backlog, which the relay
-    /// takes off when it handles the input.
+    /// Returns the relay's input for a pull's event; `nil` if there is none. Adds media to the backlog, from which the
+    /// relay removes it when it handles the input.
     static func input(_ event: PullEvent, of id: SourceID, attempt: Int, _ backlog: Backlog) -> RelayInput? {
         switch event {
         case .connected: return nil
@@ -63,7 +63,7 @@ extension Relay {
         }
     }
 
-    /// Reports a source's failure once, not at every attempt. The status always has it.
+    /// Reports a source's failure once, not at every attempt. The status always contains it.
     func tellNews(of id: SourceID) {
         guard let news = sources[id]?.news(now: now) else { return }
         note(code: news.code, news.message)
@@ -75,8 +75,8 @@ extension Relay {
         quarantine.disconnected(id)
     }
 
-    /// Removes sources that left the plan once they are off air (make before break), and a little later still, so that
-    /// a mixer can fade out their sound.
+    /// Removes sources that left the plan once they are off air (make before break), after a short delay, so that a
+    /// mixer can fade out their audio.
     func removeIdleSources() {
         let now = now
         for (id, source) in sources {
@@ -91,7 +91,7 @@ extension Relay {
         }
     }
 
-    /// Notes the end of a source's connection, which is made again later.
+    /// Handles the end of a source's connection, which is reopened later.
     func pullEnded(_ end: PullEnd, of id: SourceID) {
         logger.debug("source \(id) ended (\(end.kind)): \(end)")
         sources[id]?.ended(end, now: now)
@@ -140,7 +140,7 @@ extension Relay {
                     logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
                     quarantine.delivered(id, isConfigured: true, now: arrival)
                     pullRecord.write(quarantine.records)
-                    // A layout may depend on the shape of the pictures.
+                    // A layout may depend on the pictures' aspect ratio.
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
@@ -172,9 +172,10 @@ extension Relay {
         if !basis.holds(with: source.fact(now: arrival), of: id) || !basis.holds(with: feeds) { reconsider() }
     }
 
-    /// Asks the senders of sources that a decoder or a splice waits for to send a keyframe, where transports can.
+    /// Asks the senders of sources for which a decoder or a splice waits for a keyframe, if the transport supports
+    /// that.
     ///
-    /// A keyframe that comes while a sound fades out before the splice would be too early for it.
+    /// A keyframe that arrives while audio fades out before the splice would be too early.
     func requestKeyframes(facts: [SourceID: ProgramDirector.SourceFact], now: MediaTime) {
         for (id, source) in sources where source.takesKeyframeRequests && source.removedAt == nil {
             let isNext = splicer.target == .source(id) && splicer.onAir != .source(id)
@@ -195,7 +196,7 @@ extension Relay {
         note(code: "waiting-for-keyframe", news)
     }
 
-    /// The mixers that show a scene, including the twin and the one on its way out.
+    /// The mixers that show a scene, including the twin and the outgoing one.
     var mixers: [MixerSlot] { [mixer, outgoingMixer, twin.slot].compactMap(\.self) }
 
     func removeFromMixers(_ id: SourceID) {

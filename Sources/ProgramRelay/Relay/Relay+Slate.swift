@@ -5,11 +5,11 @@ import ProgramSplicer
 
 /// The slate that is repeated without a mixer.
 extension Relay {
-    /// Whether the slate is repeated and no mixer makes it.
+    /// Whether the slate is repeated without a mixer.
     var isSlateRepeated: Bool { slate.group != nil && splicer.onAir == slate.feed }
 
-    /// Takes a frame of a mixer.
-    /// - Returns: Whether the repeated slate begins in its place. The mixer has ended then.
+    /// Handles a frame of a mixer.
+    /// - Returns: Whether the repeated slate begins instead of the frame. The mixer has then been ended.
     func repeatSlate(from frame: EncodedFrame, of slot: MixerSlot, now: MediaTime) -> Bool {
         guard splicer.onAir == slot.feed, mixer?.generation == slot.generation else { return false }
         let format = splicer.audioConfiguration.flatMap { AudioSpecificConfig($0.bytes) }
@@ -24,7 +24,7 @@ extension Relay {
         return true
     }
 
-    /// Returns what a mixer shows if it is a slate that stands still.
+    /// Returns the content of a mixer that shows a static slate; otherwise `nil`.
     private func stillSlate(of slot: MixerSlot) -> RepeatedSlate.Content? {
         guard let plan, plan.mode == .slate, plan.tracks != .audio, outgoingMixer == nil, slot.frameDivisor == 1,
             splicer.target == slot.feed, slot.scene == plan.scene, plan.scene.isStill
@@ -32,7 +32,7 @@ extension Relay {
         return RepeatedSlate.Content(scene: plan.scene, tracks: plan.tracks, encoding: plan.encoding)
     }
 
-    /// Sends what is due of the repeated slate, and forgets it once another feed is on air.
+    /// Sends the due frames of the repeated slate, and drops it once another feed is on air.
     func sendSlate(now: MediaTime) {
         guard let feed = slate.feed else { return }
         guard splicer.onAir == feed else {
@@ -45,7 +45,7 @@ extension Relay {
         }
     }
 
-    /// Goes on with the slate if the mixer that was to take over is late, and asks it for another moment.
+    /// Continues the slate if the mixer that should take over is late, and gives it a later time.
     private func giveTakeoverTime(now: MediaTime) {
         guard let end = slate.group?.end, now - end > RepeatedSlate.patience else { return }
         let next = takeoverTime(fps: mixer?.setup?.canvas.fps ?? 20, now: now)
@@ -60,8 +60,8 @@ extension Relay {
         return last + .units(frames, rate: fps)
     }
 
-    /// Returns the decision for a program whose slate is repeated: no mixer is needed while the slate stays, or while the
-    /// source that follows it is about to come.
+    /// Returns the decision for a program whose slate is repeated: no mixer is needed while the slate stays, or while
+    /// the next source is about to take over.
     func sparingMixer(
         _ decision: ProgramDirector.Decision, plan: ProgramPlan, now: MediaTime
     ) -> ProgramDirector.Decision {

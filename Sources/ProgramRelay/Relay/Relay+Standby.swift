@@ -4,20 +4,20 @@ import MixModel
 import ProgramSplicer
 
 extension Relay {
-    /// What is left to do until a relay stands by.
+    /// The remaining work until a relay stands by.
     enum Silencing: Hashable {
-        /// Nothing: it stands by, or sends.
+        /// None: the relay stands by, or sends.
         case none
         /// The outputs are being closed.
         case closing
-        /// As `closing`; then the program is sent again.
+        /// Like `closing`; then the program is sent again.
         case closingBeforeStart(ProgramPlace?)
     }
 
     /// Stops at the next keyframe, or at once if nothing is on air.
     func standBy() {
         guard standby.begin(isOnAir: program.lastSent != nil, now: now) else {
-            // A mix and a publisher over WebRTC have a keyframe when it is asked for.
+            // A mix and a WebRTC publisher send a keyframe on request.
             return requestKeyframe()
         }
         if outputs.isEmpty, silencing == .none {
@@ -27,8 +27,8 @@ extension Relay {
         beginSilence()
     }
 
-    /// Closes the outputs, because nothing more is sent. Another relay may send to the destinations only when their connections
-    /// are closed.
+    /// Closes the outputs, because nothing more is sent. Another relay may send to the destinations only once their
+    /// connections are closed.
     func beginSilence() {
         guard silencing == .none else { return }
         silencing = .closing
@@ -37,7 +37,7 @@ extension Relay {
                 wallZero: Date().timeIntervalSince1970 - stream.inSeconds, noted: stream,
                 ahead: max(last - stream, .zero), last: last)
         }
-        // Who joins later gets the next group.
+        // Viewers who join later get the next group.
         program.forgetGroup()
         let closed = outputs
         outputs = [:]
@@ -52,19 +52,19 @@ extension Relay {
         logger.notice("stands by: another relay may send the program")
     }
 
-    /// Takes note of the time until which the relay may send.
+    /// Sets the time until which the relay may send.
     func hold(until deadline: Int64) {
         sendsUntil = deadline
         keepDeadline()
     }
 
-    /// Ends the process at the deadline, unless this relay sends nothing: others in the process may go on.
+    /// Ends the process at the deadline, unless this relay sends nothing: others in the process may continue.
     private func keepDeadline() {
         let mayEnd = standby.isSilent && silencing == .none
         loop.fallSilent(at: mayEnd || sendsUntil == .max ? nil : sendsUntil, for: ObjectIdentifier(self))
     }
 
-    /// Ends a relay that stands by, and that nobody needs any more.
+    /// Ends a standby relay that is no longer needed.
     func endForgottenStandby() {
         guard standby.isSilent, silencing == .none, BootClock.now() >= sendsUntil else { return }
         logger.notice("nobody needs this relay, which stands by: it ends")
@@ -79,9 +79,10 @@ extension Relay {
         reportStatus()
     }
 
-    /// Sends the program, with what was kept of it. Where another relay has sent it meanwhile, it goes on behind that.
+    /// Sends the program, including the kept group of pictures. If another relay has sent it in the meantime, it
+    /// continues after that.
     ///
-    /// - Parameter place: Where the program is; `nil` if nobody knows.
+    /// - Parameter place: The program's current place; `nil` if unknown.
     func endStandby(at place: ProgramPlace? = nil) {
         if silencing != .none {
             var known: ProgramPlace?
@@ -90,7 +91,7 @@ extension Relay {
             return
         }
         guard !standby.isSilent || BootClock.now() < sendsUntil else {
-            // It stood still, and another node may have the program.
+            // The process was suspended, and another node may have the program.
             isDraining = true
             return
         }
@@ -110,7 +111,7 @@ extension Relay {
         reportStatus()
     }
 
-    /// Whether pictures can begin with a keyframe of the next moment, and those that are kept were shown long ago.
+    /// Whether pictures can start with a keyframe that arrives soon, and the kept ones were shown long ago.
     private func canBeginAnew(after last: MediaTime?) -> Bool {
         guard let onAir = splicer.onAir, onAir.isMixer, let last, let first = standby.firstPicture,
             let time = program.streamTime(of: first)

@@ -4,7 +4,7 @@ import ProgramSplicer
 
 /// A second mixer that renders the mix on air, so that viewers lose at most a picture when the first one fails.
 extension Relay {
-    /// Starts or ends the twin, and has it render what the mixer on air renders.
+    /// Starts or ends the twin, and makes it render the same as the mixer on air.
     func keepTwin(_ plan: ProgramPlan, now: MediaTime) {
         guard let mixer, isTwinWanted(plan, beside: mixer) else { return endTwin(now: now) }
         if twin.slot == nil, splicer.onAir == mixer.feed, now >= twin.retryAt, memory.isPlentiful(now: now) {
@@ -24,7 +24,7 @@ extension Relay {
         watchMixer(now: now)
     }
 
-    /// Whether a twin belongs beside this mixer: not beside a slate, nor on a machine that carries too much.
+    /// Whether this mixer should have a twin: not for a slate, and not on an overloaded machine.
     private func isTwinWanted(_ plan: ProgramPlan, beside mixer: MixerSlot) -> Bool {
         guard case .mix = plan.mode, plan.redundancy == .twin, plan.degradation == nil, plan.tracks != .audio else {
             return false
@@ -33,7 +33,7 @@ extension Relay {
         return outgoingMixer == nil && splicer.onAir?.isMixer ?? false
     }
 
-    /// Starts a twin whose pictures have the times of the program's own.
+    /// Starts a twin whose pictures have the same times as the program's.
     private func startTwin(_ plan: ProgramPlan, beside mixer: MixerSlot, now: MediaTime) {
         guard let scene = mixer.scene, var slot = launchMixer(now: now) else { return }
         let origin = takeoverTime(fps: scene.canvas.fps, now: now)
@@ -51,9 +51,9 @@ extension Relay {
         twin.slot = nil
     }
 
-    /// Notes a frame of one of the pair, before the splicer gets it.
+    /// Records a frame of one of the pair, before the splicer gets it.
     ///
-    /// The twin makes a picture only when the one on air has delivered it, so that the picture after it is still to be made
+    /// The twin makes a picture only when the mixer on air has delivered it, so that it can still make the next picture
     /// whenever the mixer on air fails.
     func twinNotes(_ frame: EncodedFrame, of slot: MixerSlot, now: MediaTime) {
         guard let follower = twin.slot else { return }
@@ -86,7 +86,7 @@ extension Relay {
         follower.process.send(.pictures(until: nil))
     }
 
-    /// Puts the twin in the place of the mixer on air, which has ended.
+    /// Replaces the mixer on air, which has ended, by the twin.
     func twinTakesOver(from slot: MixerSlot, _ reason: String, now: MediaTime) {
         guard let next = twin.slot else { return }
         mixer = next
@@ -99,7 +99,7 @@ extension Relay {
         note(code: "mixer-failed", "\(reason). Its twin has taken over, and another twin is started")
     }
 
-    /// Forgets the twin, which has ended unexpectedly.
+    /// Handles the unexpected end of the twin.
     func twinEnded(_ slot: MixerSlot, _ reason: String, now: MediaTime) {
         twin.slot = nil
         noteTwinFailure(of: slot, now: now)

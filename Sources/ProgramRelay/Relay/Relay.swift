@@ -10,8 +10,8 @@ import TextFormats
 
 /// The owner of one program: pulls its sources, splices them, and feeds its outputs. Never decodes video.
 ///
-/// Every event arrives as a `RelayInput` and is handled on the socket loop, one at a time, so that nothing about a
-/// program needs a lock. Pure types (`ProgramDirector`, `Splicer`) make the decisions; the relay performs them.
+/// Every event arrives as a `RelayInput` and is handled on the socket loop, one at a time, so no state of a program
+/// needs a lock. Pure types (`ProgramDirector`, `Splicer`) make the decisions; the relay performs them.
 ///
 /// Nothing here may block or compute for long, because that would delay every socket of the process.
 public actor Relay {
@@ -24,14 +24,14 @@ public actor Relay {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let tickDeadline = LoopDeadline()
     private var ticks = TickSchedule()
-    /// Deadline of the source on air, which every packet puts off.
+    /// Deadline of the source on air, which every packet postpones.
     private let stallDeadline = LoopDeadline()
     private var listener: UnixListener?
-    /// Inputs that came before the relay runs or while one is handled.
+    /// Inputs that arrived before the relay runs or while another one is being handled.
     private var waiting: [RelayInput] = []
     private var isHandling = false
     private var phase = Phase.idle
-    /// Reports of outputs that wait.
+    /// Waiting reports of outputs.
     let news = Backlog(limit: 64 << 10)
     /// Decodes commands and encodes reports, which takes too long for the loop.
     let documents = DispatchQueue(label: "relay.documents")
@@ -41,27 +41,27 @@ public actor Relay {
     let programStart = MonotonicClock.now()
     let director = ProgramDirector()
     let shares: CPUShares
-    /// This relay's part of the process's CPU time; `nil` while it does not run.
+    /// This relay's share of the process's CPU time; `nil` while it does not run.
     private(set) var share: CPUShares.Share?
 
     var plan: ProgramPlan?
     var planAppliedAt = MediaTime.zero
     var sources: [SourceID: PulledSource] = [:]
-    /// Which sources may have ended the relay before this one.
+    /// Tracks which sources may have crashed the previous relay.
     var quarantine = SourceQuarantine()
     let pullRecord: PullRecord
     var splicer = Splicer()
     var program = FLVProgram()
     var anchors = AnchorSchedule()
-    /// Where the stream was on the clock when that was last noted.
+    /// The stream's place on the clock when it was last recorded.
     var place: ProgramPlace?
-    /// Schedule of the SEI messages that players get inside the picture.
+    /// Schedule of the SEI messages for players.
     var messages = SEISchedule()
     /// Video configuration on air: the codec, and the size of the length before each NAL unit.
     var pictures: VideoConfiguration?
-    /// Keeps the program back while another relay sends it.
+    /// Holds the program back while another relay sends it.
     var standby = ProgramStandby()
-    /// What is left to do until the relay stands by.
+    /// The remaining work until the relay stands by.
     var silencing = Silencing.none
     /// Time until which the relay may send, in ns of CLOCK_BOOTTIME.
     var sendsUntil = Int64.max
@@ -72,15 +72,15 @@ public actor Relay {
     var mixer: MixerSlot?
     /// A mixer that goes off air when the next one takes over.
     var outgoingMixer: MixerSlot?
-    /// A mixer's process without work, so that the next mix does not wait for its start.
+    /// A spare mixer process, so that the next mix does not wait for its start.
     var spareMixer: MixerSlot?
-    /// A mixer that renders what the one on air renders, and takes over when that one fails.
+    /// A mixer that renders the same as the one on air, and takes over when that one fails.
     var twin = MixerTwin()
     var sparePolicy: SparePolicy
     var slate = RepeatedSlate()
-    /// What is played while no participant can be shown.
+    /// The playback while no participant can be shown.
     var idle = IdlePlayback()
-    /// Whether the newest plan of a mix leaves out frames, because the machine is overloaded.
+    /// Whether the newest plan of a mix skips frames, because the machine is overloaded.
     var isMixCheaper = false
     var memory = MachineMemory()
     var mixerGeneration = 0
@@ -89,21 +89,21 @@ public actor Relay {
     var mixerError: String?
     /// Reasons that were reported since a mixer was last healthy.
     var toldMixerErrors: Set<String> = []
-    /// What the last decision was made from.
+    /// The facts on which the last decision was based.
     var basis = DecisionBasis()
-    /// The scene that the mixer shows, which differs from the plan's own while that one waits for a source.
+    /// The scene that the mixer shows, which differs from the plan's scene while that one waits for a source.
     var sceneOnAir: Scene?
-    /// Program time until which the mix on air may be fading out a participant's sound.
+    /// Program time until which the mix on air may be fading out a participant's audio.
     var fadesUntil = MediaTime.zero
 
     var noteLimit = NoteLimit()
     var keyframeWait = KeyframeWait()
     /// Requests of viewers.
     var keyframeRequests = KeyframeRequests()
-    /// Audio configuration of the program that operators know HLS to lack.
+    /// Audio configuration of the program for which the lack of audio in HLS was reported.
     var toldUnfitSound: CodecConfiguration?
     var lastStatusAt = MediaTime.zero
-    /// Absent sources and live ones, as reported last.
+    /// Absent and live sources, as last reported.
     private var reported: (absent: Set<SourceID>, live: Set<SourceID>) = ([], [])
     var orphanSince: MediaTime?
     var isDraining = false
@@ -126,10 +126,10 @@ public actor Relay {
         (closings, closing) = AsyncStream.makeStream()
     }
 
-    /// Serves until it is drained, terminated, or without an orchestrator for too long. Every output is closed when it
-    /// returns.
+    /// Runs until the relay is drained, terminated, or without an orchestrator for too long. All outputs are closed
+    /// when it returns.
     ///
-    /// - Throws: `UnixListener.Failure`, if it cannot listen on its socket.
+    /// - Throws: `UnixListener.Failure` if the relay cannot listen on its socket.
     public func run() async throws {
         listener = try UnixListener(path: configuration.socketPath) { [weak self] descriptor in
             self?.post(.connected(descriptor: descriptor))
@@ -154,7 +154,7 @@ public actor Relay {
             for end in endings { group.addTask { await end() } }
             endings = []
         }
-        // Nothing is left that could send.
+        // Nothing remains that could send.
         loop.fallSilent(at: nil, for: ObjectIdentifier(self))
     }
 
@@ -190,13 +190,13 @@ public actor Relay {
         isHandling = false
     }
 
-    /// Ends everything, once. Inputs are not handled any more.
+    /// Ends everything, once. Inputs are no longer handled.
     private func conclude() {
         guard phase == .running else { return }
         phase = .over
         tickDeadline.end()
         stallDeadline.end()
-        // Nobody must kill the process for what is left to do.
+        // The process must not be killed during the remaining work.
         if configuration.shares != nil { unlink(configuration.processFile) }
         listener?.close()
         pullRecord.remove()
@@ -261,7 +261,7 @@ public actor Relay {
         tellUnfitSound()
         tickOutputs()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
-        // Operators and layouts learn of a stall, and of its end, when it is noticed and not with the next report.
+        // Operators and layouts learn of a stall, and of its end, at once and not with the next report.
         let live = Set(sources.filter { $0.value.state(now: now) == .live }.keys)
         if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || (absent, live) != reported {
             reportStatus()
@@ -274,7 +274,7 @@ public actor Relay {
         scheduleTick(now: now, isCalm: isCalm(now: now))
     }
 
-    /// Sets the time at which the source on air is suspect or has stalled if nothing more comes of it.
+    /// Sets the time at which the source on air is suspect or stalled if nothing more arrives.
     func watchForStall(now: MediaTime) {
         let source = splicer.onAir.flatMap(source(of:)).flatMap { sources[$0] }
         let next = source?.nextStall(after: now).map { programStart + $0.nanoseconds }
@@ -293,7 +293,7 @@ public actor Relay {
         tickDeadline.set(programStart + next.nanoseconds)
     }
 
-    /// Returns the time at which something is due although nothing happens, in a calm bypass.
+    /// Returns the time of the next due work in a calm bypass if nothing else happens.
     private func nextDue(now: MediaTime) -> MediaTime {
         var due = lastStatusAt + TickSchedule.status
         if let request = keyframeRequests.due { due = min(due, request) }

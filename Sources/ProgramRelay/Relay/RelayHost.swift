@@ -6,8 +6,8 @@ import TextFormats
 
 /// The relays of several programs in one process, on one socket loop.
 ///
-/// Each of them has its own socket and does not know of the others, so that a service that was restarted finds each one
-/// as it finds a relay with a process of its own. The service that started the process says which relays it runs.
+/// Each of them has its own socket and does not know of the others, so that a restarted service finds each one like a
+/// relay with its own process. The service that started the process tells it which relays to run.
 public final class RelayHost: Sendable {
     private let make: @Sendable (TaskID, String) -> Relay
     private let relays = Mutex<[Int: Relay]>([:])
@@ -17,7 +17,7 @@ public final class RelayHost: Sendable {
 
     /// - Parameters:
     ///   - descriptor: The socket to the service. Owned from now on.
-    ///   - make: Makes the relay of a task that listens at a path.
+    ///   - make: Creates the relay of a task that listens at a path.
     public init(descriptor: Int32, make: @escaping @Sendable (TaskID, String) -> Relay) {
         self.make = make
         let (commands, command) = AsyncStream.makeStream(of: RelayHostCommand.self)
@@ -26,12 +26,12 @@ public final class RelayHost: Sendable {
         channel = SocketChannel(
             descriptor: descriptor,
             onBytes: { bytes in
-                // The service writes a line now and then, so that nothing has to be decoded elsewhere.
+                // The service writes only occasional lines, so decoding needs no other queue.
                 for line in lines.push(bytes) { command.yield(line) }
             }, onClosed: { command.finish() })
     }
 
-    /// Runs relays until the service wants no more of them, or is gone, and all have ended.
+    /// Runs relays until the service ends or needs no more of them, and all have ended.
     public func run() async {
         await withDiscardingTaskGroup { group in
             for await command in commands {
@@ -50,7 +50,7 @@ public final class RelayHost: Sendable {
                 case .terminate(let number): relays.withLock { $0[number] }?.terminate()
                 case .abandon(let number):
                     relays.withLock { $0[number] }?.terminate()
-                    // Behind the relay's own last work on the loop: its path is free then.
+                    // After the relay's own last work on the loop, when its path is free.
                     SocketLoop.shared.perform { self.ended(number, failure: nil) }
                 }
             }
@@ -58,7 +58,7 @@ public final class RelayHost: Sendable {
         channel.close()
     }
 
-    /// Asks all relays to end, and takes no more. Safe to call from any thread.
+    /// Asks all relays to end, and accepts no new ones. Safe to call from any thread.
     public func terminate() {
         command.finish()
         for relay in relays.withLock({ Array($0.values) }) { relay.terminate() }
@@ -77,7 +77,7 @@ public final class RelayHost: Sendable {
 private final class HostLines: @unchecked Sendable {
     private var lines = LineBuffer(limit: 1 << 16)
 
-    /// Lines that are no commands are left out.
+    /// Lines that are not commands are ignored.
     func push(_ bytes: [UInt8]) -> [RelayHostCommand] {
         (lines.push(bytes) ?? []).compactMap { try? JSONDecoder().decode(RelayHostCommand.self, from: Data($0)) }
     }

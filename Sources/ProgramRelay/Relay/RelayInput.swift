@@ -5,10 +5,10 @@ import MixModel
 enum RelayInput: Sendable {
     /// A new connection on the relay's socket.
     case connected(descriptor: Int32)
-    /// Commands of a connection; `size` is the number of bytes in which they came.
+    /// Commands of a connection; `size` is their number of bytes.
     case commands(connection: Int, [CommandReader.Line], size: Int)
     case disconnected(connection: Int)
-    /// Items of a source. `attempt` tells a source's connections apart, `size` is their footprint in bytes, and
+    /// Items of a source. `attempt` distinguishes a source's connections, `size` is their footprint in bytes, and
     /// `arrival` is in ns of CLOCK_MONOTONIC.
     case pulled(SourceID, attempt: Int, [MediaItem], size: Int, arrival: Int64)
     case pullEnded(SourceID, attempt: Int, PullEnd)

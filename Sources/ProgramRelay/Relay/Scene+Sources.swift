@@ -7,14 +7,14 @@ extension Scene {
         panes.contains { $0.source == source.rawValue } || sound.levels.contains { $0.source == source.rawValue }
     }
 
-    /// Whether a participant's sound is in this scene and not in the other.
+    /// Whether a participant is audible in this scene and not in the other.
     func isHeardLess(in other: Scene) -> Bool {
         let remaining = Set(other.sound.levels.map(\.source))
         return sound.levels.contains { !remaining.contains($0.source) }
     }
 
-    /// Returns a scene with one participant of this scene alone, over the whole canvas, like a bypass of theirs. All
-    /// sources stay audible. Returns `nil` if the participant is not visible in this scene.
+    /// Returns a scene with only one participant of this scene, over the whole canvas, like their bypass. All sources
+    /// stay audible. Returns `nil` if the participant is not visible in this scene.
     func opening(with source: SourceID) -> Scene? {
         guard var pane = panes.first(where: { $0.source == source.rawValue && $0.isLive }) else { return nil }
         (pane.x, pane.y, pane.width, pane.height) = (0, 0, canvas.width, canvas.height)

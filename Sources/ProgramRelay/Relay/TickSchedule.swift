@@ -1,31 +1,30 @@
 import EncodedMedia
 
-/// Decides when a relay looks at what time alone changes. Pure.
+/// Decides when a relay checks for changes that depend on time alone. Pure.
 ///
-/// Every look wakes the loop, which costs as much as forwarding a packet. In a calm bypass it therefore waits until
+/// Every check wakes the loop, which costs as much as forwarding a packet. In a calm bypass it therefore waits until
 /// something is due.
 struct TickSchedule {
-    /// Time between two looks while deadlines are near: a splice, a connection, a mixer.
+    /// Time between two checks while deadlines are near: a splice, a connection, a mixer.
     static let near = MediaTime.milliseconds(50)
-    /// Time between two looks beside outputs that do what is due in `tick()`.
+    /// Time between two checks while outputs need calls of `tick()`.
     static let outputs = MediaTime.milliseconds(250)
-    /// Longest time between two reports of the status, and the time before it at which a look brings one with it.
+    /// Longest time between two status reports. `early`: time before that at which a check already sends one.
     static let status = MediaTime.seconds(1)
     static let early = MediaTime.milliseconds(100)
 
     private var due: MediaTime?
 
-    /// Notes that a look is made now.
+    /// Records that a check is made now.
     mutating func reached() { due = nil }
 
-    /// Returns the time of the next look.
+    /// Returns the time of the next check.
     /// - Parameters:
-    ///   - calmUntil: In a calm bypass, the time at which something is due if nothing else happens; `nil` at any other
-    ///     time.
-    ///   - deadlines: Times ahead at which a look is worth more than one at the usual distance.
+    ///   - calmUntil: In a calm bypass, the time of the next due work if nothing else happens; `nil` at any other time.
+    ///   - deadlines: Future times at which a check is more useful than at the usual distance.
     mutating func next(now: MediaTime, calmUntil: MediaTime?, deadlines: [MediaTime] = []) -> MediaTime {
         let usual = now + Self.near
-        // A look that was planned is not put off by what happens before it.
+        // A planned check is not postponed by earlier events.
         let next = calmUntil ?? deadlines.filter { $0 > now }.reduce(min(due ?? usual, usual), min)
         due = next
         return next

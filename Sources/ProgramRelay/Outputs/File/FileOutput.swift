@@ -21,17 +21,17 @@ enum FileOutput: OutputKind {
     }
 }
 
-/// The name of a file that a program is written to.
+/// The name of a file to which a program is written.
 struct OutputFileName: Hashable, Sendable {
     enum Format: String, CaseIterable, Sendable {
         case ts, flv
     }
 
-    /// Name without the dot and what follows it.
+    /// Name without its extension.
     let stem: String
     let format: Format
 
-    /// - Throws: `PullEnd` of kind `.badURL` if the URL is not one of a file.
+    /// - Throws: `PullEnd` of kind `.badURL` if it is not a file URL.
     init(_ url: String) throws(PullEnd) {
         let address = try PullAddress(url)
         guard address.scheme == "file", address.isLocalhost, address.port == nil, address.parameters.isEmpty else {
@@ -46,6 +46,6 @@ struct OutputFileName: Hashable, Sendable {
         self.format = format
     }
 
-    /// Returns the name of the file that is tried as the `number`th, from 1 on.
+    /// Returns the name of the file for attempt `number`, counted from 1.
     func name(_ number: Int) -> String { number == 1 ? "\(stem).\(format)" : "\(stem)-\(number).\(format)" }
 }

@@ -2,13 +2,13 @@ import Foundation
 import MediaFormats
 import MixModel
 
-/// The work of `mixworker push --file`: a program that comes as FLV is written to a file.
+/// The body of `mixworker push --file`: writes a program, which arrives as FLV, to a file.
 ///
-/// Each attempt makes a file of its own, so that none is ever overwritten: `show.ts`, `show-2.ts` and so on.
+/// Each attempt creates its own file, so that none is ever overwritten: `show.ts`, `show-2.ts` and so on.
 public struct FileProgram: Sendable {
-    /// Most files of one name.
+    /// Largest number of files with one base name.
     private static let most = 10_000
-    /// Bytes that are written between two looks at that.
+    /// Number of bytes written between two checks of the free space.
     private static let lookInterval = 16 << 20
 
     private struct Failure: Error {
@@ -24,7 +24,7 @@ public struct FileProgram: Sendable {
     /// - Parameters:
     ///   - settings: The first line that the relay sent.
     ///   - directory: `outputs.directory`.
-    ///   - report: Takes lines for the relay.
+    ///   - report: Called with lines for the relay.
     /// - Throws: If the settings cannot be read.
     public init(settings: [UInt8], directory: String?, report: @escaping @Sendable ([UInt8]) -> Void) throws {
         name = try OutputFileName(JSONDecoder().decode(PushSettings.self, from: Data(settings)).url)
@@ -32,7 +32,7 @@ public struct FileProgram: Sendable {
         self.report = report
     }
 
-    /// Writes the program until it ends or a file cannot be written. Tells the relay how much is written.
+    /// Writes the program until it ends or a file cannot be written. Reports to the relay how much is written.
     ///
     /// - Parameter read: Returns the next bytes of the program, `nil` at its end. It may wait.
     public func run(reading read: () -> [UInt8]?) {
@@ -44,7 +44,7 @@ public struct FileProgram: Sendable {
             let (path, descriptor) = try create(in: directory)
             defer { close(descriptor) }
             do { try write(read, to: descriptor, in: directory) } catch {
-                // Attempts that write nothing leave nothing.
+                // Attempts that write nothing leave no file.
                 if lseek(descriptor, 0, SEEK_CUR) == 0 { unlink(path) }
                 throw error
             }
@@ -67,7 +67,7 @@ public struct FileProgram: Sendable {
     private func write(_ read: () -> [UInt8]?, to descriptor: Int32, in directory: String) throws {
         var reader = FLVReader()
         var packets = ProgramPackets()
-        // The FLV header is not counted by the relay.
+        // The relay does not count the FLV header.
         var taken = -Int64(FLVTag.fileHeader.count)
         var untilLook = Self.lookInterval
         while let bytes = read() {
@@ -83,7 +83,7 @@ public struct FileProgram: Sendable {
         }
     }
 
-    /// The service's store may be on the same file system.
+    /// Throws if too little space is free, because the service's store may be on the same file system.
     private func checkSpace(in directory: String) throws {
         let kept = RecordingPlace.defaultKeepFreeBytes
         guard let free = RecordingFile.freeBytes(at: directory), free < kept else { return }

@@ -43,7 +43,7 @@ final class HLSOutput: ProgramOutput {
 
     var statuses: [OutputStatus] { [OutputStatus(told.withLock { $0 })] }
 
-    /// Goes on only with the same plan: playlists of other settings are other sessions.
+    /// Accepts only the same plan: playlists with other settings are other sessions.
     func adopt(_ planned: PlannedOutput) -> Bool { planned.document as? PlannedHLS == plan }
 
     func send(shared tags: [OutputTag]) { consumer.send(shared: tags) }
@@ -55,7 +55,7 @@ final class HLSOutput: ProgramOutput {
 
     private typealias Event = ProgramConsumer<PlannedHLS, HLSStatus>.Event
 
-    /// Passes a consumer's events to its owner, which is complete only after the consumer.
+    /// Passes a consumer's events to its owner, whose initialisation ends after the consumer's.
     private final class EventSlot: Sendable {
         private let body = Mutex<(@Sendable (Event) -> Void)?>(nil)
 

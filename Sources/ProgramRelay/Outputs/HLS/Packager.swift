@@ -4,9 +4,9 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// Makes HLS of a program: cuts it into segments, writes them and their playlists, and has renditions transcoded.
+/// Creates HLS from a program: cuts it into segments, writes them and their playlists, and has renditions transcoded.
 ///
-/// The calling thread writes everything. A failure is reported in the status and tried again with the next segment,
+/// The calling thread writes everything. A failure is reported in the status; writing is retried with the next segment,
 /// which then begins with a discontinuity. Decoding happens in the renditions' own processes: one that crashes or is
 /// too slow leaves gaps in its own playlist.
 public final class Packager: Sendable {
@@ -43,7 +43,7 @@ public final class Packager: Sendable {
         ticker?.start()
     }
 
-    /// Takes the next bytes of the program, an FLV stream. Waits for the disk.
+    /// Processes the next bytes of the program, an FLV stream. Waits for the disk.
     ///
     /// - Throws: `FLVReader.Failure`, after which it must not be called again.
     public func push(_ bytes: some Collection<UInt8>) throws {

@@ -42,7 +42,7 @@ struct PackagerCore: Sendable {
 
     private static var now: Double { Date().timeIntervalSince1970 }
 
-    /// Takes the next bytes of the program and publishes the segments that they complete.
+    /// Processes the next bytes of the program and publishes the segments that they complete.
     /// - Returns: Video tags for the transcoders.
     mutating func push(_ bytes: some Collection<UInt8>) throws -> [FLVTag] {
         var tags: [FLVTag] = []

@@ -1,7 +1,7 @@
 import Foundation
 import MixModel
 
-/// A lock that keeps a second packager out of a room's directory while the first still closes its playlists.
+/// A lock that keeps a second packager out of a room's directory while the first one is still closing its playlists.
 public final class PackagerLock: Sendable {
     private let descriptor: Int32
 

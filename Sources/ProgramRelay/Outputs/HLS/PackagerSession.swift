@@ -3,7 +3,7 @@ import Foundation
 import MediaFormats
 import MixModel
 
-/// The output of one run of HLS so far, with the files that record it. Another packager can go on with it.
+/// The output of one HLS session so far, with the files that record it. Another packager can continue it.
 struct PackagerSession: Sendable {
     /// The session as stored in `session.json`.
     struct Record: Hashable, Codable, Sendable {
@@ -45,8 +45,8 @@ struct PackagerSession: Sendable {
         try files.create()
     }
 
-    /// Resumes the newest session in `directory` if it was not ended and fits the settings. Ends it and returns `nil`
-    /// if it does not fit or is too old.
+    /// Resumes the newest session in `directory` if it was not ended and matches the settings. Ends it and returns
+    /// `nil` if it does not match or is too old.
     init?(resuming directory: String, settings: HLSSettings, now: Double) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         guard let name = names.filter({ Int64($0) != nil }).max(by: { Int64($0) ?? 0 < Int64($1) ?? 0 }) else {
@@ -154,7 +154,7 @@ struct PackagerSession: Sendable {
 
     private mutating func restoreComplete() {
         let lines = (files.read(Self.linesName) ?? Data()).split(separator: 0x0A).compactMap {
-            // The last line may be cut off.
+            // The last line may be truncated.
             try? JSONDecoder().decode(Line.self, from: $0)
         }
         for index in record.variants.indices {
@@ -172,7 +172,7 @@ struct PackagerSession: Sendable {
         }
     }
 
-    /// Adds gaps for the segments that a rendition was not given in time.
+    /// Adds gaps for the segments that a rendition did not deliver in time.
     private mutating func fillGaps() {
         let top = record.variants[0].live.entries
         for index in record.variants.indices.dropFirst() {

@@ -4,7 +4,7 @@ import GStreamerKit
 import MediaFormats
 import MixModel
 
-/// The program as one rendition transcodes it: one transcoder for each codec configuration, one after another.
+/// The transcoding of a program for one rendition, with one transcoder after another, one for each codec configuration.
 public struct RenditionProgram {
     private let rendition: HLSRendition
     private let output: @Sendable ([UInt8]) -> Void
@@ -15,13 +15,13 @@ public struct RenditionProgram {
     /// Creates a rendition's program.
     /// - Parameters:
     ///   - settings: The first line that the packager sent.
-    ///   - output: Takes lines for the packager; called on any thread.
+    ///   - output: Called with lines for the packager, on any thread.
     public init(settings: [UInt8], output: @escaping @Sendable ([UInt8]) -> Void) throws {
         rendition = try JSONDecoder().decode(RenditionSettings.self, from: Data(settings)).rendition
         self.output = output
     }
 
-    /// Takes the next bytes of the program, an FLV stream. Waits while the transcoder has enough to do.
+    /// Processes the next bytes of the program, an FLV stream. Waits while the transcoder is busy.
     public mutating func push(_ bytes: some Collection<UInt8>) async throws {
         for item in try reader.push(bytes) {
             switch item {
@@ -41,7 +41,7 @@ public struct RenditionProgram {
         }
     }
 
-    /// Delivers what is still in the transcoder, and ends it.
+    /// Drains the transcoder and ends it.
     public mutating func finish() async {
         guard let transcoder else { return }
         self.transcoder = nil

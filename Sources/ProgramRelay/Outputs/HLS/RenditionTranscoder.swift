@@ -6,7 +6,8 @@ import Synchronization
 
 /// Decodes, scales and encodes the pictures of one codec configuration.
 ///
-/// Each picture keeps its time, and each IDR of the program is one of the rendition, so that both can be cut alike.
+/// Each picture keeps its time, and each IDR of the program is an IDR of the rendition, so that both can be cut at the
+/// same places.
 final class RenditionTranscoder: Sendable {
     private let pipeline: Pipeline
     private let source: AppSource
@@ -18,7 +19,7 @@ final class RenditionTranscoder: Sendable {
 
     /// Creates a transcoder that is not running yet.
     /// - Parameter output: Called on the encoder's thread.
-    /// - Throws: `GStreamerError` with code `.syntax`, if the configuration cannot be read.
+    /// - Throws: `GStreamerError` with code `.syntax` if the configuration cannot be read.
     init(
         _ configuration: CodecConfiguration, _ rendition: HLSRendition,
         output: @escaping @Sendable (RenditionReport) -> Void
@@ -51,7 +52,7 @@ final class RenditionTranscoder: Sendable {
 
     var failure: String? { pipeline.firstError?.message }
 
-    /// Takes the next picture. Waits while the encoder has enough to do.
+    /// Transcodes the next picture. Waits while the encoder is busy.
     func push(_ frame: EncodedFrame) {
         // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
         // ignores all further requests.
@@ -63,7 +64,7 @@ final class RenditionTranscoder: Sendable {
             isDelta: !frame.isIDR)
     }
 
-    /// Waits until everything that was pushed has come out, for at most 3 s, and ends the pipeline.
+    /// Waits until all pushed pictures have been delivered, for at most 3 s, and ends the pipeline.
     func finish() async {
         source.endOfStream()
         await pipeline.waitForEnd(atMost: .seconds(3))
@@ -87,7 +88,8 @@ final class RenditionTranscoder: Sendable {
         UInt64(max(0, time.nanoseconds.saturatingSum(shift)))
     }
 
-    /// Returns the rendition's size in pixels: the shape of the program, even, and never larger than it.
+    /// Returns the rendition's size in pixels: even, with the program's aspect ratio, and never larger than the
+    /// program.
     static func size(of rendition: HLSRendition, from width: Int, _ height: Int) -> (width: Int, height: Int) {
         guard height > rendition.height else { return (width / 2 * 2, height / 2 * 2) }
         let scaled = Double(width) * Double(rendition.height) / Double(height)

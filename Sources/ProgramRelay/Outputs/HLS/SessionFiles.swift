@@ -1,12 +1,12 @@
 import Foundation
 import MixModel
 
-/// The directory of one session. A written file appears whole or not at all.
+/// The directory of a session. A written file appears completely or not at all.
 struct SessionFiles: Sendable {
     /// Absolute path.
     let directory: String
 
-    /// A failure to write a file, in words for operators.
+    /// A failure to write a file, with a description for operators.
     struct Failure: Error, Hashable {
         let state: ServiceState.Failure
 
@@ -40,7 +40,7 @@ struct SessionFiles: Sendable {
         }
     }
 
-    /// Writes a file whole, or not at all. A directory that was removed is created again.
+    /// Writes a file completely or not at all. A directory that was removed is created again.
     func write(_ bytes: [UInt8], to name: String) throws(Failure) {
         do {
             try writeOnce(bytes, to: name)
@@ -58,7 +58,7 @@ struct SessionFiles: Sendable {
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure(errno: errno, path: path) }
         let error = Self.write(bytes, to: descriptor)
-        // Some file systems report only on closing that they are full.
+        // Some file systems report only when a file is closed that they are full.
         let closed = close(descriptor) == 0 ? 0 : errno
         guard error == 0, closed == 0, rename(temporary, path) == 0 else {
             let reason = error != 0 ? error : closed != 0 ? closed : errno
@@ -67,7 +67,7 @@ struct SessionFiles: Sendable {
         }
     }
 
-    /// Adds one line at the end of a file that is only ever appended to.
+    /// Appends a line to a file that only grows.
     func append(_ line: [UInt8], to name: String) throws(Failure) {
         let path = "\(directory)/\(name)"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -78,7 +78,7 @@ struct SessionFiles: Sendable {
     }
 
     /// Writes all bytes.
-    /// - Returns: The error number; 0 if all is well.
+    /// - Returns: The error number; 0 on success.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var position = 0
         while position < bytes.count {

@@ -4,12 +4,13 @@ import MixModel
 import RTMP
 import Synchronization
 
-/// Publishes over RTMP or RTMPS to servers that want a user name, through `rtmp2sink`.
+/// Publishes over RTMP or RTMPS to servers that require a user name, through `rtmp2sink`.
 ///
-/// `rtmp2sink` takes one FLV tag per buffer, needs no FLV header and keeps the tags' timestamps. It blocks its own
-/// thread until it is connected and while the socket is full. What it has not taken waits in the source in front of it.
+/// `rtmp2sink` accepts one FLV tag per buffer, needs no FLV header and keeps the tags' timestamps. It blocks its own
+/// thread until it is connected and while the socket is full. Tags that it has not taken wait in the source in front of
+/// it.
 final class RTMPConnection: OutputConnection {
-    /// Bytes pushed, and the end of each tag in them that is not known to be sent.
+    /// Number of bytes pushed, and the end of each tag that is not known to be sent.
     private struct Progress {
         var pushed: Int64 = 0
         var sent: Int64 = 0
@@ -42,10 +43,10 @@ final class RTMPConnection: OutputConnection {
 
     var tellsChanges: Bool { false }
 
-    /// Begins to connect. Failures are reported by `fault`.
+    /// Begins to connect. Failures are reported through `fault`.
     func open(onChange: @escaping @Sendable () -> Void) async {
         do throws(Destination.Unreachable) {
-            // The element looks the host up again; docs/adr/0015 says what that leaves open.
+            // The element resolves the host again; docs/adr/0015 explains the remaining risk.
             if let destination, destination.limits != nil { _ = try await destination.check(within: .seconds(5)) }
         } catch {
             return progress.withLock { $0.refusal = OutputFault(error.fault) }
@@ -68,7 +69,7 @@ final class RTMPConnection: OutputConnection {
     var waiting: Int { source.queuedBytes }
     var isWaiting: Bool { waiting > 0 }
 
-    /// Bytes of media that the socket has taken. Excludes the tag that the sink is working on, which may still wait for
+    /// Number of bytes of media that the socket has taken. Excludes the tag inside the sink, which may still wait for
     /// the connection.
     var taken: Int64 {
         let waiting = Int64(source.queuedBytes)
@@ -82,7 +83,7 @@ final class RTMPConnection: OutputConnection {
         }
     }
 
-    /// Whether any bytes were taken, because the element does not say when the server has agreed.
+    /// Whether any bytes were taken, because the element does not report when the server has accepted the stream.
     var hasBegun: Bool { taken > 0 }
     var silentSince: Int64? { nil }
 
@@ -100,7 +101,7 @@ final class RTMPConnection: OutputConnection {
 }
 
 extension OutputFault {
-    /// Creates a fault from the words of an error, because `rtmp2sink` has one error domain for nearly everything.
+    /// Creates a fault from the text of an error, because `rtmp2sink` uses one error domain for nearly everything.
     fileprivate init(_ failure: BusFailure) {
         let words = failure.message.lowercased()
         func says(_ parts: String...) -> Bool { parts.contains { words.contains($0) } }

@@ -3,7 +3,7 @@ import MediaFormats
 import RTMP
 import Synchronization
 
-/// Publishes over RTMP or RTMPS with a socket of its own.
+/// Publishes over RTMP or RTMPS with its own socket.
 ///
 /// The pushing thread writes a tag to the socket itself, so that no thread is woken for it. The loop's thread, which
 /// all sockets share, works only when the socket is full or the server sends a message.
@@ -14,13 +14,13 @@ final class RTMPSocketConnection: OutputConnection {
             /// Tags pushed before the server was ready for them.
             var early: [OutputTag] = []
             var uplink: RTMPUplink?
-            /// Bytes that the destination had taken at the last look, kept beyond the connection's end.
+            /// Number of bytes that the destination had taken at the last check, kept beyond the connection's end.
             var takenAtEnd: Int64?
             var reading = ReadingWatch()
             var fault: OutputFault?
             var onChange: (@Sendable () -> Void)?
 
-            /// Returns the bytes that the destination's machine has acknowledged.
+            /// Returns the number of bytes that the destination's machine has acknowledged.
             mutating func taken() -> Int64 { uplink.map { taken(by: $0.connection.progress, $0) } ?? 0 }
 
             mutating func taken(by progress: TCPConnection.Progress, _ uplink: RTMPUplink) -> Int64 {
@@ -56,8 +56,8 @@ final class RTMPSocketConnection: OutputConnection {
     private let session: RTMPSession
 
     /// Creates a connection; `open()` connects it.
-    /// - Parameter trust: Trusted certificates; `nil` = those that the system trusts.
-    /// - Throws: `RTMPError.badURL`, if no attempt can succeed.
+    /// - Parameter trust: Trusted certificates; `nil` uses those of the system.
+    /// - Throws: `RTMPError.badURL` if no attempt can succeed.
     init(url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil) throws(RTMPError) {
         let address = try RTMPAddress(url)
         session = RTMPSession(
@@ -94,8 +94,8 @@ final class RTMPSocketConnection: OutputConnection {
         }
     }
 
-    /// Bytes of media that the destination's machine has acknowledged. A server that is cut off takes nothing, however
-    /// large the buffers on this side are.
+    /// Number of bytes of media that the destination's machine has acknowledged. A server that is cut off acknowledges
+    /// nothing, regardless of the buffers on this side.
     var taken: Int64 { shared.state.withLock { $0.taken() } }
 
     var hasBegun: Bool { shared.state.withLock { $0.uplink != nil } }

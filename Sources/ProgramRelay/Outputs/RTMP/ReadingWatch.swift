@@ -1,14 +1,13 @@
-/// Tells from a server's acknowledgements (Adobe RTMP 1.0, §5.4.3) whether it still reads. Pure.
+/// Decides from a server's acknowledgements (Adobe RTMP 1.0, §5.4.3) whether it still reads. Pure.
 ///
-/// The machine of a server that hangs goes on taking bytes until its buffers are full, and these hold minutes of a
-/// program.
+/// The machine of a hanging server keeps taking bytes until its buffers are full, which may hold minutes of a program.
 ///
-/// Not every server acknowledges, and each does so at distances of its own. A server is judged by its acknowledgements
-/// so far, and late rather than wrongly.
+/// Not every server acknowledges, and each does so at its own distances. A server is judged by its acknowledgements so
+/// far, and rather late than wrongly.
 struct ReadingWatch: Sendable {
-    /// Number of acknowledgements after which a server counts as one that sends them regularly.
+    /// Number of acknowledgements after which a server counts as sending them regularly.
     static let proof = 3
-    /// Bytes that may stay unacknowledged beyond the longest distance so far.
+    /// Number of bytes that may stay unacknowledged beyond the longest distance so far.
     static let margin: Int64 = 1 << 14
 
     private var count = 0
@@ -16,8 +15,8 @@ struct ReadingWatch: Sendable {
     /// Longest distance between two acknowledgements, in bytes and in ns.
     private var longest: (bytes: Int64, time: Int64) = (0, 0)
 
-    /// Notes an acknowledgement. Its number does not matter, because some servers do not count as the specification
-    /// does.
+    /// Records an acknowledgement. Its number is ignored, because some servers do not count according to the
+    /// specification.
     /// - Parameters:
     ///   - taken: Bytes that the server's machine has taken.
     ///   - now: Current time in ns.

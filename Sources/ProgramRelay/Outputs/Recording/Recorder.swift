@@ -4,7 +4,7 @@ import MediaFormats
 import MixModel
 import ProgramSplicer
 
-/// Writes one stream as the parts of a recording, each with its manifest. Used by one thread; blocks on the disk.
+/// Writes a stream as the parts of a recording, each with its manifest. Used by one thread; blocks on the disk.
 final class Recorder {
     private let settings: RecorderSettings
     private let onReport: (RecorderReport) -> Void
@@ -46,10 +46,10 @@ final class Recorder {
         }
     }
 
-    /// Whether the recorder writes nothing more: it failed, ended by a limit, or another process has to take over.
+    /// Whether the recorder writes nothing more: it failed, reached a limit, or another process must take over.
     var isOver: Bool { report.state == .failed || report.state == .ended || report.state == .recovering }
 
-    /// Takes the next bytes of an FLV stream.
+    /// Records the next bytes of an FLV stream.
     func push(_ bytes: [UInt8]) throws {
         guard !isOver else { return }
         for item in try reader.push(bytes) where !isOver && takes(item) {
@@ -61,7 +61,7 @@ final class Recorder {
         }
     }
 
-    /// Whether an item is recorded, or says something of what is.
+    /// Whether an item is recorded, or describes recorded items.
     private func takes(_ item: MediaItem) -> Bool {
         guard settings.recording.settings.audioOnly == true else { return true }
         return switch item {
@@ -88,7 +88,7 @@ final class Recorder {
 
     // MARK: - Parts
 
-    /// Creates the directory, and takes over what a lost recorder has left of this recording.
+    /// Creates the directory, and takes over the files that a lost recorder has left of this recording.
     private func open(at item: MediaItem) throws(RecordingFailure) {
         if mkdirs(directory) != 0 { throw RecordingFailure(errno, "be created", path: directory) }
         try checkDisk()
@@ -111,7 +111,7 @@ final class Recorder {
     }
 
     private func begin(_ movie: MP4Movie, at time: MediaTime) throws(RecordingFailure) {
-        // Ends a part that was to be continued but cannot be.
+        // Ends a part that cannot be continued as planned.
         try end("tracksChanged")
         origin = time
         let file = try newFile()
@@ -146,7 +146,7 @@ final class Recorder {
         manifest?.bytes = file?.size ?? 0
         if !waitingSwitches.isEmpty { takeWaitingSwitches() }
         if report.state == .starting {
-            // A part that another recorder began.
+            // The part was begun by another recorder.
             report.state = .recording
             tell()
         }
@@ -195,7 +195,7 @@ final class Recorder {
         var last: (number: Int, file: RecordingFile, movie: [UInt8], index: MP4Index)?
         for number in 1...Self.mostParts {
             let path = directory + "/" + settings.fileName(part: number)
-            // A part may have been removed after its upload. Its manifest keeps the number taken.
+            // A part may have been removed after its upload. Its manifest keeps its number reserved.
             let isHere = access(path, F_OK) == 0
             guard isHere || access(manifestPath(number), F_OK) == 0 else { break }
             part = number
@@ -254,7 +254,7 @@ final class Recorder {
     private var leavesOutGaps: Bool { settings.recording.settings.leavesOutGaps == true }
 
     private func takeWaitingSwitches() {
-        // A part that goes on after a pause has its place on the timeline with its first frame.
+        // A part that continues after a pause is placed on the timeline by its first frame.
         if leavesOutGaps, file != nil {
             guard let new = recording?.origin else { return }
             origin = new
@@ -314,7 +314,7 @@ final class Recorder {
         if written == data.count { rename(temporary, path) } else { unlink(temporary) }
     }
 
-    /// Creates a directory and those above it, for this user alone.
+    /// Creates a directory and its parents, for this user only.
     /// - Returns: 0, or -1 with `errno` set.
     private func mkdirs(_ path: String) -> Int32 {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return 0 }
@@ -324,7 +324,7 @@ final class Recorder {
     }
 }
 
-/// Names of the cues that a relay sends its recorders.
+/// Names of the cues that a relay sends to its recorders.
 enum RecorderCue {
     static let switched = "onSwitch"
 }

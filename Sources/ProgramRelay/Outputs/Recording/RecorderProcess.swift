@@ -3,15 +3,15 @@ import Synchronization
 
 /// The body of `mixworker recorder`: writes a stream from a descriptor to files. Blocks the calling thread.
 public enum RecorderProcess {
-    /// Longest line of settings that is read, in bytes. A real one is far shorter.
+    /// Longest accepted line of settings, in bytes. Actual ones are far shorter.
     private static let longestLine = 1 << 20
 
     /// Reads until the end of the input, then closes the files.
     /// - Parameters:
-    ///   - input: The stream, after a line of settings. If it is a socket, reports go back over it.
+    ///   - input: The stream, after a line of settings. If it is a socket, reports are sent over it.
     ///   - output: Descriptor for reports if `input` is not a socket.
-    /// - Returns: `false` if the stream was unreadable, or if the recorder stopped before the end of the input: by a
-    ///   failure or by a limit of the recording.
+    /// - Returns: `false` if the stream was unreadable, or if the recorder stopped before the end of the input because
+    ///   of a failure or a limit of the recording.
     public static func run(input: Int32, output: Int32) throws -> Bool {
         var reports = output
         var type: Int32 = 0
@@ -27,7 +27,7 @@ public enum RecorderProcess {
         let recorder = Recorder(settings: settings) { report in
             guard let data = try? JSONEncoder().encode(report) else { return }
             let text = [UInt8](data) + [0x0A]
-            // The recording goes on even if no process reads the report.
+            // The recording continues even if no process reads the report.
             _ = text.withUnsafeBytes { write(reports, $0.baseAddress, $0.count) }
         }
         var isReadable = true
@@ -49,8 +49,8 @@ public enum RecorderProcess {
     }
 
     /// Writes the index of a file that a lost recorder left.
-    /// - Returns: The result, in words.
-    /// - Throws: `RecordingFailure`, if the file cannot be opened or written.
+    /// - Returns: A description of the result.
+    /// - Throws: `RecordingFailure` if the file cannot be opened or written.
     public static func index(_ path: String) throws -> String {
         guard let file = try RecordingFile.open(existing: path) else { return "\(path): is being written" }
         guard let (_, index) = file.readBack(), !index.isEmpty else {

@@ -10,7 +10,7 @@ struct RecorderReport: Hashable, Codable, ConsumerReport {
     var bytes: Int64 = 0
     var error: ServiceState.Failure?
 
-    /// The report with its numbers bounded so that they can be added: no report can stop the relay.
+    /// The report with bounded numbers, which can be added safely: no report can crash the relay.
     var bounded: RecorderReport {
         var report = self
         report.files = files.boundedCount

@@ -5,10 +5,10 @@ import MixModel
 struct RecorderSettings: Hashable, Codable, Sendable {
     var room: String
     var task: String
-    /// The participant's source to record; `nil` = the program.
+    /// The participant's source to record; `nil` means the program.
     var source: SourceID?
     var recording: PlannedRecording
-    /// Seconds since 1970 at time 0 of the stream; `nil` = taken when its first frame comes.
+    /// Seconds since 1970 at time 0 of the stream; `nil` means that it is determined with the first frame.
     var wallClockAtZero: Double?
 
     /// Common part of the files' names: the start of the recording in UTC, its id, and the source, if any.

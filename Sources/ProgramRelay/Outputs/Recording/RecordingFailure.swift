@@ -1,7 +1,7 @@
 import Foundation
 import MixModel
 
-/// The reason why a recording cannot go on.
+/// The reason why a recording cannot continue.
 struct RecordingFailure: Error, Hashable, CustomStringConvertible {
     var failure: ServiceState.Failure
     /// Whether another attempt may succeed.

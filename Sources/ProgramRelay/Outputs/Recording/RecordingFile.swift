@@ -4,21 +4,21 @@ import MediaFormats
 
 /// An MP4 file that is being written. Used by one thread; blocks on the disk.
 ///
-/// A nameless file beside it reserves room for the index, so that a disk that runs full still has room for it. A lock
-/// tells other processes that the file is being written.
+/// An unnamed file next to it reserves space for the index, so that it fits even when the disk runs full. A lock tells
+/// other processes that the file is being written.
 final class RecordingFile {
     let path: String
     private let descriptor: Int32
-    /// Size of everything that is whole: the beginning, every fragment, and the index once it is written. In bytes.
+    /// Size in bytes of all complete parts: the beginning, every fragment, and the index once it is written.
     private(set) var size: Int64 = 0
-    /// Descriptor of the nameless file, -1 = none. `spareSize`: bytes that it reserves.
+    /// Descriptor of the unnamed file; -1 means none. `spareSize`: bytes that it reserves.
     private var spare: Int32 = -1
     private var spareSize = 0
     private var lastSync = MonotonicClock.now()
 
-    /// Bytes by which the room for the index grows.
+    /// Number of bytes by which the reserved space for the index grows.
     private static let step = 1 << 20
-    /// Time between syncs in ns, which a power failure costs at most.
+    /// Time between syncs in ns, which is the most that a power failure can cost.
     private static let syncInterval: Int64 = 5_000_000_000
 
     /// Creates a file that only this user may read.
@@ -56,7 +56,7 @@ final class RecordingFile {
 
     // MARK: - Writing
 
-    /// Appends the file's beginning or a fragment, whole or not at all.
+    /// Appends the file's beginning or a fragment, completely or not at all.
     /// - Parameter index: Bytes that the index of the whole file will need.
     func append(_ bytes: [UInt8], index: Int) throws(RecordingFailure) {
         var status = stat()
@@ -80,7 +80,7 @@ final class RecordingFile {
             unlink(name)
         }
         guard spare >= 0 else { return }
-        // Reserved ahead; if there is not so much room, only what is needed.
+        // Reserves ahead; if there is not enough space for that, only what is needed.
         var wanted = count + Self.step
         var result = posix_fallocate(spare, 0, off_t(wanted))
         if result == ENOSPC || result == EDQUOT {
@@ -88,7 +88,7 @@ final class RecordingFile {
             result = posix_fallocate(spare, 0, off_t(wanted))
         }
         if result == ENOSPC || result == EDQUOT { throw RecordingFailure(result, "be written", path: path) }
-        // The file system cannot reserve room. Whether the disk is full then shows only on writing.
+        // The file system cannot reserve space. A full disk then shows only when writing.
         spareSize = result == 0 ? wanted : .max
     }
 
@@ -132,12 +132,12 @@ final class RecordingFile {
 
     // MARK: - Reading back
 
-    /// Longest `moov` before the fragments, or `moof`, that is read, in bytes. Those of this recorder have some hundred
-    /// or some thousand.
+    /// Longest accepted `moov` before the fragments, or `moof`, in bytes. Those of this recorder have hundreds or
+    /// thousands.
     private static let longestHead: Int64 = 64 << 20
 
-    /// Reads the file's whole fragments. A file that was indexed is read in its fragmented form.
-    /// - Returns: The `moov` box that it begins with, and its index; `nil` if it is not a file of this recorder.
+    /// Reads the file's complete fragments. An indexed file is read in its fragmented form.
+    /// - Returns: The `moov` box at its beginning, and its index; `nil` if it is not a file of this recorder.
     func readBack() -> (movie: [UInt8], index: MP4Index)? {
         let end = lseek(descriptor, 0, SEEK_END)
         var offset = Int64(MP4Index.movieOffset)
@@ -155,13 +155,13 @@ final class RecordingFile {
         return (movie, index)
     }
 
-    /// Removes the index, and everything after the last whole fragment. Call it after `readBack`.
+    /// Removes the index, and everything after the last complete fragment. Call it after `readBack`.
     func reopen() throws(RecordingFailure) {
         try write(MP4Index.freeBox, at: Int64(MP4Index.placeholderOffset))
         guard cut(to: size) else { throw RecordingFailure(errno, "be truncated", path: path) }
     }
 
-    /// Writes the index into the room reserved for it. If that fails, the file stays as it was.
+    /// Writes the index into the space reserved for it. If that fails, the file stays as it was.
     func finish() throws(RecordingFailure) {
         guard let (_, index) = readBack(), !index.isEmpty else { return }
         let movie = index.movie

@@ -5,7 +5,7 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// A recording of a program and, if requested, of each of its participants, each by a process of its own.
+/// A recording of a program and, if requested, of each participant, each by its own process.
 final class RecordingOutput: ProgramOutput {
     private struct State {
         var plan: PlannedRecording
@@ -24,7 +24,7 @@ final class RecordingOutput: ProgramOutput {
     /// Seconds that a recorder may take to end. Closing an hour's file on a slow disk takes some seconds.
     private static let closingTime = 20.0
 
-    /// Starts to record the program, from its last keyframe on.
+    /// Starts to record the program, from its last keyframe.
     init(_ plan: PlannedRecording, in context: OutputContext) {
         self.context = context
         state = Mutex(State(plan: plan))
@@ -36,7 +36,7 @@ final class RecordingOutput: ProgramOutput {
         consumer.tick()
     }
 
-    /// Takes whether participants are recorded. Any other change is another recording.
+    /// Accepts a change of whether participants are recorded. Any other change is another recording.
     func adopt(_ planned: PlannedOutput) -> Bool {
         guard let plan = planned.document as? PlannedRecording else { return false }
         return state.withLock { state in
@@ -66,7 +66,7 @@ final class RecordingOutput: ProgramOutput {
         }
     }
 
-    /// Begins to record participants, from the last keyframe on, once their timelines are settled on the program's, and
+    /// Begins to record participants, from their last keyframe, once their timelines are settled on the program's, and
     /// ends the recordings of those who have left.
     func follow(_ sources: [OutputSource], now: MediaTime) -> [@Sendable () async -> Void] {
         let (started, ended) = state.withLock { state in
@@ -160,7 +160,7 @@ final class RecordingOutput: ProgramOutput {
         }
     }
 
-    /// Returns the consumers that have to be ended.
+    /// Returns the consumers to end.
     private func close(_ numbers: [Int], _ state: inout State) -> [RecordingSlot.Consumer] {
         state.closing.formUnion(numbers)
         return numbers.compactMap { state.slots[$0]?.consumer }
@@ -186,7 +186,7 @@ extension RecordingOutput: OutputKind {
 }
 
 extension ProgramMark {
-    /// The mark as recorders read it from the stream.
+    /// The mark in the form that recorders read from the stream.
     fileprivate var cue: [FLVTag] {
         let change = RecordingManifest.Switch(
             at: at.inSeconds, wallClock: wallClock, from: from, to: to, source: source, cause: cause,

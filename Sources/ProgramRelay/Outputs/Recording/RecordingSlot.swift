@@ -4,14 +4,14 @@ import MediaFormats
 import MixModel
 import ProgramSplicer
 
-/// One stream that a relay has recorded: its program, or a participant's source, untouched.
+/// A stream that a relay is recording: its program, or a participant's untouched source.
 struct RecordingSlot {
     struct Key: Hashable, Sendable {
         /// `RecordingSettings.id`.
         var recording: String
-        /// The recorded source; `nil` = the program.
+        /// The recorded source; `nil` means the program.
         var source: SourceID?
-        /// Tells two recorders of one recording apart: a participant who leaves and joins again gets another file.
+        /// Distinguishes recorders of one recording: a participant who leaves and joins again gets another file.
         var number: Int
     }
 
@@ -21,9 +21,9 @@ struct RecordingSlot {
     let planned: PlannedRecording
     let consumer: Consumer
     private(set) var status: RecordingStatus
-    /// FLV stream made of a source. The program has its own.
+    /// FLV stream of the recorded source. The program has its own.
     private var stream = FLVProgram()
-    /// Evens out movements of the source's timeline, so that the recording of it has no steps.
+    /// Smooths shifts of the source's timeline, so that its recording has no steps.
     private var easing = Easing()
     /// Totals of the files of earlier processes.
     private var before = RecorderReport(state: .starting)
@@ -43,7 +43,7 @@ struct RecordingSlot {
         status = RecordingStatus(id: planned.id, source: key.source)
     }
 
-    /// Records what comes of the source.
+    /// Records an event of the source.
     mutating func take(_ event: SourceTimeline.Event) {
         switch event {
         case .configuration(let configuration): consumer.send(stream.configure(configuration))
@@ -80,12 +80,12 @@ struct RecordingSlot {
             return isNew ? News(code: "recording", message: "\(name) is being written to \(report.file ?? "")") : nil
         case .failed(let reason, let isFinal):
             guard !isFinal || status.state != .ended else { return nil }
-            // The recorder's own words tell more than its exit status.
+            // The recorder's own description says more than its exit status.
             let failure = latest.error ?? ServiceState.Failure(code: "recorder_lost", message: reason)
             status.error = failure
             status.state = isFinal ? .failed : .recovering
             if !isFinal { status.restarts += 1 }
-            // A recorder that crashes again and again does not fill the timeline.
+            // A recorder that crashes repeatedly must not fill the timeline.
             guard isFinal || status.restarts <= Self.mostTold else { return nil }
             let outcome = isFinal ? "it has ended" : "it continues in a new file"
             return News(

@@ -2,7 +2,7 @@ import Foundation
 import MixModel
 import RTMP
 
-/// SRT destinations: the program as MPEG-TS, its packets copied, sent by a process of its own.
+/// SRT destinations: the program as MPEG-TS with copied packets, sent by its own process.
 enum SRTOutput: OutputKind {
     static let name = "SRT"
     static let scheme = "srt://"
@@ -19,7 +19,7 @@ enum SRTOutput: OutputKind {
     }
 
     /// Creates a connection.
-    /// - Throws: `PullEnd` of kind `.badURL`, if no attempt can succeed.
+    /// - Throws: `PullEnd` of kind `.badURL` if no attempt can succeed.
     static func connection(
         _ url: String, _ limits: Destination.Limits?, worker: URL
     ) throws(PullEnd) -> PushConnection {
@@ -31,7 +31,7 @@ enum SRTOutput: OutputKind {
                 let destination = Destination(
                     scheme: address.scheme, host: address.host, port: address.port ?? 0, limits: limits)
                 do throws(Destination.Unreachable) {
-                    // Connected to under the address that was judged.
+                    // Connects to the checked address.
                     if let found = try await destination.check(within: .seconds(5)) { address.put("\(found)") }
                 } catch {
                     throw OutputFault(error.fault)

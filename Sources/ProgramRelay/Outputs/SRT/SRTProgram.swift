@@ -6,12 +6,12 @@ import RTMP
 import Synchronization
 import TextFormats
 
-/// The work of `mixworker push`: a program that comes as FLV is sent as MPEG-TS over SRT.
+/// The body of `mixworker push` for SRT: sends a program, which arrives as FLV, as MPEG-TS.
 public final class SRTProgram: Sendable {
     private struct State {
         var reader = FLVReader()
         var packets = ProgramPackets()
-        /// Bytes of FLV that were read, and of MPEG-TS that the pipeline was given.
+        /// Number of bytes of FLV that were read; below, of MPEG-TS that were pushed to the pipeline.
         var read: Int64 = 0
         var given: Int64 = 0
         /// For each push that may not be sent yet: the count of `given` after it, and that of `read`.
@@ -25,15 +25,15 @@ public final class SRTProgram: Sendable {
     private let pipeline: Pipeline
     private let source: AppSource
     private let redaction: URLRedaction
-    /// Time in which a receiver has taken the last packets.
+    /// Time in which a receiver takes the last packets.
     private let farewell: Duration
     private let report: @Sendable ([UInt8]) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - settings: The first line that the relay sent.
-    ///   - report: Takes lines for the relay.
-    /// - Throws: An error without secrets, if no connection can be made.
+    ///   - report: Called with lines for the relay.
+    /// - Throws: An error without secrets if no connection can be made.
     public init(settings: [UInt8], report: @escaping @Sendable ([UInt8]) -> Void) throws {
         let settings = try JSONDecoder().decode(PushSettings.self, from: Data(settings))
         let address = try PullAddress(settings.url)
@@ -41,7 +41,7 @@ public final class SRTProgram: Sendable {
         redaction = URLRedaction(settings.url)
         farewell = .milliseconds(min(options.latency, 500) + 100)
         self.report = report
-        // A caller waits for its peer with the first buffer; a listener sends to whoever has called.
+        // A caller waits for its peer with the first buffer; a listener sends to all connected callers.
         pipeline = try Pipeline(
             """
             appsrc name=in caps=video/mpegts,systemstream=true,packetsize=188 format=time block=true max-bytes=262144 \
@@ -56,13 +56,14 @@ public final class SRTProgram: Sendable {
         source = try pipeline.appSource("in")
     }
 
-    /// Connects, and sends the program until it ends or the connection fails. Tells the relay how much is sent.
+    /// Connects, and sends the program until it ends or the connection fails. Reports to the relay how much is sent.
     ///
-    /// - Parameter read: Returns the next bytes of the program, `nil` at its end. It may wait; called on a thread of its own.
+    /// - Parameter read: Returns the next bytes of the program, `nil` at its end. It may block; called on a separate
+    ///   thread.
     public func run(reading read: @escaping @Sendable () -> [UInt8]?) async {
         do {
             try await pipeline.play()
-            // Before, the source would refuse what it is given.
+            // Earlier, the source would refuse buffers.
             Thread.detachNewThread { [self] in
                 while let bytes = read(), (try? push(bytes)) != nil {}
                 state.withLock { $0.isOver = true }
@@ -80,13 +81,13 @@ public final class SRTProgram: Sendable {
         }
         source.endOfStream()
         await pipeline.waitForEnd(atMost: .seconds(1))
-        // A receiver forgets what it holds back when the connection is closed.
+        // A receiver discards its buffered packets when the connection is closed.
         if pipeline.firstError == nil { try? await Task.sleep(for: farewell) }
         tellTaken()
         await pipeline.tearDown(within: .seconds(1))
     }
 
-    /// Gives the pipeline the next bytes of the program. Waits while the connection is behind.
+    /// Pushes the next bytes of the program to the pipeline. Waits while the connection is behind.
     ///
     /// - Throws: `FLVReader.Failure`, after which it must not be called again.
     private func push(_ bytes: [UInt8]) throws {
@@ -95,7 +96,7 @@ public final class SRTProgram: Sendable {
             let items = try state.reader.push(bytes)
             let made = state.packets.bytes(of: items)
             state.given += Int64(made.count)
-            // Of what makes no packets, only the last is remembered.
+            // Of pushes that produce no packets, only the last is kept.
             if made.isEmpty, !state.marks.isEmpty { state.marks.removeLast() }
             state.marks.append((state.given, state.read))
             return made
@@ -110,7 +111,7 @@ public final class SRTProgram: Sendable {
             let atSink = state.given - waiting
             let before = state.taken
             while let mark = state.marks.first, mark.given < atSink {
-                // The FLV header is not counted by the relay.
+                // The relay does not count the FLV header.
                 state.taken = max(0, mark.read - Int64(FLVTag.fileHeader.count))
                 state.marks.removeFirst()
             }

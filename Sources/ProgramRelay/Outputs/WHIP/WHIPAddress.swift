@@ -13,7 +13,7 @@ struct WHIPAddress: Hashable, Sendable {
 
     static let schemes = ["whip", "whips"]
 
-    /// - Throws: `PullEnd` of kind `.badURL`; its words hold no part of the URL.
+    /// - Throws: `PullEnd` of kind `.badURL`, whose description contains no part of the URL.
     init(_ text: String) throws(PullEnd) {
         let address = try PullAddress(text)
         guard Self.schemes.contains(address.scheme) else {
@@ -41,7 +41,7 @@ struct WHIPAddress: Hashable, Sendable {
         }
     }
 
-    /// Returns the scheme by which `outputs.allow` names an HTTP URL; `nil` for another one.
+    /// Returns the scheme by which `outputs.allow` names an HTTP URL; `nil` for other URLs.
     static func scheme(ofHTTP url: String) -> String? {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         return ["http": "whip", "https": "whips"][scheme]

@@ -1,24 +1,24 @@
 import EncodedMedia
 
-/// The side of a WHIP output that knows WebRTC: makes the offer and sends packets.
+/// The WebRTC side of a WHIP output: makes the offer and sends packets.
 ///
-/// Who assembles a process passes it in, because relays do not depend on WebRTC. Usable from any thread.
+/// The executable injects it, because relays do not depend on WebRTC. Usable from any thread.
 package protocol WHIPMedia: AnyObject, Sendable {
     /// Makes an offer with all candidates, once; `.offered` or `.ended` follows.
     ///
     /// - Parameters:
     ///   - video: Configuration of the program's H.264; `nil` for a program without pictures.
-    ///   - hasAudio: Whether the program has sound.
-    ///   - addresses: Addresses of this machine to use, in digits; empty for all but loopback.
+    ///   - hasAudio: Whether the program has audio.
+    ///   - addresses: Numeric addresses of this machine to use; empty for all except loopback.
     func offer(video: CodecConfiguration?, hasAudio: Bool, addresses: [String])
 
-    /// Takes the answer; `.connected` or `.ended` follows.
+    /// Applies the answer; `.connected` or `.ended` follows.
     func accept(_ answer: String)
 
-    /// Takes the next items of the program, at any time: what comes before there is a connection is kept as far as it is needed
-    /// to begin with a picture.
+    /// Sends the next items of the program. May be called at any time: items that arrive before there is a connection
+    /// are kept as far as they are needed to start with a picture.
     ///
-    /// - Parameter onTaken: Called when they are on their way, or need not be.
+    /// - Parameter onTaken: Called when the items have been sent, or need not be sent.
     func take(_ items: [MediaItem], onTaken: @escaping @Sendable () -> Void)
 
     /// Arrival of the server's last packet in ns of CLOCK_MONOTONIC; `nil` before the first one.
@@ -28,7 +28,7 @@ package protocol WHIPMedia: AnyObject, Sendable {
     func close() async
 }
 
-/// What a `WHIPMedia` tells, on any thread.
+/// An event of a `WHIPMedia`, reported on any thread.
 package enum WHIPMediaEvent: Hashable, Sendable {
     /// - Parameter offer: The session description.
     case offered(String)
@@ -36,8 +36,8 @@ package enum WHIPMediaEvent: Hashable, Sendable {
     case connected
     /// The server needs a keyframe.
     case keyframeRequested
-    /// There is no connection any more: the last event.
+    /// The connection has ended. The last event.
     ///
-    /// - Parameter reason: Words for operators, without secrets.
+    /// - Parameter reason: Description for operators, without secrets.
     case ended(reason: String)
 }

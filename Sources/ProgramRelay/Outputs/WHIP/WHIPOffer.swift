@@ -3,10 +3,10 @@ import GStreamerKit
 import MediaFormats
 import TextFormats
 
-/// The offer as it is sent: what `webrtcbin` makes, with what other implementations need. Pure.
+/// The offer as sent: that of `webrtcbin`, completed with attributes that other implementations need. Pure.
 enum WHIPOffer {
-    /// Returns an offer whose formats are complete: the program's profile and level, without which some servers find no H.264
-    /// of theirs (RFC 6184 §8.2.2), and Opus with its two channels (RFC 7587 §7).
+    /// Returns an offer whose formats are complete: the program's profile and level, without which some servers find no
+    /// matching H.264 format (RFC 6184 §8.2.2), and Opus with its two channels (RFC 7587 §7).
     static func text(of made: String, for tracks: WHIPTracks) -> String {
         var section = Substring()
         var lines: [String] = []
@@ -37,7 +37,7 @@ enum WHIPOffer {
                 if format.hasPrefix("opus/") { numbers.opus = number }
                 lines.append(format.hasPrefix("opus/") ? "a=rtpmap:\(number) opus/48000/2" : String(line))
             } else if number == numbers.h264 {
-                // The whole line is written anew, at the end of the section.
+                // The whole line is rewritten at the end of the section.
                 if profile(of: tracks.video) == nil { lines.append(String(line)) }
             } else if number != numbers.opus {
                 lines.append(String(line))
@@ -49,8 +49,8 @@ enum WHIPOffer {
 
     private static let opus = "minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1"
 
-    /// Profile, constraints and level of a configuration record (ISO/IEC 14496-15 §5.3.3.1.2) in hexadecimal digits, with the
-    /// constraints as browsers write them: servers compare them byte by byte.
+    /// Profile, constraints and level of a configuration record (ISO/IEC 14496-15 §5.3.3.1.2) in hexadecimal digits,
+    /// with the constraints that browsers write: servers compare them byte by byte.
     private static func profile(of configuration: CodecConfiguration?) -> String? {
         guard let bytes = configuration?.bytes, bytes.count >= 4 else { return nil }
         let own = Hexadecimal.text(bytes[1...3])

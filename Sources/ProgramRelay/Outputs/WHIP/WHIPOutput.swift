@@ -2,10 +2,11 @@ import Foundation
 import MixModel
 import RTMP
 
-/// Destinations over WebRTC: servers that speak WHIP get the program from a process of its own, H.264 untouched and the sound as Opus.
+/// Destinations over WebRTC: a separate process sends the program to a WHIP server, with H.264 untouched and the audio
+/// as Opus.
 enum WHIPOutput: OutputKind {
     static let name = "WHIP"
-    /// Most seconds in which the server's machine takes a connection.
+    /// Longest wait in seconds for the server's machine to accept a connection.
     private static let patience = 5
 
     static func takes(_ plan: PushDestination) -> Bool {
@@ -23,7 +24,7 @@ enum WHIPOutput: OutputKind {
     }
 
     /// Creates a connection.
-    /// - Throws: `PullEnd` of kind `.badURL`, if no attempt can succeed.
+    /// - Throws: `PullEnd` of kind `.badURL` if no attempt can succeed.
     static func connection(
         _ url: String, _ limits: Destination.Limits?, worker: URL,
         onKeyframeWanted: @escaping @Sendable () -> Void = {}
@@ -31,7 +32,7 @@ enum WHIPOutput: OutputKind {
         let address = try WHIPAddress(url)
         return PushConnection(worker: worker, isToldOfConnection: true, onKeyframeWanted: onKeyframeWanted) {
             () throws(OutputFault) in
-            // A server that is away costs no process.
+            // An unreachable server does not cost a process.
             guard let destination = address.destination(limits) else {
                 throw OutputFault(.badURL, "the URL has no host")
             }

@@ -6,11 +6,12 @@ import RTMP
 import Synchronization
 import TextFormats
 
-/// The work of `mixworker push` for WHIP: a program that comes as FLV is sent over WebRTC to a server (RFC 9725).
+/// The body of `mixworker push` for WHIP: sends a program, which arrives as FLV, to a server over WebRTC (RFC 9725).
 ///
-/// `WHIPSession` decides. One loop takes all that happens and performs its actions; only the program itself goes past it.
+/// `WHIPSession` decides. A single loop handles all events and performs its actions; only the program's media bypasses
+/// it.
 public final class WHIPProgram: Sendable {
-    /// Makes the side that knows WebRTC.
+    /// Creates the WebRTC side.
     package typealias MakeMedia = @Sendable (_ onEvent: @escaping @Sendable (WHIPMediaEvent) -> Void) -> any WHIPMedia
 
     private enum Event: Sendable {
@@ -31,7 +32,7 @@ public final class WHIPProgram: Sendable {
     }
 
     private static let interval = Duration.milliseconds(50)
-    /// Most seconds without a byte of a response, and for the request that ends the session.
+    /// Longest wait in seconds without a byte of a response, and for the request that ends the session.
     private static let patience = 5
     private static let farewell = 1
 
@@ -44,7 +45,7 @@ public final class WHIPProgram: Sendable {
     private let events: AsyncStream<Event>
     private let inbox: AsyncStream<Event>.Continuation
 
-    /// Whether the URL of these settings is one of WHIP.
+    /// Whether the URL of these settings is a WHIP URL.
     package static func takes(_ settings: [UInt8]) -> Bool {
         guard let settings = try? JSONDecoder().decode(PushSettings.self, from: Data(settings)) else { return false }
         return (try? WHIPAddress(settings.url)) != nil
@@ -52,8 +53,8 @@ public final class WHIPProgram: Sendable {
 
     /// - Parameters:
     ///   - settings: The first line that the relay sent.
-    ///   - report: Takes lines for the relay.
-    /// - Throws: An error without secrets, if no connection can be made.
+    ///   - report: Called with lines for the relay.
+    /// - Throws: An error without secrets if no connection can be made.
     package init(
         settings: [UInt8], report: @escaping @Sendable ([UInt8]) -> Void, media make: MakeMedia
     ) throws {
@@ -62,15 +63,16 @@ public final class WHIPProgram: Sendable {
         limits = settings.reach.map { Destination.Limits(reach: $0, setting: "outputs.allow") }
         redaction = URLRedaction(settings.url)
         self.report = report
-        // Few events come besides ticks, of which none is missed.
+        // Few events occur besides ticks, and none of them is lost.
         let (events, inbox) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(1024))
         (self.events, self.inbox) = (events, inbox)
         media = make { inbox.yield(.media($0)) }
     }
 
-    /// Connects, and sends the program until it ends or the connection fails. Tells the relay how much is sent.
+    /// Connects, and sends the program until it ends or the connection fails. Reports to the relay how much is sent.
     ///
-    /// - Parameter read: Returns the next bytes of the program, `nil` at its end. It may wait; called on a thread of its own.
+    /// - Parameter read: Returns the next bytes of the program, `nil` at its end. It may block; called on a separate
+    ///   thread.
     package func run(reading read: @escaping @Sendable () -> [UInt8]?) async {
         Thread.detachNewThread { [self] in
             var reader = WHIPProgramReader()
@@ -79,7 +81,7 @@ public final class WHIPProgram: Sendable {
                 inbox.yield(.inputEnded)
             } catch {
                 inbox.yield(.broken(error))
-                // The relay waits for nobody who does not read.
+                // The relay does not wait for a process that does not read.
                 while read() != nil {}
             }
         }
@@ -96,7 +98,7 @@ public final class WHIPProgram: Sendable {
             group.cancelAll()
         }
         tellTaken()
-        // Before the relay knows of a failure: it then ends this process and begins the next session.
+        // Sent before the relay learns of the failure, because it then ends this process and begins the next session.
         if let farewell = session.farewell { _ = await send(farewell, patience: Self.farewell) }
         if let fault = session.fault {
             tell(.failed(isRefusal: fault.nature == .refusal, words: clean(fault.words), code: fault.code))
@@ -104,7 +106,7 @@ public final class WHIPProgram: Sendable {
         await media.close()
     }
 
-    /// Takes what happens until the session is over or the program has ended.
+    /// Handles events until the session is over or the program has ended.
     private func work(_ session: inout WHIPSession, _ group: inout TaskGroup<Void>) async {
         var tracks: WHIPTracks?
         var addresses: [String]?
@@ -154,7 +156,7 @@ public final class WHIPProgram: Sendable {
 
     // MARK: - The program
 
-    /// Gives the next bytes of the program on. Called on one thread.
+    /// Forwards the next bytes of the program. Called on one thread.
     private func push(_ bytes: [UInt8], _ reader: inout WHIPProgramReader) throws(OutputFault) {
         let count = Int64(bytes.count)
         let read = counts.withLock { counts in
@@ -169,7 +171,7 @@ public final class WHIPProgram: Sendable {
 
     private func tellTaken() {
         let news = counts.withLock { counts -> Int64? in
-            // The FLV header is not counted by the relay.
+            // The relay does not count the FLV header.
             let taken = max(0, counts.taken - Int64(FLVTag.fileHeader.count))
             guard taken > counts.told else { return nil }
             counts.told = taken
@@ -180,8 +182,8 @@ public final class WHIPProgram: Sendable {
 
     // MARK: - The server
 
-    /// Returns the addresses of this machine by which the server may be reached: none in particular, unless it is on this
-    /// machine. Then it may listen on loopback, or on the addresses by which others are reached.
+    /// Returns the addresses of this machine from which to reach the server: empty unless the server is on this
+    /// machine. In that case it may listen on loopback, or on the addresses used for other machines.
     private func locate() async -> Result<[String], OutputFault> {
         guard let destination = address.destination(limits) else {
             return .failure(OutputFault(.badURL, "the URL has no host"))
@@ -189,7 +191,7 @@ public final class WHIPProgram: Sendable {
         do throws(Destination.Unreachable) {
             let found = try await destination.check(within: .seconds(Self.patience))
             guard let found, found.isLoopback else { return .success([]) }
-            // Addresses for documentation (RFC 5737, RFC 3849), which are far away wherever this is.
+            // Addresses for documentation (RFC 5737, RFC 3849), which are remote from any machine.
             let others = ["203.0.113.1", "2001:db8::1"].compactMap { SocketAddress.local(towards: $0, port: 9) }
             return .success(([found] + others.filter { !$0.isLoopback && $0 != found }).map { "\($0)" })
         } catch {
@@ -209,8 +211,8 @@ public final class WHIPProgram: Sendable {
         }
     }
 
-    /// Whether media may be sent to an address: one that could be the server's, or, if the server is on this machine, another
-    /// one of this machine.
+    /// Whether media may be sent to an address: an address that could be the server's or, if the server is on this
+    /// machine, another one of this machine.
     private func isAllowed(_ candidate: InternetAddress) -> Bool {
         guard let limits, let target = address.destination(limits)?.target else { return true }
         let named = Reach.Target(scheme: target.scheme, host: "\(candidate)", port: target.port)

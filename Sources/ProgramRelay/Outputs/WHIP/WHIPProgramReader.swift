@@ -8,7 +8,7 @@ struct WHIPTracks: Hashable, Sendable {
     var hasAudio: Bool
 }
 
-/// Reads a program that comes as FLV, and sees to it that it is one that the offer can carry. Pure.
+/// Reads a program, which arrives as FLV, and checks that the offer can carry it. Pure.
 struct WHIPProgramReader: Sendable {
     private var reader = FLVReader()
     private var video: CodecConfiguration?
@@ -16,7 +16,7 @@ struct WHIPProgramReader: Sendable {
     /// The tracks; `nil` before the first frame, which follows the configurations of all of them.
     private(set) var tracks: WHIPTracks?
 
-    /// Takes the next bytes.
+    /// Reads the next bytes.
     ///
     /// - Throws: A fault, after which it must not be called again.
     mutating func push(_ bytes: [UInt8]) throws(OutputFault) -> [MediaItem] {
@@ -46,7 +46,7 @@ struct WHIPProgramReader: Sendable {
         } else {
             hasAudio = true
         }
-        // What was not offered cannot be sent.
+        // A track that was not offered cannot be sent.
         guard let tracks, (tracks.video == nil && video != nil) || (!tracks.hasAudio && hasAudio) else { return }
         throw OutputFault(.connectionLost, "the program has got another track, which needs a new connection")
     }

@@ -2,12 +2,12 @@ import Foundation
 import MixModel
 import TextFormats
 
-/// Why a WHIP server does not take a stream, from its response. Pure.
+/// Derives from a WHIP server's response why it refuses a stream. Pure.
 enum WHIPRefusal {
-    /// Longest reason of a server that is shown, in bytes.
+    /// Longest displayed reason of a server, in bytes.
     private static let longestReason = 200
 
-    /// Returns the fault that a status other than 201 means, in the server's words if it has any.
+    /// Returns the fault for a status other than 201, with the server's description if there is one.
     static func fault(_ response: WHIPResponse) -> OutputFault {
         let (code, words): (OutputErrorCode, String) =
             switch response.status {
@@ -24,8 +24,8 @@ enum WHIPRefusal {
         return OutputFault(code, "\(words) (\(response.status))\(reason)")
     }
 
-    /// Returns the server's words: a field of a JSON object as servers name it, or the first line of plain text. `nil` if there
-    /// are none for people.
+    /// Returns the server's description: a field of a JSON object under a common name, or the first line of plain text.
+    /// `nil` if there is no readable one.
     static func reason(_ response: WHIPResponse) -> String? {
         guard !response.body.isEmpty, response.status >= 300 else { return nil }
         let type = response.type?.lowercased() ?? ""
@@ -43,7 +43,7 @@ enum WHIPRefusal {
 
     /// A field of a JSON object, of any type.
     private struct Field: Decodable {
-        /// `nil` for what is not a string.
+        /// The text; `nil` if the value is not a string.
         var text: String?
 
         init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }

@@ -12,7 +12,7 @@ struct WHIPRequest: Hashable, Sendable {
     /// Secret.
     var token: String?
 
-    /// Largest answer that is read, in bytes.
+    /// Largest accepted answer, in bytes.
     static let longestAnswer = 64 << 10
 
     var message: HTTPExchange.Message {
@@ -29,7 +29,7 @@ struct WHIPRequest: Hashable, Sendable {
     }
 }
 
-/// What a WHIP server says to a request, without the parts of the response that a client does not need.
+/// A WHIP server's response, without the parts that the client does not need.
 struct WHIPResponse: Hashable, Sendable {
     var status: Int
     /// Value of `Location`.

@@ -2,23 +2,26 @@ import EncodedMedia
 import MediaFormats
 import MixModel
 
-/// One WHIP session (RFC 9725), from the offer to its end, as its client sees it. Pure; times in ns of a monotonic clock.
+/// The client's side of a WHIP session (RFC 9725), from the offer to its end. Pure; times are in ns of a monotonic
+/// clock.
 ///
-/// The offer has all candidates, and so has the answer: nothing is trickled.
+/// The offer and the answer contain all candidates: trickle ICE is not used.
 struct WHIPSession: Sendable {
     struct Limits: Hashable, Sendable {
-        /// Time from the answer to a connection. Within that of a destination as a whole, which then has no words.
+        /// Time from the answer to a connection. Shorter than the limit of a destination as a whole, which would give
+        /// no reason.
         var connect: Int64 = 7_000_000_000
-        /// Time without any RTCP of the server after which it counts as gone. Servers report every second or few.
+        /// Time without RTCP from the server after which it counts as gone. Servers report every few seconds or more
+        /// often.
         var silence: Int64 = 10_000_000_000
-        /// Redirects that are followed.
+        /// Largest number of redirects that are followed.
         var redirects = 5
     }
 
     enum Action: Hashable, Sendable {
         /// Sends a request: `answered` or `failed` follows.
         case send(WHIPRequest)
-        /// Takes the server's answer.
+        /// Applies the server's answer.
         ///
         /// - Parameter answer: The session description.
         case accept(WHIPAnswer)
@@ -39,7 +42,7 @@ struct WHIPSession: Sendable {
     private var step = Step.offering
     private var offer = ""
     private var redirects = 0
-    /// URL to which the last request went.
+    /// URL of the last request.
     private var asked: String
     /// URL of the session, which ends it.
     private var session: String?
@@ -58,7 +61,7 @@ struct WHIPSession: Sendable {
     /// The request that ends the session at the server; `nil` if there is none to end.
     var farewell: WHIPRequest? { session.map { WHIPRequest(kind: .end, url: $0, token: address.token) } }
 
-    /// Takes the offer of this side, with all its candidates.
+    /// Handles this side's offer, with all its candidates.
     mutating func offered(_ offer: String) -> [Action] {
         guard step == .offering else { return [] }
         self.offer = offer
@@ -66,7 +69,7 @@ struct WHIPSession: Sendable {
         return [.send(WHIPRequest(kind: .begin(offer: offer), url: asked, token: address.token))]
     }
 
-    /// Takes the response to the request that was sent.
+    /// Handles the response to the last request.
     mutating func answered(_ response: WHIPResponse, now: Int64) -> [Action] {
         guard step == .asking else { return [] }
         switch response.status {
@@ -77,7 +80,7 @@ struct WHIPSession: Sendable {
     }
 
     private mutating func created(_ response: WHIPResponse, now: Int64) -> [Action] {
-        // Without an address the server notices the end by itself.
+        // Without a session URL the server must notice the end by itself.
         session = response.location.flatMap { HTTPRedirect.resolve($0, against: asked) }.flatMap {
             isAsSafe($0) ? $0 : nil
         }
@@ -93,8 +96,8 @@ struct WHIPSession: Sendable {
         }
     }
 
-    /// Follows a redirect with the same request (RFC 9725 §4.6). The token goes along: a server that is trusted with it could
-    /// as well pass it on itself.
+    /// Follows a redirect with the same request (RFC 9725 §4.6). The token is sent along: a server that is trusted with
+    /// it could also pass it on itself.
     private mutating func redirected(_ response: WHIPResponse) -> [Action] {
         redirects += 1
         guard redirects <= limits.redirects else {
@@ -111,19 +114,19 @@ struct WHIPSession: Sendable {
         return [.send(WHIPRequest(kind: .begin(offer: offer), url: next, token: address.token))]
     }
 
-    /// Whether a request to an address is as secret as one to the present address is.
+    /// Whether a request to a URL is as confidential as one to the current URL.
     private func isAsSafe(_ url: String) -> Bool {
         WHIPAddress.scheme(ofHTTP: asked) != "whips" || WHIPAddress.scheme(ofHTTP: url) == "whips"
     }
 
-    /// Takes note that media can flow: ICE and DTLS are up.
+    /// Records that media can flow: ICE and DTLS are up.
     mutating func connected(now: Int64) -> [Action] {
         guard case .connecting = step else { return [] }
         step = .live(since: now)
         return [.begin]
     }
 
-    /// Takes note that the connection for media cannot be made or has failed.
+    /// Records that the media connection cannot be established or has failed.
     mutating func lost(_ words: String) -> [Action] {
         switch step {
         case .offering, .asking: fail(OutputFault(.protocolError, words))
@@ -134,12 +137,12 @@ struct WHIPSession: Sendable {
         }
     }
 
-    /// Takes note of a failure of a request, or of this machine.
+    /// Records a failure of a request, or of this machine.
     mutating func failed(_ fault: OutputFault) -> [Action] { isOver ? [] : fail(fault) }
 
-    /// Call this every 50 ms or so.
+    /// Acts on the passing of time. Call it about every 50 ms.
     ///
-    /// - Parameter heard: Arrival of the last RTCP of the server; `nil` if none has come.
+    /// - Parameter heard: Arrival of the server's last RTCP packet; `nil` if none has arrived.
     mutating func tick(heard: Int64?, now: Int64) -> [Action] {
         switch step {
         case .offering, .asking, .over: return []
