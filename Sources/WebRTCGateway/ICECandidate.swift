@@ -1,7 +1,7 @@
 import Foundation
 import TextFormats
 
-/// The fields of an ICE candidate that decide whether it is named (RFC 8839 §5.1): `candidate:foundation component
+/// The fields of an ICE candidate that decide whether it is sent (RFC 8839 §5.1): `candidate:foundation component
 /// transport priority address port typ type …`.
 struct ICECandidate: Hashable, Sendable {
     private var words: [String]
@@ -20,9 +20,9 @@ struct ICECandidate: Hashable, Sendable {
     /// Whether it is an address of the machine itself.
     var isHost: Bool { words[7] == "host" }
     var address: String { words[4] }
-    /// `nil` for a name.
+    /// The address; `nil` if it is a name.
     var internetAddress: InternetAddress? { InternetAddress(text: address) }
-    /// As `webrtcbin` takes it.
+    /// The candidate in the notation of `webrtcbin`.
     var text: String { words.joined(separator: " ") }
 
     func replacingAddress(with address: String) -> String {
@@ -31,8 +31,8 @@ struct ICECandidate: Hashable, Sendable {
         return copy.text
     }
 
-    /// Returns the candidates in a fragment of a session description, or in a description, at most `limit`. Others are left
-    /// out.
+    /// Returns the candidates in a fragment of a session description, or in a description, at most `limit`. Others are
+    /// ignored.
     static func all(in fragment: String, limit: Int) -> [ICECandidate] {
         Array(
             fragment.utf8.split { $0 == 0x0A || $0 == 0x0D }.lazy.compactMap { line in
@@ -43,7 +43,7 @@ struct ICECandidate: Hashable, Sendable {
 }
 
 extension InternetAddress {
-    /// Whether it holds on one link only: 169.254.0.0/16, fe80::/10.
+    /// Whether it is valid on one link only: 169.254.0.0/16, fe80::/10.
     var isLinkLocal: Bool {
         bytes.count == 4
             ? bytes[0] == 169 && bytes[1] == 254

@@ -1,24 +1,24 @@
 import MixModel
 import TextFormats
 
-/// The candidates of this side in a description that has all of them. Pure.
+/// Adds the candidates of this side to its description, which is sent with all of them. Pure.
 struct LocalCandidates: Sendable {
-    /// A candidate of this side and the media section that it was found for.
+    /// A candidate of this side and the media section for which it was found.
     struct Candidate: Hashable, Sendable {
         var section: Int
         var text: String
     }
 
-    /// Candidates that are taken at most: a machine may have many addresses.
+    /// Largest number of candidates: a machine may have many addresses.
     static let most = 64
 
     let network: WebRTCNetwork
 
-    /// Returns a description with candidates at the end of their sections; `nil` if there is none by which this machine
-    /// could be reached.
+    /// Returns a description with candidates at the end of their sections; `nil` if this machine could not be reached
+    /// by any of them.
     ///
-    /// - Parameter mend: Called with the section (−1 before the first) and each line, and with `nil` at the end of a section.
-    ///   Returns the line that takes its place, if any.
+    /// - Parameter mend: Called with the section (−1 before the first) and each line, and with `nil` at the end of a
+    ///   section. Returns the line that replaces it, if any.
     func insert(
         _ candidates: [Candidate], into made: String,
         mend: (_ section: Int, _ line: String?) -> String? = { $1 }
@@ -46,7 +46,7 @@ struct LocalCandidates: Sendable {
         return lines.joined(separator: "\r\n") + "\r\n"
     }
 
-    /// Returns the candidates that are told: UDP, without addresses that mean nothing elsewhere.
+    /// Returns the candidates to send: UDP, without addresses that are meaningless elsewhere.
     private func chosen(of candidates: [Candidate]) -> [Candidate] {
         var chosen: [Candidate] = []
         var spare: [Candidate] = []
@@ -61,7 +61,7 @@ struct LocalCandidates: Sendable {
                 if network.addresses.contains(where: { InternetAddress(text: $0) == address }),
                     network.publicAddress == nil
                 {
-                    // Named by the operator.
+                    // The operator has configured this address.
                 } else if let other = network.publicAddress.flatMap({ InternetAddress(text: $0) }),
                     other.bytes.count == address.bytes.count
                 {

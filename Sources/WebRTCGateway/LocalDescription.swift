@@ -2,10 +2,10 @@ import GStreamerKit
 import MediaFormats
 import MixModel
 
-/// The description of this side while its candidates are found: the one that is sent has all of them, because nothing can
-/// follow it. Pure; times in ns of a monotonic clock.
+/// The description of this side while its candidates are gathered. It is sent with all of them, because nothing can
+/// follow it. Pure; times are in ns of a monotonic clock.
 struct LocalDescription: Sendable {
-    /// Time for finding candidates: those of the machine's own addresses are there at once, those that servers name
+    /// Time for gathering candidates: those of the machine's own addresses are available at once, those from servers
     /// take a round trip or more.
     private static let limit: Int64 = 250_000_000
     private static let limitWithServers: Int64 = 1_000_000_000
@@ -14,7 +14,7 @@ struct LocalDescription: Sendable {
 
     enum Outcome: Hashable, Sendable {
         case ready(String)
-        /// There is no candidate by which this machine could be reached.
+        /// No candidate makes this machine reachable.
         case noAddress
 
         static let words = "This machine has no address for WebRTC: see webrtc.addresses in the configuration."
@@ -27,8 +27,8 @@ struct LocalDescription: Sendable {
     private var isDone = false
     private var isTold = false
 
-    /// - Parameter complete: Returns the text that is sent, of the one that was made and the candidates; `nil` if there are
-    ///   none to be reached by.
+    /// - Parameter complete: Returns the text to send, from the created one and the candidates; `nil` if none of them
+    ///   makes this machine reachable.
     init(network: WebRTCNetwork, complete: @escaping @Sendable (String, [LocalCandidates.Candidate]) -> String?) {
         limit = network.stun != nil || !network.turn.isEmpty ? Self.limitWithServers : Self.limit
         self.complete = complete
@@ -48,7 +48,7 @@ struct LocalDescription: Sendable {
         }
     }
 
-    /// Returns the outcome, once; `nil` before it is known. Ask after each event and every 50 ms or so.
+    /// Returns the outcome, once; `nil` before it is known. Call it after each event and about every 50 ms.
     mutating func outcome(now: Int64) -> Outcome? {
         guard let made, !isTold, isDone || now - made.time >= limit else { return nil }
         if let text = complete(made.text, candidates) {

@@ -5,15 +5,15 @@ import MediaFormats
 import Synchronization
 import TextFormats
 
-/// The sound of a stream as Opus: 48 kHz, two channels, packets of 20 ms without a gap (RFC 7587).
+/// Transcodes the audio of a stream to Opus: 48 kHz, two channels, packets of 20 ms without a gap (RFC 7587).
 ///
-/// AAC is decoded and encoded once, whoever is sent the packets. A configuration that changes in the middle of the stream
-/// makes a new decoder; the encoder goes on. Times that jump begin the packets anew, and a gap that is shorter is filled
-/// with silence.
+/// AAC is decoded and encoded once, regardless of the number of receivers. A configuration change within the stream
+/// creates a new decoder; the encoder continues. Jumping times restart the packets; a shorter gap is filled with
+/// silence.
 ///
-/// Usable from any thread; works on a queue of its own. The owner tears it down.
+/// Usable from any thread; works on its own queue. The owner must tear it down.
 package final class OpusTranscoder: Sendable {
-    /// One packet.
+    /// An Opus packet.
     package struct Packet: Hashable, Sendable {
         /// Time of its first sample, on the stream's timeline.
         package var time: MediaTime
@@ -31,9 +31,9 @@ package final class OpusTranscoder: Sendable {
 
     /// Bit rate in bit/s.
     private static let bitRate = 128_000
-    /// Longest gap that is filled, and farthest step back that is waited out.
+    /// Longest gap that is filled, and largest step back that is waited out.
     private static let longestGap = MediaTime.seconds(1)
-    /// Frames that may wait; those that come while so many do are left out.
+    /// Largest number of waiting frames; further ones are dropped.
     private static let mostWaiting = 256
 
     private let queue = DispatchQueue(label: "opus")
@@ -61,10 +61,10 @@ package final class OpusTranscoder: Sendable {
         state = Mutex(State())
     }
 
-    /// The reason why no sound can be made at present, if any.
+    /// The reason why no audio can be produced at present, if any.
     package var failure: String? { state.withLock { $0.failure } }
 
-    /// Takes an item of the stream, as `FLVReader` reads it; other than sound changes nothing. Returns at once.
+    /// Accepts an item of the stream from `FLVReader`; items other than audio are ignored. Returns at once.
     package func take(_ item: MediaItem) {
         switch item {
         case .discontinuity: break
@@ -86,7 +86,8 @@ package final class OpusTranscoder: Sendable {
         }
     }
 
-    /// Ends it. Waits for the frame that is being made; no packet comes afterwards. Must not be called from `onPacket`.
+    /// Ends the transcoder. Waits for the frame that is being encoded; no packet follows. Must not be called from
+    /// `onPacket`.
     package func tearDown() {
         let chains = state.withLock { state in
             state.isOver = true
@@ -97,7 +98,7 @@ package final class OpusTranscoder: Sendable {
         queue.sync {}
     }
 
-    /// Waits for what was taken so far. Blocks.
+    /// Waits for the items accepted so far. Blocks.
     func finishWaiting() { queue.sync {} }
 
     // MARK: - On the queue
@@ -168,7 +169,8 @@ package final class OpusTranscoder: Sendable {
             caps: .text(Self.samples), name: "opus-encoder"
         ) { [onPacket] sample in
             guard let time = sample.pts, !sample.isHeader else { return }
-            // The first packet begins with samples from before the sound (the encoder's delay), and is as long as the others.
+            // The first packet begins with samples from before the audio (the encoder's delay), and is as long as the
+            // others.
             let end =
                 MediaTime(nanoseconds: Int64(clamping: time))
                 + MediaTime(nanoseconds: Int64(clamping: sample.duration ?? 20_000_000))

@@ -1,11 +1,11 @@
-/// The pictures since the last IDR, for peers that begin. Pure.
+/// The pictures since the last IDR, for new peers. Pure.
 ///
-/// A group that becomes too large is let go: those who begin then wait for the next IDR.
+/// A group that becomes too large is dropped: new peers then wait for the next IDR.
 struct PictureGroup: Sendable {
-    /// Most that is kept.
+    /// Limits of the kept group.
     static let most = (pictures: 600, bytes: 8 << 20)
 
-    /// Begins with an IDR; empty if none has come, or the group was too large.
+    /// The pictures, beginning with an IDR; empty if none has arrived, or the group was too large.
     private(set) var pictures: [WebRTCPicture] = []
     private var bytes = 0
 

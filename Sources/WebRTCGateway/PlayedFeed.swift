@@ -2,11 +2,11 @@ import MediaFormats
 import MixModel
 import RTMP
 
-/// The connection by which a worker gets the stream that it plays: to a program's relay, or to the ingest.
+/// The connection from which a worker reads the stream that it plays: to a program's relay, or to the ingest.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 final class PlayedFeed: @unchecked Sendable {
-    /// A tag of the stream, however it was carried.
+    /// A tag of the stream, independent of its transport.
     struct Tag: Sendable {
         var kind: FLVTag.Kind
         var timestamp: UInt32
@@ -14,12 +14,12 @@ final class PlayedFeed: @unchecked Sendable {
     }
 
     enum Event: Sendable {
-        /// Another connection begins: with the headers and the current group of pictures.
+        /// A new connection begins, with the headers and the current group of pictures.
         case began
         case tags([Tag])
-        /// The connection is over.
+        /// The connection has ended.
         ///
-        /// - Parameter words: Why, without secrets.
+        /// - Parameter words: The reason, without secrets.
         case ended(words: String)
     }
 
@@ -28,7 +28,7 @@ final class PlayedFeed: @unchecked Sendable {
     private var program: ProgramFeed?
     private var session: RTMPSession?
 
-    /// - Parameter onEvent: Called on the loop, and not from within `dial()`.
+    /// - Parameter onEvent: Called on the loop, never from within `dial()`.
     init(_ origin: PlayOrigin, onEvent: @escaping (Event) -> Void) {
         self.origin = origin
         self.onEvent = onEvent
@@ -43,7 +43,7 @@ final class PlayedFeed: @unchecked Sendable {
         }
     }
 
-    /// Asks for a keyframe. Has no effect where there can be none.
+    /// Asks for a keyframe. Has no effect if the sender cannot be asked.
     func requestKeyframe() {
         program?.requestKeyframe()
         session?.requestKeyframe()

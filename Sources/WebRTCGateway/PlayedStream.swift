@@ -1,61 +1,61 @@
 import EncodedMedia
 import MediaFormats
 
-/// A stream as its viewers get it: pictures as byte streams, sound, and the group of pictures that those who join begin
-/// with. Pure; `now` is in ns of a monotonic clock.
+/// A stream prepared for its viewers: pictures as byte streams, audio, and the group of pictures for viewers who join.
+/// Pure; `now` is in ns of a monotonic clock.
 ///
-/// Its times go on through breaks of the stream: while it is away they pass with the clock. A connection begins with what is
-/// past already, which is kept for those who join and not given out.
+/// Its times continue through interruptions: meanwhile they advance with the clock. A connection begins with past
+/// pictures, which are kept for viewers who join and not sent to others.
 struct PlayedStream: Sendable {
     enum Output: Hashable, Sendable {
         case picture(WebRTCPicture)
-        /// A configuration, or a frame of AAC with a time of the viewers' timeline.
+        /// A configuration, or an AAC frame with a time on the viewers' timeline.
         case sound(MediaItem)
     }
 
-    /// The reason why nobody can watch the stream, in words.
+    /// A description of why the stream cannot be watched.
     struct Failure: Error, Hashable, Sendable {
         var words: String
     }
 
-    /// Time after the first tag of a connection for which others count as past.
+    /// Time after the first tag of a connection within which tags count as past.
     static let settling: Int64 = 100_000_000
-    /// Time within which those who join get the group, and the longest step in it.
+    /// Time span of the group for viewers who join, and the longest step in it.
     private static let burst = MediaTime.milliseconds(8)
     private static let longestStep = MediaTime.milliseconds(1)
-    /// Jumps of the stream's times beyond which they count as another timeline.
+    /// Jumps of the stream's times above which a new timeline begins.
     private static let farthest = (back: MediaTime.seconds(5), ahead: MediaTime.seconds(60))
 
-    /// Profile of the pictures; `nil` if it is not known.
+    /// Profile of the pictures; `nil` if unknown.
     private(set) var profile: WebRTCOffer.H264Profile?
     private var kept = PictureGroup()
-    /// The pictures since the last IDR; empty if there is none, or they are too many.
+    /// The pictures since the last IDR; empty if there is none, or there are too many.
     var group: [WebRTCPicture] { kept.pictures }
-    /// The last configuration of sound.
+    /// The last audio configuration.
     private(set) var sound: CodecConfiguration?
     private var reader = FLVReader(videoCodecs: [.h264], setsAside: true)
     private var maker: WebRTCPicture.Maker?
-    /// What is added to the stream's times; `nil` until the next frame decides.
+    /// Offset added to the stream's times; `nil` until the next frame determines it.
     private var shift: MediaTime?
-    /// The last time that was given out, and when.
+    /// The last time given to viewers, and the moment at which that happened.
     private var last: (time: MediaTime, at: Int64)?
     private var lastPicture: MediaTime?
     /// Highest presentation time of the stream so far.
     private var highest: MediaTime?
     private var settlesAt: Int64?
 
-    /// Notes that another connection begins.
+    /// Records that a new connection begins.
     mutating func begin() {
         reader = FLVReader(videoCodecs: [.h264], setsAside: true)
         (shift, settlesAt, highest) = (nil, nil, nil)
     }
 
-    /// Whether what comes now is live.
+    /// Whether tags that arrive now are live.
     func isLive(now: Int64) -> Bool { settlesAt.map { now >= $0 } ?? false }
 
-    /// Reads a tag, and returns what viewers are sent of it.
+    /// Reads a tag, and returns the output for viewers.
     ///
-    /// - Throws: Why nobody can watch: the pictures are not H.264.
+    /// - Throws: `Failure` if the stream cannot be watched, because the pictures are not H.264.
     mutating func take(_ tag: PlayedFeed.Tag, now: Int64) throws(Failure) -> [Output] {
         settlesAt = settlesAt ?? now.saturatingSum(Self.settling)
         var items: [MediaItem] = []
@@ -64,7 +64,7 @@ struct PlayedStream: Sendable {
         } catch {
             throw Failure(words: "the stream cannot be read: \(error)")
         }
-        // Foreign sound is left out.
+        // Foreign audio is dropped.
         if let foreign = reader.takeAside().lazy.compactMap({ aside in
             aside.tag.kind == .video ? ForeignCodec(.video, body: aside.tag.body) : nil
         }).first {
@@ -113,8 +113,8 @@ struct PlayedStream: Sendable {
         return time
     }
 
-    /// Returns the picture as it is sent; `nil` for one that is left out. Clients show pictures as they are decoded, so that
-    /// those which are shown earlier are left out if no other needs them.
+    /// Returns the picture to send; `nil` if it is dropped. Clients show pictures in decoding order, so pictures that
+    /// should be shown earlier are dropped if no other picture references them.
     private mutating func picture(_ frame: EncodedFrame, at time: MediaTime) -> WebRTCPicture? {
         guard let maker else { return nil }
         if frame.isIDR { highest = nil }
@@ -126,8 +126,8 @@ struct PlayedStream: Sendable {
         return maker.picture(frame, at: time)
     }
 
-    /// The pictures since the last IDR for one who joins now, or has lost some: after the last picture and before the next
-    /// one, so that a client shows the last of them at once.
+    /// Returns the pictures since the last IDR for a viewer who joins now or has lost pictures: with times after the
+    /// last picture and before the next one, so that the client shows the last of them at once.
     mutating func groupForJoining() -> [WebRTCPicture] {
         guard let edge = group.last?.time else { return [] }
         let step = min(Self.longestStep, Self.burst / Int64(group.count + 1))

@@ -4,24 +4,24 @@ import MixModel
 import RTMP
 import Synchronization
 
-/// A program that is sent to one server: its pictures untouched, its sound as Opus.
+/// Sends a program to one server: its pictures untouched, its audio as Opus.
 ///
-/// Usable from any thread: what is done, is done on the socket loop in the order of the calls. `@unchecked Sendable`: all state
-/// but `heard` belongs to the loop.
+/// Usable from any thread: the work is done on the socket loop in the order of the calls. `@unchecked Sendable`: all
+/// state but `heard` belongs to the loop.
 package final class ProgramSender: @unchecked Sendable {
     package enum Event: Hashable, Sendable {
         /// The offer of this side, with all candidates.
         case offered(String)
         case connected
         case keyframeRequested
-        /// There is no connection any more, or there never was one: the last event. Words without secrets.
+        /// The connection has ended, or could not be made. The last event; the text contains no secrets.
         case ended(String)
     }
 
-    /// Payload types of what is offered.
+    /// Payload types of the offered formats.
     private static let videoPayload = 96
-    /// Far from that of the pictures: `webrtcbin` gives the next free numbers to what it adds to the pictures (RTX), and does
-    /// not know this one as long as no sound has come.
+    /// Far from that of the pictures: `webrtcbin` assigns the next free numbers to formats that it adds to the pictures
+    /// (RTX), and does not know this one until audio has arrived.
     private static let audioPayload = 111
 
     private let loop = SocketLoop.shared
@@ -33,21 +33,21 @@ package final class ProgramSender: @unchecked Sendable {
     private var hasAudio = false
     private var isConnected = false
     private var isOver = false
-    /// Whether pictures are left out until the next IDR, because they were not sent as fast as they come.
+    /// Whether pictures are dropped until the next IDR, because they were not sent as fast as they arrive.
     private var isWaitingForIDR = false
 
-    /// Arrival of the last packet, and the time at which that was asked for last.
+    /// Arrival of the last packet, and the time at which it was last queried.
     private struct Heard {
         var last: Int64?
         var askedAt: Int64 = .min
     }
-    /// Time in ns between two questions, each of which goes through the loop.
+    /// Time in ns between two queries, each of which goes through the loop.
     private static let pause: Int64 = 1_000_000_000
 
     /// - Parameter onEvent: Called on the loop.
     package init(onEvent: @escaping @Sendable (Event) -> Void) { self.onEvent = onEvent }
 
-    /// Arrival of the server's last packet in ns of CLOCK_MONOTONIC, as of a second ago; `nil` before the first one.
+    /// Arrival of the server's last packet in ns of CLOCK_MONOTONIC, up to a second old; `nil` before the first one.
     package var lastHeard: Int64? {
         let now = MonotonicClock.now()
         let (last, isDue) = heard.withLock { heard in
@@ -64,9 +64,9 @@ package final class ProgramSender: @unchecked Sendable {
         return last
     }
 
-    /// Makes an offer, once; `offered` or `ended` follows.
+    /// Creates an offer, once; `offered` or `ended` follows.
     ///
-    /// - Parameter addresses: Addresses of this machine to use, in digits; empty for all but loopback.
+    /// - Parameter addresses: Numeric addresses of this machine to use; empty for all except loopback.
     package func offer(hasVideo: Bool, hasAudio: Bool, addresses: [String]) {
         loop.perform { [self] in
             guard sender == nil, !isOver else { return }
@@ -85,9 +85,9 @@ package final class ProgramSender: @unchecked Sendable {
         loop.perform { [self] in sender?.accept(answer) }
     }
 
-    /// Takes the next items of the program.
+    /// Sends the next items of the program.
     ///
-    /// - Parameter onTaken: Called when they are on their way or kept.
+    /// - Parameter onTaken: Called when they have been sent or kept.
     package func take(_ items: [MediaItem], onTaken: @escaping @Sendable () -> Void) {
         loop.perform { [self] in
             if !isOver { for item in items { take(item) } }

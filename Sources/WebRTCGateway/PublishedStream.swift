@@ -1,17 +1,17 @@
 import EncodedMedia
 import MediaFormats
 
-/// The tags of a publisher's stream: what a server is sent of its frames. Pure.
+/// Turns the frames of a publisher's stream into tags for a server. Pure.
 ///
-/// A server that has just been connected to gets the configurations and then the frames from the last keyframe on, if these
-/// are few; otherwise it waits for the next one.
+/// A newly connected server gets the configurations and then the frames since the last keyframe, if there are few;
+/// otherwise it waits for the next one.
 package struct PublishedStream: Sendable {
-    /// One frame as it leaves the pipeline.
+    /// A frame as it leaves the pipeline.
     package struct Frame: Hashable, Sendable {
         package var track: Track
-        /// Times of the pipeline.
+        /// Times on the pipeline's timeline.
         package var pts: MediaTime
-        /// `nil` where the transport does not tell.
+        /// Decoding time; `nil` if the transport does not provide it.
         package var dts: MediaTime?
         package var isIDR = false
         package var payload: [UInt8]
@@ -31,31 +31,31 @@ package struct PublishedStream: Sendable {
         }
     }
 
-    /// Limits of what is kept for a server that is not connected.
+    /// Limits of the frames kept while no server is connected.
     static let mostHeldBytes = 4 << 20
     static let longestHeld = MediaTime.seconds(2)
-    /// Added to all times, so that none is negative.
+    /// Offset added to all times, so that none is negative.
     private static let shift = MediaTime.milliseconds(500)
-    /// Time by which the encoder's frames of sound come before the samples that they decode to: one frame of run-up.
+    /// Time by which the encoder's audio frames precede the samples to which they decode: one frame of priming.
     private static let runUp = MediaTime.units(1024, rate: 48_000)
 
     private var configurations: [Track: CodecConfiguration] = [:]
     private var times = DecodingTimes()
     private var lastSound: MediaTime?
-    /// Frames from a keyframe on, while no server is connected.
+    /// Frames since a keyframe, while no server is connected.
     private var held: [FLVTag] = []
     private var heldBytes = 0
     private var heldSince = MediaTime.zero
     private var isOpen = false
-    /// Whether video is left out until the next keyframe.
+    /// Whether video is dropped until the next keyframe.
     private var waitsForKeyframe = true
 
     package init() {}
 
-    /// Whether a connected server needs a keyframe to go on.
+    /// Whether a connected server needs a keyframe to continue.
     package var needsKeyframe: Bool { waitsForKeyframe }
 
-    /// Begins with a server that has taken the stream. Returns the tags for it.
+    /// Begins with a server that has accepted the stream. Returns the tags for it.
     package mutating func open() -> [FLVTag] {
         isOpen = true
         let tags = headers(at: held.first?.timestamp ?? 0) + held
@@ -63,7 +63,7 @@ package struct PublishedStream: Sendable {
         return tags
     }
 
-    /// Notes that the server has gone.
+    /// Records that the server is gone.
     package mutating func close() {
         isOpen = false
         waitsForKeyframe = true
@@ -87,7 +87,7 @@ package struct PublishedStream: Sendable {
         if let bytes = frame.configuration, configurations[frame.track]?.bytes != bytes {
             configurations[frame.track] = CodecConfiguration(track: frame.track, bytes: bytes)
             let time = UInt32(truncatingIfNeeded: dts.roundedMilliseconds)
-            // All of them: what the metadata say has changed, too.
+            // All headers: the metadata has changed, too.
             tags = headers(at: time)
         }
         guard configurations[frame.track] != nil else { return [] }
@@ -108,7 +108,7 @@ package struct PublishedStream: Sendable {
             dropHeld()
             heldSince = time
         }
-        // Sound alone is not kept: a server begins with a keyframe.
+        // Audio without video is not kept: a server begins with a keyframe.
         guard isIDR || !held.isEmpty else { return }
         held += tags.filter { if case .frame = $0.role { true } else { false } }
         heldBytes += tags.reduce(0) { $0 + $1.footprint }

@@ -1,16 +1,16 @@
 import MixModel
 
-/// The candidates of the other side. Those that come before this side has a description wait for it. Pure.
+/// The candidates of the peer. Those that arrive before this side has a description wait for it. Pure.
 struct RemoteCandidates: Sendable {
-    /// Candidates that are taken at most.
+    /// Largest number of candidates.
     static let most = 64
 
     private var count = 0
     private var waiting: [String] = []
     private var isDescribed = false
 
-    /// Returns the candidates in a fragment of a session description that are to be added now. Those beyond the limit, and
-    /// fragments that are too long, are left out.
+    /// Returns the candidates in a fragment of a session description to add now. Candidates beyond the limit, and
+    /// fragments that are too long, are ignored.
     mutating func take(_ fragment: String) -> [String] {
         guard fragment.utf8.count <= WebRTCCommand.longestFragment else { return [] }
         let found = ICECandidate.all(in: fragment, limit: Self.most - count).map(\.text)
@@ -20,7 +20,7 @@ struct RemoteCandidates: Sendable {
         return []
     }
 
-    /// Notes that this side has a description, and returns the candidates that have waited for it.
+    /// Records that this side has a description, and returns the candidates that have waited for it.
     mutating func described() -> [String] {
         isDescribed = true
         defer { waiting = [] }

@@ -1,24 +1,24 @@
 import EncodedMedia
 import MediaFormats
 
-/// The pictures of a program as a WebRTC receiver is sent them. Pure.
+/// Prepares the pictures of a program for a WebRTC receiver. Pure.
 ///
-/// Before there is a connection the current group of pictures is kept. It is sent first, all within milliseconds, so that the
-/// receiver has a picture and is no later than the program.
+/// Before there is a connection, the current group of pictures is kept. It is sent first, within milliseconds, so that
+/// the receiver has a picture at once and does not lag behind the program.
 struct SentPictures: Sendable {
-    /// Distance between the times of pictures that were kept.
+    /// Distance between the times of kept pictures.
     static let squeezed = MediaTime.milliseconds(1)
 
     private var maker: WebRTCPicture.Maker?
     private var group = PictureGroup()
     private var hasBegun = false
     private var waitsForIDR = true
-    /// Whether the stream shows pictures in another order than that in which it has them.
+    /// Whether the stream's presentation order differs from its decoding order.
     private var isReordered = false
 
     init() {}
 
-    /// Takes the next item and returns the pictures to be sent now.
+    /// Accepts the next item and returns the pictures to send now.
     mutating func take(_ item: MediaItem) -> [WebRTCPicture] {
         switch item {
         case .configuration(let configuration):
@@ -34,7 +34,7 @@ struct SentPictures: Sendable {
         }
     }
 
-    /// Begins to send: returns what was kept, with times that end at that of the newest picture.
+    /// Begins to send: returns the kept pictures, with times that end at that of the newest one.
     mutating func begin() -> [WebRTCPicture] {
         let kept = group.pictures
         hasBegun = true
@@ -51,7 +51,7 @@ struct SentPictures: Sendable {
         if frame.isIDR { waitsForIDR = false }
         guard !waitsForIDR, let maker, maker.codec == .h264 else { return nil }
         if frame.pts != frame.dts { isReordered = true }
-        // Without those that no other picture needs the usual streams are in order.
+        // Without pictures that no other picture references, common streams are in order.
         if isReordered, !frame.isIDR, maker.isDisposable(frame) { return nil }
         return maker.picture(frame, at: frame.pts)
     }

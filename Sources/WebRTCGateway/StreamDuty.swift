@@ -1,7 +1,7 @@
 import Logging
 import MixModel
 
-/// What a worker that serves one stream does: it obeys the service's commands and reports to it.
+/// The task of a worker that serves one stream: it obeys the service's commands and reports to it.
 ///
 /// Every method is called on the socket loop, except `close()`.
 package protocol StreamDuty: AnyObject, Sendable {
@@ -11,23 +11,23 @@ package protocol StreamDuty: AnyObject, Sendable {
     /// The GStreamer elements that it needs, with their Debian packages.
     static var elements: [(name: String, package: String)] { get }
 
-    /// Returns the answer to a service that is turned away.
+    /// Returns the answer to a service that is refused.
     ///
-    /// - Parameter reason: Why, in words.
+    /// - Parameter reason: Description of the reason.
     static func refusal(_ reason: String) -> Report
 
     /// - Parameters:
     ///   - report: Sends a report to the service, if one is connected.
-    ///   - onEnd: Called when nothing is left to do but `close()`.
+    ///   - onEnd: Called when only `close()` remains to be done.
     init(logger: Logger, report: @escaping (Report) -> Void, onEnd: @escaping () -> Void)
 
-    /// The answers to a service that connects: who it is, and what it does at the moment.
+    /// The answers to a service that connects: the worker's identity and current state.
     var greeting: [Report] { get }
 
     /// Performs a command other than `hello` and `terminate`.
     func obey(_ command: Command)
 
-    /// Begins to end, because the service wants it, or has been away for too long.
+    /// Begins to end, because the service requested it, or has been absent for too long.
     func terminate()
 
     /// Frees everything. Called once, from any thread.

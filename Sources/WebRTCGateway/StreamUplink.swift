@@ -1,7 +1,7 @@
 import MediaFormats
 import RTMP
 
-/// The connection by which a publisher's stream goes to the server that takes it; made anew when it breaks.
+/// The connection that sends a publisher's stream to the server; reopened when it breaks.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class StreamUplink: @unchecked Sendable {
@@ -12,7 +12,7 @@ package final class StreamUplink: @unchecked Sendable {
         case ended(ConnectionFault)
     }
 
-    /// Bytes that may wait for the server before it counts as lost.
+    /// Number of bytes that may wait for the server before it counts as lost.
     private static let longestBacklog = 8 << 20
 
     private let loop = SocketLoop.shared

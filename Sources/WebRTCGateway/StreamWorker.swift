@@ -3,10 +3,11 @@ import Logging
 import MixModel
 import RTMP
 
-/// The process of one duty: a publisher over WebRTC, a stream that is played over WebRTC, or a page; and the Unix socket by which
-/// the service rules it.
+/// The process of one duty (a WebRTC publisher, a stream played over WebRTC, or a page), with the Unix socket through
+/// which the service controls it.
 ///
-/// It goes on without the service, and ends when none has been there for a time, with its duty, or when it is told to.
+/// The process continues without the service. It ends when no service has been connected for some time, with its duty,
+/// or on command.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop.
 package final class StreamWorker<Duty: StreamDuty>: @unchecked Sendable {
@@ -24,9 +25,9 @@ package final class StreamWorker<Duty: StreamDuty>: @unchecked Sendable {
             path: path, longestLine: Duty.Command.longestLine, orphanTimeout: orphanTimeout, logger: logger)
     }
 
-    /// Runs until its duty is over, or until told to end.
+    /// Runs until the duty is over, or until asked to end.
     ///
-    /// - Throws: The reason why the Unix socket cannot be listened on, in words.
+    /// - Throws: A description of why listening on the Unix socket failed.
     package func run() async throws {
         try await socket.run(
             begin: { [self] in

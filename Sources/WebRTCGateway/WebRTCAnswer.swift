@@ -2,14 +2,14 @@ import MediaFormats
 import MixModel
 import TextFormats
 
-/// The answer to an offer as it is sent: what `webrtcbin` has made, mended. Pure.
+/// The answer to an offer as it is sent: that of `webrtcbin`, corrected. Pure.
 struct WebRTCAnswer: Sendable {
     private let offer: WebRTCOffer
-    /// What of the offer is taken.
+    /// The accepted tracks of the offer.
     private let video: WebRTCOffer.Track?
     private let audio: WebRTCOffer.Track?
     private let candidates: LocalCandidates
-    /// Bit rate at which the sender is asked to begin, in bit/s.
+    /// Bit rate at which the sender is asked to start, in bit/s.
     private let startBitRate: Int?
 
     init(
@@ -23,7 +23,7 @@ struct WebRTCAnswer: Sendable {
         self.startBitRate = startBitRate
     }
 
-    /// Returns the answer with all candidates; `nil` if there is none by which the client could reach this machine.
+    /// Returns the answer with all candidates; `nil` if the client could not reach this machine by any of them.
     func text(of made: String, _ found: [LocalCandidates.Candidate]) -> String? {
         var hasFormat = false
         return candidates.insert(found, into: made) { section, line in
@@ -48,7 +48,7 @@ struct WebRTCAnswer: Sendable {
     }
 
     /// Returns the parameters of the video format with the offered profile, which `webrtcbin` leaves out (clients then
-    /// assume the lowest level), and the bit rate to begin with, which is libwebrtc's own.
+    /// assume the lowest level), and the start bit rate, which is an extension of libwebrtc.
     private func formatParameters(_ made: String?) -> String? {
         var parts = made.map { [$0] } ?? ["packetization-mode=1"]
         let lower = made?.lowercased() ?? ""

@@ -12,7 +12,7 @@ enum WebRTCReception {
         ("dtlsdec", "gstreamer1.0-plugins-bad"), ("srtpenc", "gstreamer1.0-plugins-bad"),
         ("srtpdec", "gstreamer1.0-plugins-bad"), ("rtpbin", "gstreamer1.0-plugins-good"),
     ]
-    /// Elements that the pipeline names, or that `webrtcbin` makes.
+    /// Elements that the pipeline names or `webrtcbin` creates.
     package static let elements: [(name: String, package: String)] =
         ofPeer + [
             ("rtph264depay", "gstreamer1.0-plugins-good"), ("rtpopusdepay", "gstreamer1.0-plugins-good"),
@@ -24,14 +24,14 @@ enum WebRTCReception {
 
     /// Bit rate of the AAC in bit/s.
     private static let audioBitRate = 128_000
-    /// Time in ms for which a packet that came late, or was sent again, is waited for. Costs nothing while none is missing.
+    /// Time in ms to wait for a late or retransmitted packet. Costs nothing while none is missing.
     private static let patience = 200
 
     static let pictures = "pictures"
     static let sound = "sound"
 
-    /// The description for `WebRTCPeer`. `audiorate` makes AAC without gaps of sound that has them: a sender that is silent
-    /// may send nothing, and RTCP moves the times of sound against those of the pictures once.
+    /// The description for `WebRTCPeer`. `audiorate` produces AAC without gaps from audio with gaps: a silent sender
+    /// may send nothing, and RTCP shifts the audio times against those of the pictures once.
     static let description = """
         webrtcbin name=peer bundle-policy=max-bundle latency=\(patience)
         rtph264depay name=video wait-for-keyframe=true request-keyframe=true \
@@ -43,7 +43,7 @@ enum WebRTCReception {
         ! appsink name=\(sound) sync=false async=false max-buffers=64
         """
 
-    /// Returns the caps of what is taken of a section of the offer.
+    /// Returns the caps of the accepted format of a section of the offer.
     static func caps(of track: WebRTCOffer.Track, in offer: WebRTCOffer) -> String {
         let section = offer.sections[track.section]
         let format = track.format
@@ -54,7 +54,7 @@ enum WebRTCReception {
         if section.kind == .video {
             fields.append("packetization-mode=(string)1")
             if let id = section.headerExtension(WebRTCOffer.transportWideCongestionControl) {
-                // Without it senders do not learn how much the network carries, and stay at their lowest bit rate.
+                // Without it senders do not learn the capacity of the network, and stay at their lowest bit rate.
                 fields.append("extmap-\(id)=(string)\"\(WebRTCOffer.transportWideCongestionControl)\"")
             }
         }
@@ -71,7 +71,7 @@ enum WebRTCReception {
             } else if let audio = publication.audio, index == audio.section {
                 try peer.addReceiver(caps(of: audio, in: offer), asksAgain: false)
             } else if section.kind != .application {
-                // Its place is taken; the answer says that nothing is wanted.
+                // Reserves the section's place; the answer rejects it.
                 try peer.addReceiver("application/x-rtp,media=(string)\(section.kind.rawValue)", asksAgain: false)
             }
         }

@@ -5,25 +5,25 @@ import MediaFormats
 import MixModel
 import RTMP
 
-/// A connection that sends one stream: H.264 and Opus, both as they come.
+/// A connection that sends one stream: H.264 and Opus, both unchanged.
 ///
-/// It answers an offer, or makes one. Either description has all candidates. Media may be pushed once it is connected; what
-/// comes earlier is left out.
+/// It answers an offer, or makes one. Either description contains all candidates. Media may be pushed once it is
+/// connected; earlier media is dropped.
 ///
-/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there, except `close()`.
-/// What blocks runs on a queue of its own.
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there, except
+/// `close()`. Blocking work runs on its own queue.
 package final class WebRTCSender: @unchecked Sendable {
     package enum Event: Hashable, Sendable {
-        /// The offer or the answer, to be told to the other side.
+        /// The offer or the answer for the peer.
         case described(String)
         case connected
-        /// The other side needs a keyframe (PLI or FIR).
+        /// The peer needs a keyframe (PLI or FIR).
         case keyframeRequested
-        /// The connection is over, or there never was one: the last event. Words with the cure, without secrets.
+        /// The connection has ended, or could not be made. The last event; the text contains the cure and no secrets.
         case ended(String)
     }
 
-    /// Payload types of what is sent; `nil` for what is not.
+    /// Payload types of the sent formats; `nil` for a track that is not sent.
     package struct Formats: Hashable, Sendable {
         package var video: Int?
         package var audio: Int?
@@ -35,17 +35,17 @@ package final class WebRTCSender: @unchecked Sendable {
     }
 
     package struct Figures: Hashable, Sendable {
-        /// Packets of media that were sent, without those that were sent again.
+        /// Number of media packets sent, without retransmissions.
         package var packets = 0
-        /// Packets that the other side asked for again.
+        /// Number of packets that the peer requested again.
         package var lost = 0
     }
 
-    /// Bytes of pictures that may wait to be made into packets; see `isBehind`.
+    /// Number of bytes of pictures that may wait for packetization; see `isBehind`.
     private static let longestBacklog = 1 << 20
-    /// Time in ns after which what was pushed at once must have been sent.
+    /// Time in ns after which a burst must have been sent.
     private static let longestBurst: Int64 = 1_000_000_000
-    /// Time of the pipeline at which the first frame lies: others may be a little earlier.
+    /// Pipeline time of the first frame: others may be slightly earlier.
     private static let start = MediaTime.seconds(1)
 
     private let loop = SocketLoop.shared
@@ -61,7 +61,7 @@ package final class WebRTCSender: @unchecked Sendable {
     private var pictures: AppSource?
     private var sound: AppSource?
     private var description: LocalDescription?
-    /// Section of the other side's description whose transport is used.
+    /// Section of the peer's description whose transport is used.
     private var section = 0
     private var remoteCandidates = RemoteCandidates()
     private var isConnected = false
@@ -72,7 +72,7 @@ package final class WebRTCSender: @unchecked Sendable {
 
     /// - Parameters:
     ///   - name: Name in GStreamer's logs.
-    ///   - onEvent: Called on the loop, and not from within a method.
+    ///   - onEvent: Called on the loop, never from within a method.
     package init(_ formats: Formats, network: WebRTCNetwork, name: String, onEvent: @escaping (Event) -> Void) {
         self.formats = formats
         self.network = network
@@ -83,8 +83,8 @@ package final class WebRTCSender: @unchecked Sendable {
     /// Answers an offer; `described` or `ended` follows.
     ///
     /// - Parameters:
-    ///   - offer: The offer as it was read, and its text.
-    ///   - video: The format of the offer that is sent, whose payload type is that of `formats`.
+    ///   - offer: The parsed offer, and its text.
+    ///   - video: The format of the offer to send, with the payload type of `formats`.
     func answer(_ offer: WebRTCOffer, _ text: String, video: WebRTCOffer.Track?, audio: WebRTCOffer.Track?) {
         let answer = WebRTCAnswer(to: offer, video: video, audio: audio, network: network)
         section = offer.sectionOfTransport
@@ -94,14 +94,14 @@ package final class WebRTCSender: @unchecked Sendable {
         }.map { "application/x-rtp,media=(string)\(offer.sections[$0].kind.rawValue)" }
         open(
             LocalDescription(network: network) { answer.text(of: $0, $1) },
-            // Their places are taken; the answer says that nothing is wanted.
+            // Reserves the sections' places; the answer rejects them.
             prepare: { peer throws(GStreamerError) in
                 for caps in others { try peer.addReceiver(caps, asksAgain: false) }
             },
             begin: { $0.answer(text) })
     }
 
-    /// Makes an offer; `described` or `ended` follows. `accept(_:)` takes the answer to it.
+    /// Creates an offer; `described` or `ended` follows. Pass its answer to `accept(_:)`.
     package func offer() {
         let candidates = LocalCandidates(network: network)
         open(
@@ -111,14 +111,14 @@ package final class WebRTCSender: @unchecked Sendable {
 
     package func accept(_ answer: String) { peer?.accept(answer) }
 
-    /// Adds candidates of the other side. Those beyond the limit are left out.
+    /// Adds candidates of the peer. Those beyond the limit are ignored.
     package func addCandidates(_ fragment: String) {
         for candidate in remoteCandidates.take(fragment) { peer?.addCandidate(candidate, section: section) }
     }
 
     /// Sends a picture: an access unit as a byte stream, with its parameter sets if it is an IDR.
     ///
-    /// - Parameter time: Presentation time on a timeline that pictures and sound share.
+    /// - Parameter time: Presentation time on a timeline that pictures and audio share.
     package func push(picture bytes: [UInt8], at time: MediaTime, isIDR: Bool) {
         guard isConnected, let pictures, let place = place(of: time) else { return }
         pictures.push(bytes: bytes, pts: place, isDelta: !isIDR)
@@ -129,16 +129,16 @@ package final class WebRTCSender: @unchecked Sendable {
         sound.push(bytes: packet.bytes, pts: place, duration: UInt64(OpusTranscoder.duration.nanoseconds))
     }
 
-    /// Whether what was pushed is not sent as fast as it comes: no more should be pushed before the next IDR.
+    /// Whether pushed media is not sent as fast as it arrives: no more should be pushed before the next IDR.
     package func isBehind(now: Int64) -> Bool {
         guard now >= burstUntil, let pictures else { return false }
         return pictures.queuedBytes > Self.longestBacklog
     }
 
-    /// Notes that a group of pictures is pushed at once.
+    /// Records that a group of pictures is pushed at once.
     package func beginBurst(now: Int64) { burstUntil = now.saturatingSum(Self.longestBurst) }
 
-    /// Arrival of the last packet of the other side, reports included, in ns of CLOCK_MONOTONIC.
+    /// Arrival of the peer's last packet, including reports, in ns of CLOCK_MONOTONIC.
     package var lastHeard: Int64? { peer?.lastHeard }
 
     package var figures: Figures {
@@ -187,7 +187,7 @@ package final class WebRTCSender: @unchecked Sendable {
         opening = Task { [weak self] in await self?.connect(prepare, begin) }
     }
 
-    /// Time in ns between two looks at the description and the pipeline.
+    /// Time in ns between two checks of the description and the pipeline.
     private static let interval: Int64 = 50_000_000
 
     private func tick() {

@@ -3,7 +3,8 @@ import MixModel
 
 /// The pipeline that sends a stream.
 package enum WebRTCSending {
-    /// Elements that the pipeline names, or that `webrtcbin` makes, with the Debian packages of those that relays do not need.
+    /// Elements that the pipeline names or `webrtcbin` creates, with the Debian packages of those that relays do not
+    /// need.
     package static let elements: [(name: String, package: String)] =
         WebRTCReception.ofPeer + [
             ("rtph264pay", "gstreamer1.0-plugins-good"), ("rtpopuspay", "gstreamer1.0-plugins-good"),
@@ -13,13 +14,13 @@ package enum WebRTCSending {
     static let pictures = "pictures"
     static let sound = "sound"
 
-    /// Payload of a packet in bytes that goes through nearly every network, tunnels included.
+    /// Payload size of a packet in bytes that passes nearly every network, including tunnels.
     private static let packetSize = 1200
 
-    /// The description for `WebRTCPeer`. Pictures are access units as byte streams that have their parameter sets in band.
+    /// The description for `WebRTCPeer`. Pictures are access units as byte streams with their parameter sets in band.
     ///
-    /// The sources of the packets are chosen here, because the session description names them before there are packets: a browser
-    /// shows nothing of a source that it has not been told of if it was told of another.
+    /// The packets' sources (SSRC) are chosen here, because the session description names them before there are
+    /// packets: if a browser was told of one source, it ignores packets of any other.
     static func description(of formats: WebRTCSender.Formats) -> String {
         var lines = ["webrtcbin name=peer bundle-policy=max-bundle"]
         let source = "format=time is-live=true block=false max-bytes=16000000 leaky-type=upstream"

@@ -1,17 +1,17 @@
 import EncodedMedia
 import MixModel
 
-/// The life of a worker that plays a stream to viewers: the stream, and each viewer from its offer to its end. Pure; times in
-/// ns of a monotonic clock.
+/// The state machine of a worker that plays a stream to viewers: the stream, and each viewer from its offer to its end.
+/// Pure; times are in ns of a monotonic clock.
 struct WhepMachine: Sendable {
     struct Limits: Hashable, Sendable {
-        /// Time from the answer to a connection.
+        /// Time limit from the answer to a connection.
         var connect: Int64 = 20_000_000_000
-        /// Pauses before the stream is connected to again; the last one is repeated.
+        /// Delays before the stream is reconnected; the last one is repeated.
         var pauses: [Int64] = [100_000_000, 250_000_000, 500_000_000, 1_000_000_000]
-        /// Time between two requests for a keyframe, for all viewers together.
+        /// Shortest time between two requests for a keyframe, for all viewers together.
         var keyframePause: Int64 = 350_000_000
-        /// Time without anything of the stream after which it counts as away, although its connection is there.
+        /// Time without data after which the stream counts as absent, even if its connection exists.
         var stall: Int64 = 2_000_000_000
         var mostViewers = PlayCommand.mostViewers
         /// Longest note and identifier of a viewer, in bytes.
@@ -22,7 +22,7 @@ struct WhepMachine: Sendable {
         case open(PlaySource)
         /// Connects to the stream: `feedBegan` or `feedEnded` follows.
         case dial
-        /// Takes an offer: `answered` or `ended` follows.
+        /// Handles an offer: `answered` or `ended` follows.
         case take(viewer: String, offer: String)
         /// Closes the connection to a viewer.
         case drop(viewer: String)
@@ -51,9 +51,9 @@ struct WhepMachine: Sendable {
     private var viewers: [String: Viewer] = [:]
     private var number = 0
     private(set) var isOver = false
-    /// Viewers' requests for keyframes.
+    /// Number of viewers' requests for keyframes.
     private(set) var keyframeRequests = 0
-    /// Time since which the stream has been away; `nil` while it is there.
+    /// Time since which the stream has been absent; `nil` while it is present.
     private var awaySince: Int64?
     /// Arrival of the last tag of the stream.
     private var lastCame: Int64 = 0
@@ -65,7 +65,8 @@ struct WhepMachine: Sendable {
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// The answer to a service that connects, but for the process: the stream and the viewers, in the order of their arrival.
+    /// The answer to a service that connects, without the process: the stream and the viewers, in the order of their
+    /// arrival.
     var stream: String? { source?.stream }
     var all: [PlayViewer] { viewers.values.sorted { $0.number < $1.number }.map(\.viewer) }
     var connected: [String] {
@@ -74,7 +75,7 @@ struct WhepMachine: Sendable {
     var hasViewers: Bool { !viewers.isEmpty }
 
     mutating func play(_ source: PlaySource, now: Int64) -> [Action] {
-        // A service that has taken over the worker says it again.
+        // A service that has taken over the worker repeats the command.
         guard self.source == nil, !isOver else { return [] }
         self.source = source
         awaySince = now
@@ -109,7 +110,7 @@ struct WhepMachine: Sendable {
         return [.report(.connected(viewer: id))]
     }
 
-    /// Ends a viewer: the service wants it, it has failed, or it has left.
+    /// Ends a viewer: on the service's request, because it has failed, or because it has left.
     mutating func ended(_ id: String, _ reason: String) -> [Action] {
         guard let viewer = viewers.removeValue(forKey: id) else { return [] }
         let report: PlayReport =
@@ -122,7 +123,7 @@ struct WhepMachine: Sendable {
         return actions.isEmpty ? [.report(.ended(viewer: id, reason: "it is not there"))] : actions
     }
 
-    /// Notes a tag of the stream.
+    /// Records a tag of the stream.
     mutating func streamCame(now: Int64) {
         (awaySince, dialAt, lastCame) = (nil, nil, now)
         attempts = 0
@@ -142,14 +143,14 @@ struct WhepMachine: Sendable {
         wantsKeyframe = true
     }
 
-    /// Notes that a viewer needs a keyframe, which has not asked for one.
+    /// Records that a viewer needs a keyframe without having requested one.
     mutating func needsKeyframe() { wantsKeyframe = true }
 
     mutating func tookKeyframe() { wantsKeyframe = false }
 
-    /// Call this every 50 ms or so, and when a keyframe is needed.
+    /// Acts on the passing of time. Call it about every 50 ms, and when a keyframe is needed.
     ///
-    /// - Parameter heard: Arrival of the last packet of each viewer, if any has come.
+    /// - Parameter heard: Arrival of the last packet of each viewer, if any has arrived.
     mutating func tick(_ heard: [String: Int64], now: Int64) -> [Action] {
         guard let source, !isOver else { return [] }
         if awaySince == nil, now.saturatingDifference(lastCame) >= limits.stall {
@@ -188,7 +189,7 @@ struct WhepMachine: Sendable {
 
     /// Ends all viewers and the process.
     ///
-    /// - Parameter reason: Why the worker fails; `nil` if it was told to end.
+    /// - Parameter reason: The reason why the worker fails; `nil` if it was asked to end.
     mutating func end(_ reason: String?) -> [Action] {
         guard !isOver else { return [] }
         var actions: [Action] = []

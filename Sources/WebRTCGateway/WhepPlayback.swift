@@ -6,14 +6,15 @@ import MediaFormats
 import MixModel
 import RTMP
 
-/// Performs what a `WhepMachine` decides: owns the stream's connection, its sound as Opus, and a sender for each viewer.
+/// Performs the decisions of a `WhepMachine`: owns the stream's connection, its Opus transcoder, and a sender for each
+/// viewer.
 ///
-/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there, except `close()`.
-/// What blocks runs on a queue of its own.
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there, except
+/// `close()`. Blocking work runs on its own queue.
 package final class WhepPlayback: StreamDuty, @unchecked Sendable {
     package static var elements: [(name: String, package: String)] { WebRTCSending.elements + OpusTranscoder.elements }
 
-    /// Time in ns between two looks at viewers and stream, and between two reports of figures.
+    /// Time in ns between two checks of viewers and stream, and between two reports of figures.
     private static let interval: Int64 = 50_000_000
     private static let figuresInterval: Int64 = 2_000_000_000
 
@@ -51,7 +52,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
         self.logger = logger
         self.report = report
         self.onEnd = onEnd
-        // While the first offer is on its way: loading plug-ins takes some 0.3 s.
+        // While the first offer is in transit: loading plug-ins takes about 0.3 s.
         queue.async { GStreamerRuntime.load(Self.elements.map(\.name)) }
         ticker.begin { [weak self] in self?.tick() }
     }
@@ -82,7 +83,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
             }
         }
         for task in tasks { await task.value }
-        // A process that ends while a plug-in is loaded, or a codec works, crashes.
+        // A process that ends while a plug-in is being loaded, or a codec is working, crashes.
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 
@@ -175,7 +176,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
         }
     }
 
-    /// Encodes sound while somebody listens.
+    /// Encodes audio only while a viewer receives it.
     private func adjustSound() {
         let isWanted = viewers.values.contains { $0.isConnected && $0.viewing.audio != nil }
         if isWanted, transcoder == nil {

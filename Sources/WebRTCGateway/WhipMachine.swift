@@ -3,22 +3,23 @@ import GStreamerKit
 import MixModel
 import RTMP
 
-/// The life of a WebRTC worker: one publisher from its offer to its end. Pure; times in ns of a monotonic clock.
+/// The state machine of a WebRTC worker: one publisher from its offer to its end. Pure; times are in ns of a monotonic
+/// clock.
 struct WhipMachine: Sendable {
     struct Limits: Hashable, Sendable {
-        /// Time from the answer to a connection.
+        /// Time limit from the answer to a connection.
         var connect: Int64 = 20_000_000_000
-        /// Time for which the server that takes the stream may be away.
+        /// Time for which the server that accepts the stream may be absent.
         var absence: Int64 = 30_000_000_000
-        /// Pauses before it is connected to again; the last one is repeated.
+        /// Delays before it is reconnected; the last one is repeated.
         var pauses: [Int64] = [100_000_000, 250_000_000, 500_000_000, 1_000_000_000]
     }
 
     enum Action: Hashable, Sendable {
-        /// Makes an answer to the offer: `answered` or `failed` follows.
+        /// Creates an answer to the offer: `answered` or `failed` follows.
         case open(WebRTCPublisher)
         case report(WebRTCReport)
-        /// Connects to the server that takes the stream: `uplinkBegan` or `uplinkEnded` follows.
+        /// Connects to the server that accepts the stream: `uplinkBegan` or `uplinkEnded` follows.
         case dial
         case requestKeyframe
         /// Unpublishes the stream and ends the process.
@@ -32,7 +33,7 @@ struct WhipMachine: Sendable {
         case over
     }
 
-    /// What has come of the publisher. Times of arrival; `nil` for nothing yet.
+    /// Arrivals from the publisher, as times; `nil` before the first one.
     struct Arrivals: Hashable, Sendable {
         var last: Int64?
         var lastVideo: Int64?
@@ -43,9 +44,9 @@ struct WhipMachine: Sendable {
     private var silence: Int64 = 0
     private var wish = KeyframeWish()
     private(set) var keyframeRequests = 0
-    /// Time since which the server has been away; `nil` while it takes the stream.
+    /// Time since which the server has been absent; `nil` while it accepts the stream.
     private var awaySince: Int64?
-    /// Whether the server has taken the stream once.
+    /// Whether the server has ever accepted the stream.
     private var wasTaken = false
     private var attempts = 0
     private var dialAt: Int64?
@@ -55,7 +56,7 @@ struct WhipMachine: Sendable {
     /// Whether media can flow.
     var isLive: Bool { if case .live = step { true } else { false } }
     var isOver: Bool { step == .over }
-    /// Whether nothing is left to answer.
+    /// Whether no answer is pending.
     var isAnswered: Bool { step != .waiting && step != .answering }
     var hasPublisher: Bool { step != .waiting }
 
@@ -72,7 +73,7 @@ struct WhipMachine: Sendable {
         return [.report(.answered(answer: answer))]
     }
 
-    /// Notes that no answer could be made, or that the pipeline has failed.
+    /// Records that no answer could be created, or that the pipeline has failed.
     mutating func failed(_ reason: String) -> [Action] {
         guard step == .answering else { return end(reason) }
         step = .over
@@ -103,8 +104,8 @@ struct WhipMachine: Sendable {
         guard isLive else { return [] }
         switch fault.kind {
         case .refused, .unreachable, .timedOut, .lost, .ended: break
-        // After a crash it asks a service about the stream that may be away itself. One that takes the stream and then
-        // refuses it has another publisher.
+        // After a crash the server asks the service about the stream, which may itself be absent. A server that accepts
+        // the stream and then refuses it has another publisher.
         case .streamRefused where wasTaken && awaySince != nil: break
         default: return end("\(WebRTCReport.notTaken)\(fault.words)")
         }
@@ -122,7 +123,7 @@ struct WhipMachine: Sendable {
 
     mutating func tookPicture(isIDR: Bool, now: Int64) { wish.took(isIDR: isIDR, now: now) }
 
-    /// Call this every 50 ms or so.
+    /// Acts on the passing of time. Call it about every 50 ms.
     mutating func tick(_ arrivals: Arrivals, now: Int64) -> [Action] {
         switch step {
         case .waiting, .answering, .over: return []

@@ -7,14 +7,15 @@ import MixModel
 import RTMP
 import TextFormats
 
-/// Performs what a `WhipMachine` decides: owns the publisher's connection, its stream and the way to the ingest.
+/// Performs the decisions of a `WhipMachine`: owns the publisher's connection, its stream and the connection to the
+/// ingest.
 ///
-/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there. What blocks runs on
-/// a queue of its own.
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there. Blocking work
+/// runs on its own queue.
 package final class WhipPublication: StreamDuty, @unchecked Sendable {
     package static var elements: [(name: String, package: String)] { WebRTCReception.elements }
 
-    /// Time in ns between two looks at what has come, and between two reports of figures.
+    /// Time in ns between two checks of arrivals, and between two reports of figures.
     private static let interval: Int64 = 50_000_000
     private static let figuresInterval: Int64 = 2_000_000_000
 
@@ -44,7 +45,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         self.logger = logger
         self.report = report
         self.onEnd = onEnd
-        // While the offer is on its way: loading plug-ins takes some 0.3 s.
+        // While the offer is in transit: loading plug-ins takes about 0.3 s.
         queue.async { GStreamerRuntime.load(Self.elements.map(\.name)) }
         ticker.begin { [weak self] in self?.tick() }
     }
@@ -59,7 +60,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         case .hello, .terminate: break
         case .publish(let publisher): perform(machine.publish(publisher))
         case .candidates(let fragment):
-            // Those beyond the limit are left out.
+            // Candidates beyond the limit are ignored.
             for candidate in remoteCandidates.take(fragment) { peer?.addCandidate(candidate, section: section) }
         case .restart:
             // `webrtcbin` 1.22 does not restart ICE. A client that loses its connection publishes again.
@@ -86,7 +87,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
             }
         }
         await peer?.tearDown()
-        // A process that ends while a plug-in is loaded crashes.
+        // A process that ends while a plug-in is being loaded crashes.
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 
@@ -125,7 +126,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         ticker.set(MonotonicClock.now() + Self.interval)
     }
 
-    /// Makes the pipeline and begins to negotiate.
+    /// Creates the pipeline and begins to negotiate.
     private func connect(
         _ publisher: WebRTCPublisher, _ offer: WebRTCOffer, _ publication: WebRTCOffer.Publication
     ) async {
@@ -182,7 +183,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         }
     }
 
-    /// Answers if the candidates are there, or the time for them is over.
+    /// Answers if the candidates are complete, or the time for them is over.
     private func answer() {
         let now = MonotonicClock.now()
         guard !machine.isOver, let outcome = description?.outcome(now: now) else { return }
@@ -193,7 +194,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
     }
 
     private func take(_ frame: PublishedStream.Frame) {
-        // The first ones may come before it is known that there is a connection.
+        // The first frames may arrive before the connection is reported.
         guard !machine.isOver else { return }
         if frame.track == .video { machine.tookPicture(isIDR: frame.isIDR, now: MonotonicClock.now()) }
         let tags = stream.take(frame)

@@ -4,20 +4,20 @@ import Logging
 import MixModel
 import RTMP
 
-/// The Unix socket by which the service rules a worker, and the worker's life by it: it goes on without the service, and ends
-/// when none has been there for a time, or when there is nothing left to do.
+/// The Unix socket through which the service controls a worker, and the worker's lifetime: it continues without the
+/// service, and ends when no service has been connected for some time, or when its work is done.
 ///
 /// Both sides send one JSON object per line. `@unchecked Sendable`: all state belongs to the socket loop.
 package final class WorkerSocket<Command: Decodable & Sendable, Report: Encodable & Sendable>: @unchecked Sendable {
-    /// What a command is to the connection that it came by.
+    /// The role of a command on its connection.
     package enum Role {
-        /// The service's first line: with it the connection replaces any earlier one.
+        /// The service's first line, with which the connection replaces any earlier one.
         ///
-        /// - Parameter answers: Sent to the connection if it is taken.
+        /// - Parameter answers: Sent on the connection if it is accepted.
         case hello(answers: [Report])
-        /// The first line of a service of another version.
+        /// The first line of a service with another version.
         case refused(Report)
-        /// Performed if it came by the connection of the service.
+        /// Performed if it arrived on the service's connection.
         case command(Command)
     }
 
@@ -45,18 +45,18 @@ package final class WorkerSocket<Command: Decodable & Sendable, Report: Encodabl
     /// Listens until `end()`, and closes the socket after `close`.
     ///
     /// - Parameters:
-    ///   - begin: Called on the loop before any line comes.
-    ///   - role: Says on the loop what a command is.
+    ///   - begin: Called on the loop before any line arrives.
+    ///   - role: Returns the role of a command; called on the loop.
     ///   - perform: Performs a command on the loop.
-    ///   - onOrphaned: Called on the loop when no service has been there for too long.
-    /// - Throws: The reason why the Unix socket cannot be listened on, in words.
+    ///   - onOrphaned: Called on the loop when no service has been connected for too long.
+    /// - Throws: A description of why listening on the Unix socket failed.
     package func run(
         begin: @escaping @Sendable () -> Void, role: @escaping @Sendable (Command) -> Role,
         perform: @escaping @Sendable (Command) -> Void, onOrphaned: @escaping @Sendable () -> Void,
         close: @Sendable () async -> Void
     ) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            // On the loop, so that no line comes before everything is there.
+            // On the loop, so that no line arrives before everything is set up.
             loop.perform { [self] in
                 do throws(UnixListener.Failure) {
                     socket = try ControlSocket(
