@@ -5,8 +5,8 @@ import Synchronization
 
 /// A browser with one page, over its debugging pipe.
 ///
-/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there, except that reading and
-/// writing, which may block, have a thread and a queue of their own.
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there. Reading and
+/// writing may block and therefore have their own thread and queue.
 final class Browser: @unchecked Sendable {
     enum Event: Hashable, Sendable {
         /// The page can be opened.
@@ -21,18 +21,18 @@ final class Browser: @unchecked Sendable {
         case crashed
         /// A picture of the page as PNG, with premultiplied alpha.
         case picture([UInt8])
-        /// The pipe is closed, or the browser does not do what it has to.
+        /// The pipe is closed, or the browser does not behave as required.
         case ended(String)
     }
 
-    /// Messages that may wait for the loop, and commands that may wait for the browser or its answer.
+    /// Largest number of messages that wait for the loop, and of commands that wait for the browser or its answer.
     private static let mostWaiting = 512
-    /// Interval at which is looked for the page while the browser starts.
+    /// Interval in ns at which the browser is asked for its page while it starts.
     private static let lookInterval: Int64 = 10_000_000
-    /// Pause after a document that cannot be filmed yet.
+    /// Pause in ns after a document that cannot be captured yet.
     private static let filmInterval: Int64 = 50_000_000
 
-    /// Run in each document before its own scripts. What these functions show would lie over the page.
+    /// Script that runs in each document before its own scripts. The dialogs of these functions would cover the page.
     private static let quiet = """
         (() => { const none = () => null; for (const name of ["open", "alert", "confirm", "prompt", "print"]) \
         { try { Object.defineProperty(window, name, { value: none, writable: false, configurable: false }); } \
@@ -67,7 +67,8 @@ final class Browser: @unchecked Sendable {
 
     /// - Parameters:
     ///   - hearsConsole: Whether the page's console is read.
-    ///   - film: Size in which the page is shown on a transparent ground and pictures are made of it; `nil` = none are.
+    ///   - film: Size at which the page is shown on a transparent background and captured as pictures; `nil` means no
+    ///     pictures.
     ///   - onEvent: Called on the loop.
     init(
         to output: FileHandle, hearsConsole: Bool, film: Size? = nil, onEvent: @escaping @Sendable (Event) -> Void
@@ -78,7 +79,7 @@ final class Browser: @unchecked Sendable {
         self.onEvent = onEvent
     }
 
-    /// Reads until the browser ends, and looks for its page.
+    /// Starts reading, until the browser ends, and finds its page.
     func begin(reading input: FileHandle) {
         let thread = Thread { [self] in
             var messages = BrowserMessages(
@@ -99,14 +100,14 @@ final class Browser: @unchecked Sendable {
         look()
     }
 
-    /// Reads the page's console from now on.
+    /// Starts reading the page's console.
     func hearConsole() {
         guard !hearsConsole else { return }
         hearsConsole = true
         if session != nil { send("Runtime.enable") }
     }
 
-    /// No event comes afterwards.
+    /// Ends the connection. No event is reported afterwards.
     func close() {
         isOver = true
         lookAt.end()
@@ -126,7 +127,7 @@ final class Browser: @unchecked Sendable {
 
     func navigate(to address: String) {
         send("Page.navigate", ["url": .text(address)]) { [weak self] answer in
-            // What the browser says about a failure may be shown; it contains no URL.
+            // The browser's description of a failure may be shown; it contains no URL.
             if let failure = answer.result?.errorText ?? answer.error?.message {
                 self?.onEvent(.loadFailed(failure))
             } else {
@@ -221,7 +222,7 @@ final class Browser: @unchecked Sendable {
         send("Page.startScreencast", ["format": .text("png")]) { [weak self] answer in
             guard let self else { return }
             isFilming = answer.error == nil
-            // A document that has painted nothing yet cannot be filmed.
+            // A document that has painted nothing yet cannot be captured.
             if !isFilming { filmAt.set(MonotonicClock.now() + Self.filmInterval) }
         }
     }
@@ -239,7 +240,7 @@ final class Browser: @unchecked Sendable {
 
     // MARK: - What it says
 
-    /// On the reading thread. Waits while the loop has much to do, so that the browser has to wait, too.
+    /// Handles bytes on the reading thread. Waits while the loop is busy, so that the browser has to wait, too.
     private func take(_ bytes: [UInt8]) {
         guard let message = BrowserMessage(bytes), message.id != nil || Self.matters(message) else { return }
         while toRead.load(ordering: .relaxed) >= Self.mostWaiting { usleep(2000) }
@@ -285,7 +286,7 @@ final class Browser: @unchecked Sendable {
         case "Page.javascriptDialogOpening": send("Page.handleJavaScriptDialog", ["accept": .flag(false)])
         case "Inspector.targetCrashed": onEvent(.crashed)
         case "Target.targetCreated":
-            // Another window would lie over the page.
+            // Another window would cover the page.
             guard isReady, let other = parameters?.targetInfo, other.type == "page", other.targetId != target else {
                 break
             }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One message of a browser's debugging protocol: the answer to a command, or an event. Only what is used is read.
+/// One message of a browser's debugging protocol: the answer to a command, or an event. Only fields in use are decoded.
 struct BrowserMessage: Decodable, Hashable, Sendable {
     struct Target: Decodable, Hashable, Sendable {
         var targetId: String
@@ -10,7 +10,7 @@ struct BrowserMessage: Decodable, Hashable, Sendable {
 
     struct Failure: Decodable, Hashable, Sendable { var message: String? }
 
-    /// A value of JavaScript; anything but a text or a truth value is neither.
+    /// A JavaScript value. Only strings and Booleans are decoded.
     struct Value: Decodable, Hashable, Sendable {
         var text: String?
         var isTrue = false
@@ -26,11 +26,12 @@ struct BrowserMessage: Decodable, Hashable, Sendable {
 
     struct Frame: Decodable, Hashable, Sendable {
         var parentId: String?
-        /// Set if what is shown is the browser's own page about a failure.
+        /// Set if the browser shows its own error page.
         var unreachableUrl: String?
     }
 
-    /// A whole number; anything else is none. Events name sessions by texts, and frames of a screencast by numbers.
+    /// An integer; any other value is decoded as absent. Events identify sessions by strings, and frames of a
+    /// screencast by numbers.
     struct Number: Decodable, Hashable, Sendable {
         var value: Int?
 
@@ -54,7 +55,7 @@ struct BrowserMessage: Decodable, Hashable, Sendable {
         var args: [Value]?
         var frame: Frame?
         var response: Response?
-        /// Picture of a screencast in base64, and its number.
+        /// Picture of a screencast in Base64, and its number.
         var data: String?
         var sessionId: Number?
     }
@@ -66,7 +67,7 @@ struct BrowserMessage: Decodable, Hashable, Sendable {
     var sessionId: String?
     var params: Parameters?
 
-    /// Reads a message; `nil` for bytes that are none.
+    /// Decodes a message; `nil` if the bytes are not a message.
     init?(_ bytes: [UInt8]) {
         guard let message = try? JSONDecoder().decode(BrowserMessage.self, from: Data(bytes)) else { return nil }
         self = message
@@ -96,7 +97,7 @@ struct BrowserCommand: Encodable, Sendable {
     var id: Int
     var method: String
     var params: [String: Value]
-    /// Session of the target that the command is for; `nil` = the browser.
+    /// Session of the target that the command is for; `nil` means the browser.
     var sessionId: String?
 
     /// The bytes to write, with the zero byte at the end.

@@ -1,6 +1,7 @@
 /// Divides what a browser writes to its debugging pipe into messages, which end with a zero byte. Pure.
 ///
-/// A message that is too long is left out: but for pictures, none that is waited for is long, and a page may cause any.
+/// A message that is too long is dropped: except for pictures, no expected message is long, and a page can cause
+/// messages of any length.
 struct BrowserMessages: Sendable {
     /// Longest message in bytes, without pictures and with them.
     static let longest = 1 << 20
@@ -10,15 +11,15 @@ struct BrowserMessages: Sendable {
 
     private var bytes: [UInt8] = []
     private var isSkipping = false
-    /// Number of messages that were left out.
+    /// Number of messages that were dropped.
     private(set) var skipped = 0
 
     init(longest: Int = Self.longest) { self.longest = longest }
 
-    /// Bytes of a message whose end has not come yet.
+    /// Number of buffered bytes of an incomplete message.
     var waiting: Int { bytes.count }
 
-    /// Returns the messages that are complete with these bytes.
+    /// Adds bytes and returns the messages that they complete.
     mutating func take(_ chunk: some Collection<UInt8>) -> [[UInt8]] {
         var messages: [[UInt8]] = []
         var rest = chunk[...]

@@ -3,17 +3,18 @@ import RTMP
 import Synchronization
 import TextFormats
 
-/// The proxy through which a page's browser connects to everything. It resolves names itself and connects to the address that it
-/// has checked, so that a name which changes its meaning leads nowhere else.
+/// The proxy through which a page's browser connects to everything. It resolves names itself and connects to the
+/// address that it has checked, so that a name that later resolves to another address cannot bypass the check.
 ///
-/// One thread for each connection, which waits for both of its ends; the number is limited. Usable from any thread.
+/// Each connection has a thread that waits for both of its ends; the number of connections is limited. Usable from any
+/// thread.
 final class FilteringProxy: Sendable {
-    /// Most connections at a time. A browser opens 32 through a proxy.
+    /// Largest number of simultaneous connections. A browser opens 32 through a proxy.
     static let mostConnections = 128
-    /// Time in ms without a byte after which a connection is closed, and for connecting and for a head to come.
+    /// Time in ms without a byte after which a connection is closed, and limit for connecting and for receiving a head.
     private static let idle: Int32 = 600_000
     private static let patience: Int32 = 10_000
-    /// Places whose refusal is told; a page may cause any number.
+    /// Largest number of destinations whose refusal is reported; a page can cause any number.
     private static let mostTold = 20
 
     private let rules: Mutex<ProxyRules>
@@ -30,9 +31,9 @@ final class FilteringProxy: Sendable {
         let description: String
     }
 
-    /// Listens, and serves until `stop()`.
+    /// Starts listening, and serves until `stop()`.
     ///
-    /// - Parameter onRefusal: Called once with host and port of each of the first refused places, on any thread.
+    /// - Parameter onRefusal: Called once with host and port of each of the first refused destinations, on any thread.
     init(_ rules: ProxyRules, onRefusal: @escaping @Sendable (String) -> Void) throws(Failure) {
         self.rules = Mutex(rules)
         self.onRefusal = onRefusal
@@ -59,7 +60,7 @@ final class FilteringProxy: Sendable {
         thread.start()
     }
 
-    /// Follows other rules from now on.
+    /// Replaces the rules for new requests.
     func rule(by rules: ProxyRules) { self.rules.withLock { $0 = rules } }
 
     /// Stops listening. Open connections end with their browser.
@@ -136,7 +137,7 @@ final class FilteringProxy: Sendable {
         let server = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard server >= 0 else { return nil }
         var limit = timeval(tv_sec: Int(Self.patience) / 1000, tv_usec: 0)
-        // Holds for connect(2) too.
+        // Applies to connect(2), too.
         setsockopt(server, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard address.withPointer({ Glibc.connect(server, $0, $1) }) == 0 else {
             close(server)

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A thread that stays until the process ends. Processes that shall not outlive this one are started on it: what the kernel
-/// takes for their parent is the thread.
+/// A thread that stays until the process ends. Processes that must not outlive this one are started on it, since the
+/// kernel regards the thread as their parent.
 final class LastingThread: Sendable {
     private let work = Mutex<[@Sendable () -> Void]>([])
     private let signal = DispatchSemaphore(value: 0)
@@ -18,7 +18,7 @@ final class LastingThread: Sendable {
         thread.start()
     }
 
-    /// Runs `body` on the thread, after what was asked for before. It may block.
+    /// Runs `body` on the thread, after all earlier requests. It may block.
     func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             work.withLock { $0.append { continuation.resume(with: Swift.Result { try body() }) } }

@@ -1,8 +1,8 @@
 import ChildProcesses
 import Foundation
 
-/// The directory of a page: the browser's profile and home, sockets, and the key of the display. Belongs to the user whom the
-/// browser runs as, and is removed with everything in it, also when this process is killed.
+/// The directory of a page: the browser's profile and home, sockets, and the key of the display. Belongs to the user
+/// that the browser runs as, and is removed with everything in it, even if this process is killed.
 ///
 /// `@unchecked Sendable`: used on one thread at a time.
 final class PageDirectory: @unchecked Sendable {
@@ -10,19 +10,19 @@ final class PageDirectory: @unchecked Sendable {
         let description: String
     }
 
-    /// A user of the system.
+    /// A user account of the system.
     struct Account: Hashable, Sendable {
         var user: uid_t
         var group: gid_t
     }
 
     let path: String
-    /// The user whom the directory belongs to; `nil` = the one of this process.
+    /// Owner of the directory; `nil` means the user of this process.
     let account: Account?
     private var keeper: FileHandle?
 
-    /// Removes the directory, and what a killed display leaves, once nobody writes to its input any more. A line is the number
-    /// of a display, or `done` if nothing is left to do.
+    /// Script that removes the directory, and the files that a killed display leaves, once its input is closed. An
+    /// input line is the number of a display, or `done` if nothing is left to do.
     private static let keeping = """
         trap '' TERM INT HUP
         displays=
@@ -40,10 +40,10 @@ final class PageDirectory: @unchecked Sendable {
         done
         """
 
-    /// Makes the directory. Call on a lasting thread; blocks.
+    /// Creates the directory. Call on a lasting thread; blocks.
     ///
-    /// - Parameter user: Name of the user whom it shall belong to; `nil` = the one of this process.
-    /// - Throws: If there is no such user, or none of the places for temporary files that this user can enter.
+    /// - Parameter user: Name of the owner; `nil` means the user of this process.
+    /// - Throws: If there is no such user, or this user can enter none of the places for temporary files.
     init(user: String?) throws(Failure) {
         account = try user.map { name throws(Failure) in try Self.account(name) }
         let place = try PagePlace.first(for: account, among: PagePlace.all)
@@ -58,7 +58,7 @@ final class PageDirectory: @unchecked Sendable {
         launch.input = .descriptor(pipe.fileHandleForReading.fileDescriptor)
         (launch.output, launch.errors) = (.null, .null)
         do throws(ProcessLaunch.Failure) {
-            // It ends by itself, and is waited for then.
+            // It ends by itself and is then reaped.
             try launch.start().onExit { _ in }
         } catch {
             rmdir(path)
@@ -77,7 +77,7 @@ final class PageDirectory: @unchecked Sendable {
         return Account(user: entry.pointee.pw_uid, group: entry.pointee.pw_gid)
     }
 
-    /// Makes what a start of the browser needs, in place of what the one before has left.
+    /// Creates the files that a start of the browser needs, in place of those that the previous start has left.
     func renew() throws(Failure) {
         for name in ["profile", "home", "run", "pulse.sock", "pulse.sock.lock", "browser.log"] {
             try? FileManager.default.removeItem(atPath: "\(path)/\(name)")
@@ -88,7 +88,7 @@ final class PageDirectory: @unchecked Sendable {
             }
             try give("\(path)/\(name)")
         }
-        // Paints 30 times a second in place of 60, of which nothing is seen.
+        // Paints 30 times a second instead of 60, which makes no visible difference.
         let state = #"{"performance_tuning":{"battery_saver_mode":{"state":3}}}"#
         try write(Array(state.utf8), to: "profile/Local State")
     }
@@ -108,10 +108,10 @@ final class PageDirectory: @unchecked Sendable {
         }
     }
 
-    /// Has what this display leaves removed, if it does not do that itself.
+    /// Registers a display, whose files are removed if it does not remove them itself.
     func note(display: Int) { tell("\(display)") }
 
-    /// Removes the directory. Nothing may run in it.
+    /// Removes the directory. No process may be running in it.
     func remove() {
         try? FileManager.default.removeItem(atPath: path)
         tell("done")
@@ -122,9 +122,9 @@ final class PageDirectory: @unchecked Sendable {
     private func tell(_ line: String) { try? keeper?.write(contentsOf: Data("\(line)\n".utf8)) }
 }
 
-/// A key for a display, with which only who can read the file connects.
+/// A key for a display, so that only users who can read the file can connect.
 private enum XAuthority {
-    /// The bytes of a file of xauth(1) with one key for every display (`FamilyWild`).
+    /// Contents of an xauth(1) file with one key for every display (`FamilyWild`).
     static var bytes: [UInt8] {
         let key = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         return [0xFF, 0xFF] + field([]) + field([]) + field(Array("MIT-MAGIC-COOKIE-1".utf8)) + field(key)

@@ -2,8 +2,8 @@ import ChildProcesses
 import Foundation
 import MixModel
 
-/// The processes that show a page: a display without a screen, a sound server, and the browser. They end with this process,
-/// however it ends. A page of which only pictures are made has a browser without a window.
+/// The processes that show a page: a display without a screen, a sound server, and the browser. They end with this
+/// process, however it ends. A page that is only captured as pictures has a browser without a window.
 final class PageHost: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -16,7 +16,7 @@ final class PageHost: Sendable {
         var pulse: String
     }
 
-    /// Display and sound server; `nil` for a page of which only pictures are made.
+    /// Display and sound server; `nil` for a page that is only captured as pictures.
     let screen: Screen?
     /// Ends of the browser's debugging pipe.
     let toBrowser: FileHandle
@@ -24,14 +24,14 @@ final class PageHost: Sendable {
     private let browser: LaunchedProcess
     private let others: [LaunchedProcess]
 
-    /// Time for the display and the sound server to start, which a busy machine may need.
+    /// Time in ns for the display and the sound server to start; a busy machine may need that long.
     private static let patience: Int64 = 15_000_000_000
-    /// Size of a file that the browser may write, in blocks of 512 bytes.
+    /// Largest file that the browser may write, in blocks of 512 bytes.
     private static let longestFile = 1 << 19
 
     /// Starts all of them. Blocks; call on a lasting thread.
     ///
-    /// - Parameter proxyPort: Port of the proxy, the only way of the browser to anything.
+    /// - Parameter proxyPort: Port of the proxy, which is the browser's only access to the network.
     init(_ job: PageJob, in directory: PageDirectory, proxyPort: Int) throws {
         if let missing = PagePrograms.missing.first {
             throw Failure(
@@ -68,21 +68,21 @@ final class PageHost: Sendable {
         }
     }
 
-    /// Calls `body` with the name of each process that ends, on a thread that waits for it.
+    /// Calls `body` with the name of each process that ends, on the thread that waits for it.
     func onExit(_ body: @escaping @Sendable (String) -> Void) {
         for (process, name) in zip([browser] + others, ["browser", "display", "sound server"]) {
             process.onExit { body("the \(name) ended with \($0)") }
         }
     }
 
-    /// Ends all of them. Blocks for two seconds at most.
+    /// Ends all processes. Blocks for at most two seconds.
     func end() {
         browser.signal(SIGKILL)
         Self.end([browser] + others)
     }
 
     private static func end(_ processes: [LaunchedProcess]) {
-        // Asked to end, a display removes its lock and its socket.
+        // A display that is asked to end removes its lock and its socket.
         for process in processes { process.signal(SIGTERM) }
         for _ in 0..<200 where processes.contains(where: \.isRunning) { usleep(10_000) }
         for process in processes where process.isRunning { process.signal(SIGKILL) }
@@ -91,7 +91,7 @@ final class PageHost: Sendable {
 
     // MARK: - Programs
 
-    /// Starts display and sound server side by side, and waits for both.
+    /// Starts display and sound server in parallel, and waits for both.
     private static func startScreen(
         _ job: PageJob, _ directory: PageDirectory, _ started: inout [LaunchedProcess]
     ) throws -> Screen {
@@ -101,7 +101,7 @@ final class PageHost: Sendable {
         started.append(sound)
         let display = try number(from: server.output, directory)
         let pulse = "\(directory.path)/pulse.sock"
-        // A browser that finds none does without sound for good.
+        // A browser that finds no sound server stays without audio.
         try wait(for: pulse, of: sound)
         return Screen(display: display, pulse: pulse)
     }
@@ -110,7 +110,7 @@ final class PageHost: Sendable {
         _ job: PageJob, _ directory: PageDirectory
     ) throws -> (process: LaunchedProcess, output: FileHandle) {
         let pipe = ProcessLaunch.pipe()
-        // A screen of exactly the size of the picture makes a window that is a pixel smaller.
+        // On a screen of exactly the size of the picture, the window would be a pixel smaller.
         var launch = launcher(
             job, directory, signal: "TERM",
             [
@@ -132,8 +132,8 @@ final class PageHost: Sendable {
         ]
     }
 
-    /// Returns how to start a program: as the right user, ending with this thread, with limits, and with an environment in which
-    /// nothing is the service's.
+    /// Returns how to start a program: as the right user, ending with this thread, with limits, and with an environment
+    /// that contains nothing of the service's.
     private static func launcher(
         _ job: PageJob, _ directory: PageDirectory, signal: String, _ command: [String], isBrowser: Bool = false
     ) -> ProcessLaunch {
@@ -141,7 +141,7 @@ final class PageHost: Sendable {
         if let account = directory.account, geteuid() == 0 {
             drop += ["--reuid", "\(account.user)", "--regid", "\(account.group)", "--clear-groups"]
         }
-        // The limit of memory is inherited from this process, and holds for each one.
+        // The memory limit is inherited from this process and applies to each process.
         let limits = "echo 500 >/proc/self/oom_score_adj; ulimit -f \(longestFile); "
         // Descriptors 3 and 4 are the debugging pipe.
         let script = isBrowser ? limits + #"exec "$@" 3<&0 4>&1 0</dev/null 1>&2"# : limits + #"exec "$@""#
@@ -174,7 +174,7 @@ final class PageHost: Sendable {
 
     // MARK: - Waiting
 
-    /// Reads the number of the display, which is written once it can be used.
+    /// Reads the number of the display, which the display writes once it can be used.
     private static func number(from output: FileHandle, _ directory: PageDirectory) throws -> Int {
         var bytes: [UInt8] = []
         while !bytes.contains(10), bytes.count < 16 {

@@ -6,24 +6,24 @@ extension PageMachine {
         var isLoaded = false
         var isPainted = false
         var isIdle = false
-        /// Time from which on the expression may be evaluated again.
+        /// Earliest time of the next evaluation of the expression.
         var evaluateAt: Int64
     }
 
     struct Showing: Hashable, Sendable {
         var since: Int64
         var probeAt: Int64
-        /// Time of a question without an answer.
+        /// Time of the probe that is not answered yet.
         var askedAt: Int64?
-        /// Time since then in which the browser waited for processors.
+        /// Time since then in which the browser waited for CPUs.
         var lacked: Int64 = 0
-        /// Whether its pictures are not shown until it answers.
+        /// Whether its pictures are hidden until it answers.
         var isHidden = false
     }
 
     enum Step: Hashable, Sendable {
         case waiting
-        /// Everything is being started for a page that is not known yet, or waits for it.
+        /// Everything is being started for a page that is not known yet, or has started and waits for the page.
         case preparing(PageJob, until: Int64)
         case prepared(PageJob)
         case starting(until: Int64)
@@ -31,7 +31,7 @@ extension PageMachine {
         case onAir(Showing)
         /// The page hangs and is being ended.
         case crashing(until: Int64)
-        /// - Parameter restarts: Whether everything is started, and not only the page opened.
+        /// - Parameter restarts: Whether everything is restarted, rather than only the page reopened.
         case pausing(until: Int64, restarts: Bool)
         case over
     }

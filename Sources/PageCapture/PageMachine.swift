@@ -4,8 +4,8 @@ import RTMP
 
 /// The life of a page worker: one page from its first start to its end. Pure; times in ns of a monotonic clock.
 ///
-/// Pictures of the screen leave the worker in the state on air only: while a page is loaded, has crashed or hangs, the
-/// screen shows what is not the page's.
+/// Pictures of the screen leave the worker only in the state on air: while a page loads, has crashed or hangs, the
+/// screen shows content that is not the page's.
 struct PageMachine: Sendable {
     private let limits: Limits
     private var job: PageJob?
@@ -27,7 +27,7 @@ struct PageMachine: Sendable {
 
     // MARK: - The page
 
-    /// Starts everything for a page that comes later.
+    /// Starts everything for a page that is assigned later.
     mutating func prepare(_ job: PageJob, now: Int64) -> [Action] {
         guard step == .waiting else { return [.report(.refused(reason: "This worker has a page already."))] }
         step = .preparing(job, until: now.saturatingSum(limits.start))
@@ -54,7 +54,7 @@ struct PageMachine: Sendable {
         }
     }
 
-    /// Whether it waits for a page, and its browser too.
+    /// Whether the worker and its browser are ready and wait for a page.
     var isPrepared: Bool { if case .prepared = step { true } else { false } }
 
     private mutating func start(_ job: PageJob, _ now: Int64) -> [Action] {
@@ -62,7 +62,7 @@ struct PageMachine: Sendable {
         return [.start(job)] + tell(.starting)
     }
 
-    /// Notes that browser, display, sound and capture are there.
+    /// Records that browser, display, sound server and capture have started.
     mutating func started(now: Int64) -> [Action] {
         switch step {
         case .preparing(let job, _):
@@ -80,7 +80,7 @@ struct PageMachine: Sendable {
         return tell(.loading) + [.navigate(hasLoaded ? job.address : job.firstAddress ?? job.address)]
     }
 
-    /// Notes that the server has answered with the page.
+    /// Records that the server has answered with the page.
     mutating func loaded(now: Int64) -> [Action] {
         guard case .loading(var loading) = step else { return [] }
         loading.isLoaded = true
@@ -89,7 +89,7 @@ struct PageMachine: Sendable {
         return showIfReady(now)
     }
 
-    /// Notes that the page cannot be loaded, at the beginning or when it went elsewhere by itself.
+    /// Records that the page cannot be loaded, either initially or after it navigated by itself.
     mutating func loadFailed(_ reason: String, now: Int64) -> [Action] {
         switch step {
         case .loading, .onAir: reload("the page cannot be loaded: \(reason)", now)
@@ -118,7 +118,7 @@ struct PageMachine: Sendable {
         return show(now)
     }
 
-    /// Notes a text that the page has written to its console.
+    /// Records a text that the page has written to its console.
     mutating func wrote(_ text: String, now: Int64) -> [Action] {
         guard job?.ready == .console else { return [] }
         switch (text, step) {
@@ -154,7 +154,7 @@ struct PageMachine: Sendable {
         return wasHidden ? [.show] : []
     }
 
-    /// Notes that the page's process has ended.
+    /// Records that the page's process has ended.
     mutating func crashed(now: Int64) -> [Action] {
         switch step {
         case .loading, .onAir: reload("the page has crashed", now)
@@ -163,11 +163,11 @@ struct PageMachine: Sendable {
         }
     }
 
-    /// Notes that the browser, its display, its sound or the capture has ended.
+    /// Records that the browser, its display, its sound server or the capture has ended.
     mutating func broke(_ reason: String, now: Int64) -> [Action] {
         switch step {
         case .waiting, .over, .pausing(_, true): return []
-        // Another worker is prepared in its place.
+        // Another worker is prepared instead.
         case .preparing, .prepared: return end(reason)
         case .starting, .loading, .onAir, .crashing, .pausing(_, false): return restart(reason, now)
         }
@@ -213,10 +213,11 @@ extension PageMachine {
 
     mutating func uplinkEnded(_ fault: ConnectionFault, now: Int64) -> [Action] {
         hasUplink = false
-        // A server ends a publisher that sends nothing for a time. It is connected to again when there is something to send.
+        // A server ends a publisher that sends nothing for a while. The worker reconnects when there is something to
+        // send.
         guard isOnAir else { return [] }
         switch fault.kind {
-        // A stream is refused while another publisher of it, such as the page before this one, has not gone yet.
+        // A stream is refused while another publisher of it, such as the previous page, is still connected.
         case .refused, .unreachable, .timedOut, .lost, .ended, .streamRefused: break
         default: return end("the stream was not taken: \(fault.words)")
         }
@@ -232,7 +233,7 @@ extension PageMachine {
 
     // MARK: - Time
 
-    /// Whether it is of interest how long the browser waits for processors.
+    /// Returns whether the browser's waiting time for CPUs matters now.
     func asksForProcessors(now: Int64) -> Bool {
         switch step {
         case .preparing, .starting, .loading, .crashing: true
@@ -242,7 +243,7 @@ extension PageMachine {
         }
     }
 
-    /// Notes time in which the browser waited for processors. Limits of what it has to do are longer by it: a page is not ended
+    /// Records time in which the browser waited for CPUs. It extends the browser's time limits: a page is not ended
     /// because the machine is busy.
     mutating func lacked(_ time: Int64) {
         switch step {
@@ -280,7 +281,7 @@ extension PageMachine {
                     step = .crashing(until: now.saturatingSum(limits.crash))
                     return [.hide, .crash]
                 }
-                // A picture that stands still says nothing; the card of a participant who has stalled does.
+                // A still picture tells viewers nothing; the card of a stalled participant does.
                 if silence >= limits.patience, !showing.isHidden {
                     showing.isHidden = true
                     actions.append(.hide)
@@ -302,7 +303,7 @@ extension PageMachine {
     private mutating func tick(_ loading: Loading, _ now: Int64) -> [Action] {
         if now >= loading.until {
             switch job?.ready {
-            // A network that is never idle is that of a page that asks its server again and again.
+            // The network of a page that keeps polling its server is never idle.
             case .painted? where loading.isPainted: return show(now)
             case .painted?, nil: return reload("the page has painted nothing within \(limit)", now)
             case .console?: return end("the page has not written START to its console within \(limit)")

@@ -2,12 +2,12 @@ import EncodedMedia
 import Foundation
 import RTMP
 
-/// The file in which the latest picture of a page is, for those who draw it. It is replaced as a whole, and missing while
-/// there is nothing to show.
+/// The file with the latest picture of a page, for the processes that draw it. It is replaced atomically, and absent
+/// while there is nothing to show.
 ///
-/// `@unchecked Sendable`: all state belongs to the socket loop; files are written on a queue of its own.
+/// `@unchecked Sendable`: all state belongs to the socket loop; files are written on a separate queue.
 final class PagePicture: @unchecked Sendable {
-    /// Least time in ns between two pictures. What comes earlier waits, and is replaced by what comes later.
+    /// Shortest time in ns between two pictures. A picture that comes earlier waits, and is replaced by a later one.
     private static let interval: Int64 = 100_000_000
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
@@ -21,10 +21,11 @@ final class PagePicture: @unchecked Sendable {
     private var isShown = false
     private var isOver = false
     private var writtenAt: Int64?
-    /// Number of the file that was written last; only the queue touches it.
+    /// Inode number of the file that was written last; only the queue accesses it.
     private var fileNumber: ino_t?
 
-    /// - Parameter path: The file; a process that is killed leaves it to whoever has named it.
+    /// - Parameter path: The file. If this process is killed, the file stays, and its removal is up to the creator of
+    ///   the path.
     init(path: String, width: Int, height: Int) {
         self.path = path
         self.width = width
@@ -32,7 +33,7 @@ final class PagePicture: @unchecked Sendable {
         writeAt.begin { [weak self] in self?.write() }
     }
 
-    /// Takes the next picture. One that is not a PNG of the page's size is left out.
+    /// Accepts the next picture. It is ignored unless it is a PNG of the page's size.
     func take(_ bytes: [UInt8]) {
         guard Self.size(of: bytes).map({ $0 == (width, height) }) ?? false, !isOver else { return }
         latest = bytes
@@ -68,7 +69,7 @@ final class PagePicture: @unchecked Sendable {
         isNew = false
         writtenAt = MonotonicClock.now()
         queue.async { [self] in
-            // Two workers may have the same file for a moment, when one takes over from another.
+            // Two workers may write the same file for a moment, when one takes over from the other.
             let new = "\(path).\(getpid())"
             guard
                 FileManager.default.createFile(
@@ -84,7 +85,7 @@ final class PagePicture: @unchecked Sendable {
 
     private func remove() {
         queue.async { [self] in
-            // That of the worker which has taken over stays.
+            // The file of a worker that has taken over stays.
             if let fileNumber, Self.number(of: path) == fileNumber { unlink(path) }
             fileNumber = nil
         }

@@ -4,9 +4,9 @@ import GStreamerKit
 import MediaFormats
 import WebRTCGateway
 
-/// The pipeline that takes pictures of a display and the sound of a sink, as H.264 and AAC.
+/// The pipeline that captures a display and the audio of a sink, as H.264 and AAC.
 struct PagePipeline: Sendable {
-    /// The elements that it needs, with their Debian packages.
+    /// The required elements, with their Debian packages.
     static let elements: [(name: String, package: String)] = [
         ("ximagesrc", "gstreamer1.0-plugins-good"), ("pulsesrc", "gstreamer1.0-pulseaudio"),
         ("videoconvert", "gstreamer1.0-plugins-base"), ("x264enc", "gstreamer1.0-plugins-ugly"),
@@ -15,7 +15,8 @@ struct PagePipeline: Sendable {
         ("avenc_aac", "gstreamer1.0-libav"), ("appsink", "gstreamer1.0-plugins-base"),
     ]
 
-    /// Bits per pixel, and the range of the bit rate in kbit/s. The encoder's fastest preset needs half as much again as others.
+    /// Bits per pixel, and the range of the bit rate in kbit/s. The encoder's fastest preset needs one and a half times
+    /// as many as others.
     private static let bitsPerPixel = 0.15
     private static let bitRates = 800.0...12_000.0
     private static let audioBitRate = 128_000
@@ -27,7 +28,7 @@ struct PagePipeline: Sendable {
 
     let pipeline: Pipeline
     private let pictureSink: Element
-    /// Added to times of the pipeline: that of its start, since the first one of the process.
+    /// Offset that is added to times of the pipeline: its start, relative to the first start in the process.
     let origin: MediaTime
 
     /// - Parameters:

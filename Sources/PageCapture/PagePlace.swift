@@ -2,10 +2,10 @@ import Foundation
 
 /// Where the directories of pages can be.
 ///
-/// A service may have temporary files where only its own user gets to. A browser that runs as another user needs every
-/// directory on the way to be open to it.
+/// A service may have its temporary files in a directory that only its own user can enter. A browser that runs as
+/// another user must be able to enter every directory of the path.
 enum PagePlace {
-    /// The directories to look at, best first: `TMPDIR`, and those that are open to all users of a system.
+    /// The candidate directories, best first: `TMPDIR`, and those that are open to all users of a system.
     static var all: [String] {
         let own = ProcessInfo.processInfo.environment["TMPDIR"].map { [$0] } ?? []
         return own.filter { $0.hasPrefix("/") } + ["/tmp", "/var/tmp"]
@@ -14,7 +14,8 @@ enum PagePlace {
     /// Returns the first directory that a user can enter.
     ///
     /// - Parameters:
-    ///   - account: The user who runs the browser; `nil` = the one of this process, who can enter the first that exists.
+    ///   - account: The user that runs the browser; `nil` means the user of this process, who can enter the first
+    ///     directory that exists.
     ///   - places: Absolute paths.
     /// - Throws: If there is none.
     static func first(
@@ -38,7 +39,8 @@ enum PagePlace {
         }
     }
 
-    /// By the classes of path_resolution(7), without supplementary groups, which the browser's user gives up.
+    /// Returns whether a user can enter a directory, by the classes of path_resolution(7), without supplementary
+    /// groups, which the browser's process gives up.
     private static func mayEnter(_ directory: String, _ account: PageDirectory.Account) -> Bool {
         var status = stat()
         guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }

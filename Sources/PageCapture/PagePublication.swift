@@ -8,16 +8,17 @@ import RTMP
 import TextFormats
 import WebRTCGateway
 
-/// Performs what a `PageMachine` decides: owns the proxy, the browser with what it needs, the capture and the way to the ingest.
+/// Performs what a `PageMachine` decides: owns the proxy, the browser with its processes, the capture and the
+/// connection to the ingest.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class PagePublication: StreamDuty, @unchecked Sendable {
     package static var elements: [(name: String, package: String)] { PagePipeline.elements }
 
     private static let interval: Int64 = 50_000_000
-    /// Time between two reports, by which the service knows that the worker does not hang.
+    /// Interval in ns between two reports, which tell the service that the worker does not hang.
     private static let reportInterval: Int64 = 2_000_000_000
-    /// Time between two looks at what the browser gets of the processors.
+    /// Interval in ns between two measurements of the browser's CPU use.
     private static let measuringInterval: Int64 = 500_000_000
 
     private let loop = SocketLoop.shared
@@ -29,16 +30,16 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private var machine = PageMachine()
     private var stream = PublishedStream()
     private var uplink: StreamUplink?
-    /// Where pictures go, in place of the uplink.
+    /// Destination of the pictures, instead of the uplink.
     private var picture: PagePicture?
-    /// What is published; `nil` while the browser waits for it.
+    /// The page that is published; `nil` while the browser waits for one.
     private var job: PageJob?
     private var directory: PageDirectory?
     private var proxy: FilteringProxy?
     private var stage: PageStage?
     private var isShown = false
     private var wantsKeyframe = false
-    /// Start and end of stages, one after another.
+    /// Starts and ends stages, one after another.
     private var work: Task<Void, Never>?
     private let ticker = LoopDeadline()
     /// Time of the first start.
@@ -168,10 +169,10 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
     }
 
-    /// Lets what was prepared, or is being, show the page.
+    /// Shows the page in the browser that is prepared or being prepared.
     private func takePage() {
         rule()
-        // Times count from the page on, not from the wait for it.
+        // Times are relative to the arrival of the page, not to the start of the wait.
         begin = MonotonicClock.now()
         let before = work
         work = Task { [weak self] in
@@ -180,7 +181,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
     }
 
-    /// Has the rules of the page hold, before the browser is told of it.
+    /// Puts the page's rules into force, before the browser is told the page.
     private func rule() {
         guard let job else { return }
         proxy?.rule(by: ProxyRules(reach: job.reach))
@@ -231,7 +232,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
     }
 
-    /// Makes what all starts share.
+    /// Creates the directory and the proxy that all starts share.
     private func surroundings(_ job: PageJob) async throws -> (PageDirectory, FilteringProxy) {
         let known = await withCheckedContinuation { continuation in
             loop.perform { [self] in continuation.resume(returning: (directory, proxy)) }
@@ -240,7 +241,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         let logger = logger
         let made = try await thread.run {
             let directory = try PageDirectory(user: job.user)
-            // Before any other thread of this process has to do with the display.
+            // Must be set before any other thread of this process uses the display.
             setenv("XAUTHORITY", "\(directory.path)/xauth", 1)
             let proxy = try FilteringProxy(ProxyRules(reach: job.reach)) { place in
                 logger.warning(
@@ -323,7 +324,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         report(.state(machine.state))
     }
 
-    /// Tells the machine how long the browser has waited for processors, as long as that matters.
+    /// Tells the machine how long the browser has waited for CPUs, as long as that matters.
     private func measure(_ now: Int64) {
         guard machine.asksForProcessors(now: now) else { return starvation.forget() }
         guard now >= measureAt, !isMeasuring else { return }

@@ -5,9 +5,10 @@ import MixModel
 import Synchronization
 import WebRTCGateway
 
-/// One start of everything that shows and takes a page: its processes, the browser's debugging pipe, and the capture.
+/// One start of everything that shows and captures a page: its processes, the browser's debugging pipe, and the
+/// capture.
 ///
-/// `@unchecked Sendable`: does not change.
+/// `@unchecked Sendable`: immutable.
 final class PageStage: @unchecked Sendable {
     enum Event: Sendable {
         case frame(PublishedStream.Frame)
@@ -16,10 +17,10 @@ final class PageStage: @unchecked Sendable {
     }
 
     let browser: Browser
-    /// The capture; `nil` for a page of which only pictures are made.
+    /// The capture; `nil` for a page that is only captured as pictures.
     let pipeline: PagePipeline?
     private let host: PageHost
-    /// Whether the stage is being ended, so that the end of its processes is no news.
+    /// Whether the stage is being ended, so that the end of its processes is expected.
     private let isClosed = Atomic<Bool>(false)
 
     private init(browser: Browser, pipeline: PagePipeline?, host: PageHost) {
@@ -28,10 +29,10 @@ final class PageStage: @unchecked Sendable {
         self.host = host
     }
 
-    /// Starts the processes, and makes what captures them: `play` begins.
+    /// Starts the processes, and creates the capture, which begins with `play`.
     ///
     /// - Parameters:
-    ///   - begin: Time of the first start, from which times of frames count.
+    ///   - begin: Time of the first start, to which times of frames are relative.
     ///   - thread: A lasting thread.
     ///   - onEvent: Called on any thread; events of the browser on the loop.
     static func start(
@@ -63,10 +64,10 @@ final class PageStage: @unchecked Sendable {
         }
     }
 
-    /// Begins to capture. Nothing changes if it has begun.
+    /// Begins the capture. Does nothing if it has begun.
     func play() async throws { try await pipeline?.pipeline.play() }
 
-    /// Begins to capture, and ends everything if that does not work.
+    /// Begins the capture, and ends everything if that fails.
     func playOrEnd(on thread: LastingThread) async throws {
         do {
             try await play()
@@ -77,10 +78,10 @@ final class PageStage: @unchecked Sendable {
         }
     }
 
-    /// Begins to rule the browser. Call on the loop.
+    /// Begins to control the browser. Call on the loop.
     func begin() { browser.begin(reading: host.fromBrowser) }
 
-    /// No event of the browser comes afterwards. Call on the loop.
+    /// Ends control of the browser, which reports no event afterwards. Call on the loop.
     func close() {
         isClosed.store(true, ordering: .relaxed)
         browser.close()
@@ -88,7 +89,7 @@ final class PageStage: @unchecked Sendable {
 
     /// Ends capture and processes.
     func end(on thread: LastingThread) async {
-        // Before the display: its end would be the end of this process, which is how Xlib has it.
+        // Before the display: Xlib ends this process if the display ends first.
         await pipeline?.pipeline.tearDown()
         try? await thread.run { [host] in host.end() }
     }

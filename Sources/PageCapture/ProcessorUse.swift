@@ -1,9 +1,9 @@
 import Foundation
 
-/// Time that threads of some processes have had a processor, and have waited for one, as Linux counts it.
+/// Time for which threads of some processes have had a CPU, and have waited for one, as Linux counts it.
 struct ProcessorUse: Hashable, Sendable {
     struct Thread: Hashable, Sendable {
-        /// Both in ns since its start.
+        /// Running time in ns since the thread's start.
         var ran: Int64
         var waited: Int64
 
@@ -20,17 +20,18 @@ struct ProcessorUse: Hashable, Sendable {
         }
     }
 
-    /// By thread identifier.
+    /// Threads by identifier.
     var threads: [Int32: Thread]
 
-    /// Most threads that are read; a browser with a page has some 150.
+    /// Largest number of threads that are read; a browser with a page has about 150.
     static let mostThreads = 2_000
 
-    /// Returns what threads have run and waited since an earlier reading, in ns. Threads that have ended since do not count.
+    /// Returns how long threads have run and waited since an earlier reading, in ns. Threads that have ended since then
+    /// do not count.
     func since(_ before: ProcessorUse) -> (ran: Double, waited: Double) {
         var (ran, waited) = (0.0, 0.0)
         for (id, thread) in threads {
-            // A number that was given to another thread meanwhile may count less.
+            // If an identifier was reused by another thread, the result may be too low.
             let earlier = before.threads[id] ?? Thread(ran: 0, waited: 0)
             ran += max(Double(thread.ran) - Double(earlier.ran), 0)
             waited += max(Double(thread.waited) - Double(earlier.waited), 0)
@@ -40,8 +41,8 @@ struct ProcessorUse: Hashable, Sendable {
 
     /// Reads the use of all descendants of a process. Blocks for some milliseconds.
     ///
-    /// - Parameter root: Directory with the kernel's files of processes; for tests.
-    /// - Returns: `nil` if the kernel does not count.
+    /// - Parameter root: The kernel's process directory; for tests.
+    /// - Returns: `nil` if the kernel does not keep these counts.
     static func ofDescendants(of process: Int32 = getpid(), root: String = "/proc") -> ProcessorUse? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
         var children: [Int32: [Int32]] = [:]

@@ -7,20 +7,21 @@ struct ProxyRequest: Hashable, Sendable {
 
     /// Whether the connection becomes a tunnel (`CONNECT`). Otherwise the request goes to the server as `head`.
     var isTunnel: Bool
-    /// Name or address; IPv6 addresses without brackets.
+    /// Host name or address; IPv6 addresses have no brackets.
     var host: String
     var port: Int
-    /// The head for the server of a request that is no tunnel: in origin form, for one request on the connection.
+    /// The head to send to the server for a request that is not a tunnel: in origin form, for one request on the
+    /// connection.
     var head: [UInt8]
-    /// Number of bytes of the head that was read. What follows is the request's body, or the tunnel's.
+    /// Length in bytes of the head that was read. The bytes after it belong to the request's body or the tunnel.
     var length: Int
 
-    /// What has come of a request so far.
+    /// The result of reading a request so far.
     enum Reading: Hashable, Sendable {
-        /// The end of the head has not come yet.
+        /// The end of the head has not arrived yet.
         case incomplete
         case request(ProxyRequest)
-        /// It is no request, or too long.
+        /// The bytes are not a request, or the head is too long.
         case malformed
     }
 
@@ -47,7 +48,7 @@ struct ProxyRequest: Hashable, Sendable {
             ProxyRequest(isTunnel: false, host: host, port: port, head: Array(head.utf8), length: end))
     }
 
-    /// Returns the number of bytes up to and with the empty line.
+    /// Returns the number of bytes up to and including the empty line.
     private static func end(of bytes: [UInt8]) -> Int? {
         var index = 3
         while index < bytes.count {
@@ -81,7 +82,7 @@ struct ProxyRequest: Hashable, Sendable {
             port = host[host.index(after: colon)...]
             host = host[..<colon]
         }
-        // Whatever a resolver makes of the name, it is the address that is judged.
+        // However a resolver interprets the name, the check applies to the resulting address.
         let isHost =
             1...253 ~= host.utf8.count
             && host.utf8.allSatisfy { byte in
@@ -98,7 +99,7 @@ struct ProxyRequest: Hashable, Sendable {
 }
 
 extension String {
-    /// The lines of a head. Swift counts CR LF as one character.
+    /// Returns the lines of a head. Swift treats CR LF as one character.
     fileprivate func components(separatedByLineEnds: Void) -> [Substring] {
         split(separator: "\r\n", omittingEmptySubsequences: false)
     }

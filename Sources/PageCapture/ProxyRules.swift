@@ -1,15 +1,16 @@
 import TextFormats
 
-/// Says where requests of a page may go: to public addresses, and to those of local networks that the operator has listed. Pure.
+/// Where requests of a page may go: to public addresses, and to those of local networks that the operator has listed.
+/// Pure.
 struct ProxyRules: Sendable {
     var reach: Reach
 
-    /// Schemes that a page's request can have. A tunnel does not say which one it is for.
+    /// Schemes that a page's request can have. A tunnel request does not state its scheme.
     private static let schemes = ["https", "http"]
 
     /// Returns the first address that the request may be sent to.
     ///
-    /// - Parameter addresses: Those to which the host was resolved. The connection must go to the returned one.
+    /// - Parameter addresses: The addresses of the host. The connection must go to the returned address.
     func address(of request: ProxyRequest, among addresses: [InternetAddress]) -> InternetAddress? {
         let schemes = request.isTunnel ? Self.schemes : ["http"]
         return addresses.first { address in

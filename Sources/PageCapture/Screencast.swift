@@ -2,16 +2,16 @@ import EncodedMedia
 
 /// Whether a screencast has delivered the last state of its page. Pure; times in ns of a monotonic clock.
 ///
-/// A browser drops pictures while others are on their way, also the last one of an animation. So a screencast that has become
-/// quiet after several pictures is started again once, which delivers the page as it is.
+/// A browser drops pictures while others are in transit, even the last picture of an animation. Therefore, a screencast
+/// that has become quiet after several pictures is restarted once, which delivers the page as it is.
 struct Screencast: Sendable {
-    /// Time without a picture after which the page counts as quiet.
+    /// Time in ns without a picture after which the page counts as quiet.
     static let quiet: Int64 = 300_000_000
 
     private var last: Int64?
     private var pictures = 0
 
-    /// Notes a picture.
+    /// Records a picture.
     ///
     /// - Returns: The time at which to call `isQuiet`.
     mutating func took(now: Int64) -> Int64 {
@@ -20,10 +20,10 @@ struct Screencast: Sendable {
         return now.saturatingSum(Self.quiet)
     }
 
-    /// Returns whether the screencast has to be started again.
+    /// Returns whether the screencast has to be restarted.
     mutating func isQuiet(now: Int64) -> Bool {
         guard let last, now.saturatingDifference(last) >= Self.quiet, pictures > 1 else { return false }
-        // The picture that follows is the last state, and not another reason.
+        // The picture that follows is the last state, and not a reason for another restart.
         pictures = 0
         return true
     }

@@ -1,9 +1,9 @@
 /// How long the parts of a page's start took. Pure; times in ns.
 struct StartReport: Sendable {
     enum Mark: String, Sendable {
-        /// Display, sound server and browser run, and the capture is set up.
+        /// Display, sound server and browser are running, and the capture is set up.
         case processes
-        /// The browser can be ruled.
+        /// The browser can be controlled.
         case browser
         /// The server has answered with the page.
         case loaded, painted
@@ -15,16 +15,16 @@ struct StartReport: Sendable {
 
     init() {}
 
-    /// Begins anew with a page that is to be shown.
+    /// Restarts the report with a page that is to be shown.
     mutating func begin(at now: Int64) {
         begun = now
         marks = []
     }
 
-    /// Notes a mark; only the first time counts.
+    /// Records a mark; only its first time counts.
     ///
-    /// Before the server has answered, the browser paints an empty document of its own and has an idle network, which say nothing
-    /// about the page (`PageMachine` does not count them either).
+    /// Before the server has answered, the browser paints its own empty document and has an idle network, neither of
+    /// which says anything about the page (`PageMachine` does not count them either).
     mutating func note(_ mark: Mark, at now: Int64) {
         guard begun != nil, !has(mark) else { return }
         guard has(.loaded) || mark != .painted && mark != .idle else { return }
@@ -33,7 +33,7 @@ struct StartReport: Sendable {
 
     private func has(_ mark: Mark) -> Bool { marks.contains { $0.mark == mark } }
 
-    /// Returns what took how long, for operators, and ends the report; `nil` if none was begun.
+    /// Returns how long each part took, for operators, and ends the report; `nil` if no report was begun.
     mutating func end(at now: Int64) -> String? {
         guard let begun else { return nil }
         defer { self = StartReport() }
@@ -48,7 +48,7 @@ struct StartReport: Sendable {
 }
 
 extension StartReport.Mark {
-    /// `nil` if the event is none that counts.
+    /// Creates the mark of an event; `nil` if the event marks nothing.
     init?(_ event: Browser.Event) {
         switch event {
         case .ready: self = .browser

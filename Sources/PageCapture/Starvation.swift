@@ -1,18 +1,18 @@
-/// Counts the time in which processes that want to work wait for processors of a busy machine. Pure; times in ns.
+/// Counts the time in which runnable processes wait for the CPUs of a busy machine. Pure; times in ns.
 struct Starvation: Sendable {
-    /// Most of a time that counts as waited for, so that a limit is five times as long at most.
+    /// Largest fraction of a time that counts as waiting, so that a limit becomes at most five times as long.
     static let most = 0.8
 
     private var last: (time: Int64, use: ProcessorUse)?
 
     init() {}
 
-    /// Returns the time since the last call in which the processes had to wait: 0 for those that are idle, or alone, and
-    /// where the use is not known.
+    /// Returns the time since the last call in which the processes had to wait: 0 if they are idle or have the machine
+    /// to themselves, and if the use is unknown.
     ///
     /// - Parameters:
     ///   - now: Time at which the use was read.
-    ///   - use: Use of the processors so far; `nil` = unknown.
+    ///   - use: CPU use so far; `nil` means unknown.
     mutating func lacked(at now: Int64, _ use: ProcessorUse?) -> Int64 {
         let before = last
         last = use.map { (now, $0) }
@@ -20,11 +20,11 @@ struct Starvation: Sendable {
         let elapsed = Double(now - before.time)
         let (ran, waited) = use.since(before.use)
         guard waited > 0 else { return 0 }
-        // Threads that wait side by side do not wait longer than the time that passes.
+        // Threads that wait in parallel do not wait longer than the elapsed time.
         let wanted = min(ran + waited, elapsed)
         return Int64(min(wanted * waited / (ran + waited), elapsed * Self.most))
     }
 
-    /// Begins anew with the next call.
+    /// Forgets the last reading; the next call starts a new measurement.
     mutating func forget() { last = nil }
 }
