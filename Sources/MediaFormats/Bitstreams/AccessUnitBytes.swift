@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// Converts pictures to a byte stream (ITU-T H.264 and H.265, annex B), with the parameter sets that it needs before each
+/// Converts pictures to a byte stream (ITU-T H.264 and H.265, annex B), with the necessary parameter sets before each
 /// IDR. MPEG-TS has a delimiter before each access unit as well (ISO/IEC 13818-1 §2.14.1, §2.17.1).
 package struct AccessUnitBytes: Sendable {
     package let codec: VideoCodec
@@ -18,7 +18,7 @@ package struct AccessUnitBytes: Sendable {
         parameterSets = NALUnits(record.parameterSets).flatMap { Self.startCode + $0 }
     }
 
-    /// - Parameter delimits: Whether there is a delimiter at the beginning. Those of the stream itself are left out.
+    /// - Parameter delimits: Whether to begin with a delimiter. Delimiters of the stream itself are dropped.
     package func bytes(of frame: EncodedFrame, delimits: Bool = true) -> [UInt8] {
         var bytes = delimits ? Self.startCode + codec.accessUnitDelimiter : []
         bytes.reserveCapacity(frame.payload.count + parameterSets.count + 64)

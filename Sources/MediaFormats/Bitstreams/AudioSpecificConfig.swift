@@ -4,14 +4,14 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     public let objectType: Int
     /// Sample rate of the AAC core in Hz; one frame is `samplesPerFrame` of these samples.
     public let sampleRate: Int
-    /// Number of channels, 1…8; 0 where a program config element defines them.
+    /// Number of channels, 1…8; 0 if a program config element defines them.
     public let channels: Int
-    /// Samples in one frame: 1024, or 960 where the stream says so.
+    /// Samples in one frame: 1024, or 960 if the stream says so.
     public let samplesPerFrame: Int
-    /// Sample rate in Hz of what is heard: twice that of the core where the configuration says that spectral bands are
-    /// replicated (HE-AAC). Where only the frames say so, that of the core.
+    /// Sample rate in Hz of the decoded audio: twice that of the core if the configuration signals spectral band
+    /// replication (HE-AAC). If only the frames signal it, the rate of the core.
     public let outputSampleRate: Int
-    /// Number of channels that are heard: two where a core of one channel carries parametric stereo (HE-AAC v2).
+    /// Number of decoded channels: two if a core of one channel carries parametric stereo (HE-AAC v2).
     public let outputChannels: Int
 
     /// Creates a configuration from its bytes; `nil` if they are not an AudioSpecificConfig or name a reserved rate.
@@ -48,8 +48,8 @@ public struct AudioSpecificConfig: Hashable, Sendable {
         return rates.indices.contains(index) ? rates[index] : nil
     }
 
-    /// Reads the extension with which a configuration announces SBR and PS to decoders that know them (§1.6.5.3), from
-    /// `dependsOnCoreCoder` on; `nil` if there is none.
+    /// Reads the extension with which a configuration announces SBR and PS to decoders that support them (§1.6.5.3),
+    /// from `dependsOnCoreCoder` on; `nil` if there is none.
     private static func compatibleExtension(_ bits: inout BitReader) -> (rate: Int, isStereo: Bool)? {
         if bits.flag() { bits.skip(14) }
         bits.skip(1)

@@ -2,7 +2,7 @@ import EncodedMedia
 
 extension EncodedFrame {
     /// Returns the access unit with four-byte lengths and, before an IDR picture, with the parameter sets in band, so
-    /// that a decoder needs nothing but the stream. Returns the payload unchanged if it has this form already.
+    /// that a decoder needs only the stream. Returns the payload unchanged if it has this form already.
     public func withParameterSets(of configuration: VideoConfiguration?) -> [UInt8] {
         let lengthSize = configuration?.lengthSize ?? 4
         let codec = configuration?.codec ?? .h264

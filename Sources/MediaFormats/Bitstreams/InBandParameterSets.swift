@@ -1,19 +1,20 @@
 import EncodedMedia
 
-/// Follows the parameter sets that a stream carries in its pictures, for publishers that change them without a new sequence
-/// header: what reads only headers would go on with the old ones.
+/// Follows the parameter sets that a stream carries in its pictures, for publishers that change them without a new
+/// sequence header: a consumer that reads only headers would continue with the old ones.
 ///
 /// A value that belongs to one connection.
 package struct InBandParameterSets: Sendable {
     /// The last sequence header.
     private var header: CodecConfiguration?
-    /// The configuration made of sets in band, while it is in force.
+    /// The configuration made from in-band sets, while it is in force.
     private var made: CodecConfiguration?
     private var record: VideoConfiguration?
 
     package init() {}
 
-    /// Whether a sequence header only repeats what sets in band have replaced. It must not be passed on then.
+    /// Returns whether a sequence header only repeats parameter sets that in-band sets have replaced. Such a header
+    /// must not be passed on.
     package mutating func supersedes(_ item: MediaItem) -> Bool {
         guard case .configuration(let configuration) = item, configuration.track == .video else { return false }
         if made != nil, configuration == header { return true }
@@ -25,8 +26,8 @@ package struct InBandParameterSets: Sendable {
 
     /// Returns the configuration that is in force from this item on; `nil` if it stays the same.
     ///
-    /// Only keyframes change it, by a sequence parameter set that the configuration in force lacks. A keyframe without any
-    /// returns to the header.
+    /// Only keyframes change it, by a sequence parameter set that the configuration in force lacks. A keyframe without
+    /// parameter sets returns to the header.
     package mutating func configuration(before item: MediaItem) -> CodecConfiguration? {
         guard case .frame(let frame) = item, frame.isIDR, let record, let header else { return nil }
         let sets = NALUnits(frame.payload, lengthSize: record.lengthSize).compactMap { unit in
@@ -41,7 +42,7 @@ package struct InBandParameterSets: Sendable {
             return header
         }
         guard !main.allSatisfy({ known.contains($0.unit) }) else { return nil }
-        // What is not in band stays.
+        // Sets that are not in band stay.
         let kept = NALUnits(record.parameterSets).compactMap { unit in
             Self.kind(unit, record.codec).map { (kind: $0, unit: Array(unit)) }
         }.filter { old in !sets.contains { $0.kind == old.kind } }
@@ -70,8 +71,8 @@ package struct InBandParameterSets: Sendable {
         }
     }
 
-    /// Returns a configuration record of these sets (ISO/IEC 14496-15 §5.3.3.1, §8.3.3.1); `nil` if there are too many, or
-    /// one is cut.
+    /// Returns a configuration record of these sets (ISO/IEC 14496-15 §5.3.3.1, §8.3.3.1); `nil` if there are too many,
+    /// or one is truncated.
     private static func record(
         of sets: [(kind: Kind, unit: [UInt8])], like old: CodecConfiguration, _ record: VideoConfiguration
     ) -> [UInt8]? {

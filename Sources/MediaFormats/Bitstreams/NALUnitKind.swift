@@ -1,14 +1,14 @@
 import EncodedMedia
 
-/// The kind of a NAL unit, as far as programs distinguish kinds.
+/// The kinds of NAL unit that programs distinguish.
 public enum NALUnitKind: Hashable, Sendable {
     /// A slice, or a slice partition, of a picture that is not an IDR picture.
     case slice
     /// A slice of an IDR picture or, in H.265, of any picture with which decoding may begin: BLA and CRA too, although
-    /// pictures that are shown before a CRA picture may not be decodable then (`OpenGroupEntry`).
+    /// pictures that are shown before a CRA picture may then not be decodable (`OpenGroupEntry`).
     case idrSlice
     case sequenceParameterSet
-    /// Supplemental information before the picture that it belongs to.
+    /// Supplemental information that precedes its picture.
     case supplementalInformation
     case accessUnitDelimiter
     case other

@@ -2,9 +2,9 @@ import EncodedMedia
 
 /// Lets a program or a decoder begin in the middle of a stream, whose groups of pictures may be open.
 ///
-/// Pictures that follow the first one but are shown before it (leading pictures) may refer to the group before, which is missing here:
-/// they are left out. Nothing is lost where what was shown before reaches up to the time of the first picture; there, they
-/// would be shown a second time.
+/// Pictures that follow the first one but are shown before it (leading pictures) may refer to the previous group, which
+/// is missing here: they are dropped. Nothing is lost if the earlier content reaches up to the time of the first
+/// picture: they would then be shown a second time.
 ///
 /// An open group of H.265 begins with a CRA picture, which is marked as a BLA picture without leading pictures: that is how the
 /// standard marks a splice (ITU-T H.265 §3.9, §7.4.2.2). H.264 has no such picture: a program begins with IDR pictures only, after which
@@ -23,9 +23,9 @@ package struct OpenGroupEntry: Sendable {
 
     package init() {}
 
-    /// Notes that a stream of this configuration begins with this picture.
+    /// Records that a stream of this configuration begins with this picture.
     ///
-    /// - Returns: The picture with which it begins.
+    /// - Returns: The picture with which the stream begins.
     package mutating func begin(with frame: EncodedFrame, of configuration: VideoConfiguration?) -> EncodedFrame {
         self.configuration = configuration
         hasBegun = true
@@ -41,7 +41,7 @@ package struct OpenGroupEntry: Sendable {
         return frame
     }
 
-    /// Whether a picture that follows, in decoding order, can be decoded and is not shown before the first one.
+    /// Returns whether a later picture, in decoding order, can be decoded and is not shown before the first one.
     package mutating func admits(_ frame: EncodedFrame) -> Bool {
         guard dropsLeading, frame.track == .video, let configuration else { return true }
         switch configuration.codec {
@@ -58,7 +58,7 @@ package struct OpenGroupEntry: Sendable {
         return true
     }
 
-    /// Passes the items of a connection, which begins with its first keyframe.
+    /// Passes an item of a connection, which begins with its first keyframe.
     ///
     /// - Returns: `nil` for a picture that cannot be decoded.
     package mutating func pass(_ item: MediaItem) -> MediaItem? {

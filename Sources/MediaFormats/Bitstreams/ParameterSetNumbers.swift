@@ -1,8 +1,8 @@
-/// Gives the parameter sets of an H.264 stream other numbers, in the sets and in the slices that name them.
+/// Renumbers the parameter sets of an H.264 stream, in the sets and in the slices that refer to them.
 ///
-/// Encoders that cannot be told a number use 0, as nearly all publishers do. The picture itself is not touched: PPS `n`
+/// Encoders whose number cannot be set use 0, as nearly all publishers do. The picture itself is not touched: PPS `n`
 /// becomes `16 n + 15`, whose Exp-Golomb code is longer by exactly 8 bits, so that everything after it in a slice moves
-/// by a byte and keeps its alignment. SEI messages are left out, because some name an SPS and none is needed.
+/// by a byte and keeps its alignment. SEI messages are dropped, because some refer to an SPS and none is needed.
 package struct ParameterSetNumbers: Hashable, Sendable {
     /// The number that every SPS gets, 0…31.
     package let sequence: UInt32
@@ -39,8 +39,8 @@ package struct ParameterSetNumbers: Hashable, Sendable {
         return result + bytes[position...]
     }
 
-    /// Renumbers an access unit whose NAL units are preceded by `lengthSize` bytes of length; the result's are preceded
-    /// by as many. `nil` if one cannot be read or has a number beyond `largestPicture`.
+    /// Renumbers an access unit whose NAL units are preceded by `lengthSize` bytes of length; the result uses lengths
+    /// of the same size. `nil` if one cannot be read or has a number beyond `largestPicture`.
     package func accessUnit(_ bytes: [UInt8], lengthSize: Int = 4) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + 16)
@@ -73,7 +73,7 @@ package struct ParameterSetNumbers: Hashable, Sendable {
 
     private static func newPicture(_ old: UInt32) -> UInt32? { old <= largestPicture ? picture(old) : nil }
 
-    /// Renumbers a slice: only the bytes of its header as far as the number of the PPS are read bit by bit.
+    /// Renumbers a slice: only its header up to the number of the PPS is read bit by bit.
     private func slice(_ header: UInt8, _ payload: [UInt8]) -> [UInt8]? {
         // first_mb_in_slice, slice_type, pic_parameter_set_id: at most 31 bits each.
         let head = payload.prefix(12)
@@ -85,12 +85,12 @@ package struct ParameterSetNumbers: Hashable, Sendable {
     }
 }
 
-/// The bits of a NAL unit's payload, with a place to which they have been read.
+/// The bits of a NAL unit's payload, with a read position.
 private struct RBSP {
     private var bits: [Bool]
     private var position = 0
 
-    /// Removes emulation prevention bytes and what follows the stop bit.
+    /// Removes emulation prevention bytes and everything after the stop bit.
     init(_ bytes: ArraySlice<UInt8>) {
         self.init(payload: BitReader.payload(of: bytes)[...])
         guard let stop = bits.lastIndex(of: true) else { return }
@@ -118,7 +118,7 @@ private struct RBSP {
         return bytes
     }
 
-    /// The bits, filled up with zeros to whole bytes.
+    /// The bits, padded with zeros to whole bytes.
     var bytes: [UInt8] {
         stride(from: 0, to: bits.count, by: 8).map { start in
             (0..<8).reduce(0) { $0 << 1 | (start + $1 < bits.count && bits[start + $1] ? 1 : 0) }
@@ -137,7 +137,7 @@ private struct RBSP {
         return true
     }
 
-    /// Replaces the ue(v) at the position, and moves behind it.
+    /// Replaces the ue(v) at the position, and advances past it.
     mutating func replaceExpGolomb(with new: (UInt32) -> UInt32?) -> Bool {
         guard let length = codeLength else { return false }
         let value = bits[position..<position + length].reduce(UInt64(0)) { $0 << 1 | ($1 ? 1 : 0) } - 1
@@ -150,7 +150,7 @@ private struct RBSP {
         return true
     }
 
-    /// Length of the ue(v) at the position, in bits; `nil` if it does not end, or has more than 31.
+    /// Length of the ue(v) at the position, in bits; `nil` if it is incomplete or longer than 31 bits.
     private var codeLength: Int? {
         guard let one = bits[position...].firstIndex(of: true), one - position <= 15 else { return nil }
         let length = 2 * (one - position) + 1

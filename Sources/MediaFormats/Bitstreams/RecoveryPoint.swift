@@ -4,10 +4,10 @@ extension EncodedFrame {
     /// `payloadType` of a recovery point (ITU-T H.264 §D.1.8, H.265 §D.2.8).
     private static let recoveryPoint = 6
 
-    /// Whether the picture carries a recovery point, from which a decoder can begin although it is no IDR: encoders with
-    /// intra refresh send them in place of keyframes (ITU-T H.264 §D.2.8, H.265 §D.3.8).
+    /// Returns whether the picture carries a recovery point, from which a decoder can begin although it is not an IDR:
+    /// encoders with intra refresh send recovery points instead of keyframes (ITU-T H.264 §D.2.8, H.265 §D.3.8).
     ///
-    /// - Parameter lengthSize: Bytes of each NAL unit's length.
+    /// - Parameter lengthSize: Size in bytes of each NAL unit's length.
     package func hasRecoveryPoint(lengthSize: Int, codec: VideoCodec) -> Bool {
         NALUnits(payload, lengthSize: lengthSize).contains { unit in
             guard NALUnitKind(unit, codec) == .supplementalInformation else { return false }
@@ -15,8 +15,9 @@ extension EncodedFrame {
         }
     }
 
-    /// Whether the picture begins an open group of pictures of H.264: an I picture that is no IDR, with a recovery point that says that
-    /// all pictures from it on, in the order in which they are shown, can be decoded (`recovery_frame_cnt` 0).
+    /// Returns whether the picture begins an open group of pictures of H.264: an I picture that is not an IDR, with a
+    /// recovery point that says that all pictures from it on, in presentation order, can be decoded
+    /// (`recovery_frame_cnt` 0).
     ///
     /// A decoder can begin with it. A program cannot: only an IDR picture may bring other parameter sets into force. Open groups of
     /// H.265 begin with a CRA picture, which counts as an IDR.
@@ -41,7 +42,7 @@ extension EncodedFrame {
         }
     }
 
-    /// Whether a slice, with its header, is an I slice (`slice_type` 2 or 7, ITU-T H.264 table 7-6).
+    /// Returns whether a slice, with its header, is an I slice (`slice_type` 2 or 7, ITU-T H.264 table 7-6).
     private static func isIntraSlice(_ unit: ArraySlice<UInt8>) -> Bool {
         // Two numbers of at most 32 bits each are at its beginning.
         var reader = BitReader(removingEmulationPrevention: unit.dropFirst().prefix(20))
@@ -50,7 +51,7 @@ extension EncodedFrame {
         return !reader.isPastEnd && (type == 2 || type == 7)
     }
 
-    /// Messages in a unit of supplemental information (ITU-T H.264 §7.3.2.3.1).
+    /// Returns the messages in a unit of supplemental information (ITU-T H.264 §7.3.2.3.1).
     private static func messages(_ bytes: ArraySlice<UInt8>) -> [(type: Int, payload: ArraySlice<UInt8>)] {
         var messages: [(type: Int, payload: ArraySlice<UInt8>)] = []
         var rest = BitReader.payload(of: bytes)[...]

@@ -69,10 +69,10 @@ extension [UInt8] {
 }
 
 extension EncodedFrame {
-    /// Returns the access unit with another NAL unit before its first slice, after everything that the encoder put
-    /// there (§7.4.1.2.3).
+    /// Returns the access unit with another NAL unit before its first slice, after all units that the encoder put there
+    /// (§7.4.1.2.3).
     ///
-    /// - Parameter lengthSize: Bytes of the length before each NAL unit.
+    /// - Parameter lengthSize: Size in bytes of the length before each NAL unit.
     /// - Returns: `nil` if there is no slice, or the unit is too long for such a length.
     public func inserting(
         nalUnit unit: [UInt8], lengthSize: Int, codec: VideoCodec = .h264

@@ -7,9 +7,9 @@ public struct SequenceParameterSet: Hashable, Sendable {
     public let width: Int
     public let height: Int
     public let colour: ColourSignal
-    /// Frames per second from `vui_timing_info`; `nil` where not signalled.
+    /// Frames per second from `vui_timing_info`; `nil` if not signalled.
     public let frameRate: Double?
-    /// Number of frames that may be decoded before a frame that is shown earlier; `nil` where not signalled.
+    /// Number of frames that may be decoded before a frame that is shown earlier; `nil` if not signalled.
     public let reorderDepth: Int?
 
     /// Reads an SPS of H.264. `nil` if the bytes end early or are not an SPS.

@@ -1,11 +1,11 @@
 import EncodedMedia
 
-/// Silence as AAC, for which no encoder is needed.
+/// Silence as AAC, made without an encoder.
 public enum SilentAAC {
     /// Returns the raw data block of a silent frame (ISO/IEC 14496-3, §4.4.2.1): one element without spectral data, and
     /// the end. It fits any sampling rate, because a frame without bands has no tables.
     ///
-    /// - Returns: `nil` for a format for which no silence is known.
+    /// - Returns: `nil` for a format whose silent frame is not known.
     public static func frame(of format: AudioSpecificConfig) -> [UInt8]? {
         switch format.channels {
         case 1: [0x00, 0xC8, 0x00, 0x80, 0x23, 0x80]

@@ -12,7 +12,7 @@ public struct VideoConfiguration: Hashable, Sendable {
     /// Every parameter set as a NAL unit of an access unit, each preceded by a length of 4 bytes.
     public let parameterSets: [UInt8]
 
-    /// Reads a configuration record; `nil` if the bytes are not such a record, or are one of audio.
+    /// Reads a configuration record; `nil` if the bytes are not such a record, or if the configuration is for audio.
     public init?(_ configuration: CodecConfiguration) {
         guard let codec = configuration.videoCodec,
             let record = codec == .h264

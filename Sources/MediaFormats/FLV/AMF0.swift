@@ -1,8 +1,8 @@
 import EncodedMedia
 
-/// A value of AMF0 (Action Message Format, 2007), of those that RTMP commands and `onMetaData` need.
+/// A value of AMF0 (Action Message Format, 2007), limited to the types that RTMP commands and `onMetaData` need.
 ///
-/// The service's RTMP client and the probe's share this type, and the bytes of numbers, but nothing else.
+/// The service's RTMP client and the probe's share only this type and the byte order helpers.
 package enum AMF0: Hashable, Sendable {
     case number(Double)
     case boolean(Bool)
@@ -71,13 +71,13 @@ package enum AMF0: Hashable, Sendable {
     }
 
     /// Largest number of values in a command, including those inside objects and arrays: the largest commands in use
-    /// have some dozen. Each value takes more memory than the single byte in which it may have been written.
+    /// have a few dozen. A value may be written in a single byte but takes more memory than that.
     package static let mostValues = 1024
-    /// Largest depth of objects and arrays in each other.
+    /// Largest nesting depth of objects and arrays.
     package static let mostDepth = 8
 
-    /// Decodes every value of a command. Stops without an error at the first value that is unknown or cut short, and at
-    /// one beyond `mostValues` or `mostDepth`.
+    /// Decodes every value of a command. Stops without an error at the first value that is unknown, truncated, or
+    /// beyond `mostValues` or `mostDepth`.
     package static func decodeAll(_ bytes: [UInt8]) -> [AMF0] {
         var position = 0
         var left = mostValues

@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// A script tag that carries a text about a program at one time, for consumers that a relay feeds itself.
+/// A script tag that carries a timed text about a program, for consumers that are fed by a relay itself.
 public struct FLVCue: Hashable, Sendable {
     public var name: String
     public var text: String
@@ -19,7 +19,7 @@ public struct FLVCue: Hashable, Sendable {
         return FLVTag(role: .metadata, timestamp: timestamp, body: body + Array(text.utf8))
     }
 
-    /// Creates a cue from the body of a script tag; `nil` if the body holds anything else.
+    /// Creates a cue from the body of a script tag; `nil` if the body contains anything else.
     public init?(body: [UInt8]) {
         guard body.first == 2, let nameLength = body.bigEndian(Int.self, at: 1, bytes: 2) else { return nil }
         let start = 3 + nameLength

@@ -2,10 +2,10 @@ import EncodedMedia
 
 /// Writes a program as FLV tags and keeps the tags that a new connection needs to begin.
 ///
-/// Timestamp 0 is the program's first frame, unless an earlier writer began the stream. Timestamps then follow the
-/// program's clock, whichever feed is on air.
+/// Timestamp 0 is the program's first frame, unless an earlier writer began the stream. Afterwards, timestamps follow
+/// the program's clock, regardless of which feed is on air.
 public struct FLVProgram: Sendable {
-    /// The place at which a stream goes on that an earlier writer began.
+    /// The point from which a stream of an earlier writer continues.
     public struct Continuation: Hashable, Sendable {
         /// Program time of stream time 0.
         public var origin: MediaTime
@@ -28,19 +28,22 @@ public struct FLVProgram: Sendable {
     private var written: FLVMetadata?
     private var gopBytes = 0
     private let continuation: Continuation?
-    /// Program time before which no further picture goes out, while pictures of an earlier time are being caught up.
+    /// Program time before which no further picture is sent, while the writer catches up with pictures of an earlier
+    /// time.
     private var earliestPicture: MediaTime?
 
-    /// Largest GOP that is kept, in bytes as `FLVTag.footprint` counts. Beyond it, late viewers wait for the next IDR.
+    /// Largest GOP that is kept, in bytes as counted by `FLVTag.footprint`. Beyond it, late viewers wait for the next
+    /// IDR.
     package static let byteLimit = 32 << 20
 
-    /// - Parameter continuation: The place at which to go on; `nil` for a new stream.
+    /// - Parameter continuation: The point to continue from; `nil` for a new stream.
     public init(continuing continuation: Continuation? = nil) {
         self.continuation = continuation
         earliestPicture = continuation.map { $0.origin + $0.earliest }
     }
 
-    /// Sets the tracks that the program has from now on. Returns metadata that withdraws what was announced of others.
+    /// Sets the tracks that the program has from now on. Returns metadata that withdraws the announcement of other
+    /// tracks.
     public mutating func setTracks(_ tracks: TrackSelection) -> [FLVTag] {
         switch tracks {
         case .all: return []
@@ -68,11 +71,12 @@ public struct FLVProgram: Sendable {
 
     /// Returns the tags of `frame`; the first frame is preceded by metadata and all headers.
     ///
-    /// Where an earlier writer's stream goes on, sound that this writer may have sent is left out. Pictures of that time
-    /// are needed to decode later ones: they follow each other in the smallest steps until their own times are reached.
+    /// If an earlier writer's stream continues, audio that the earlier writer may have sent is dropped. Pictures of
+    /// that time are needed to decode later ones: their timestamps advance in the smallest steps until their own times
+    /// are reached.
     ///
-    /// The sequence header is repeated before each IDR of H.265: servers that do not know Enhanced RTMP keep none for
-    /// viewers who join later (nginx-rtmp 1.2.2).
+    /// The sequence header is repeated before each IDR of H.265: servers that do not support Enhanced RTMP keep no
+    /// header for viewers who join later (nginx-rtmp 1.2.2).
     public mutating func write(_ frame: EncodedFrame) -> [FLVTag] {
         guard let frame = place(frame) else { return [] }
         return write(placed: frame)
@@ -110,7 +114,7 @@ public struct FLVProgram: Sendable {
         return [FLVTag(video, at: frame.dts, origin: origin)] + remember([tag])
     }
 
-    /// Metadata and sequence headers as of now, stamped with the time of the current GOP.
+    /// Current metadata and sequence headers, with the timestamp of the current GOP.
     public var preamble: [FLVTag] {
         guard let origin else { return [] }
         let timestamp = currentGOP.first?.timestamp
@@ -133,7 +137,7 @@ public struct FLVProgram: Sendable {
     /// Stream time of the latest frame; `nil` before the first.
     public var lastSent: MediaTime? { origin.map { lastTime - $0 } }
 
-    /// Forgets the tags since the last IDR: who joins gets the next one.
+    /// Forgets the tags since the last IDR: viewers who join start with the next IDR.
     public mutating func forgetGroup() {
         currentGOP = []
         gopBytes = 0

@@ -2,15 +2,15 @@ import EncodedMedia
 
 /// Turns an FLV stream, pushed as bytes in pieces of any size or read tag by tag, into media items.
 ///
-/// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream whose times leave `span` begins
-/// anew at the timestamp that it wrote, after a discontinuity. Payloads are copied untouched.
+/// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream whose times leave `span`
+/// restarts at its written timestamp, after a discontinuity. Payloads are copied untouched.
 public struct FLVReader: Sendable {
     /// The reason why a stream cannot be read any further; its description is worded for operators.
     public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
         case notFLV
-        /// A tag of a kind FLV does not have: the stream is out of step.
+        /// A tag of a kind that FLV does not have: the reader has lost the tag boundaries.
         case brokenTag(UInt8)
-        /// A codec that is not read; `codec` is FLV's number for it, or the FourCC of Enhanced RTMP.
+        /// A codec that is not supported; `codec` is FLV's number for it, or the FourCC of Enhanced RTMP.
         case unsupportedCodec(Track, codec: String)
 
         public var description: String {
@@ -24,7 +24,7 @@ public struct FLVReader: Sendable {
             }
         }
 
-        // The numbers of the FLV specification (§E.4.2.1, §E.4.3.1), and others in use.
+        // Numbers of the FLV specification (§E.4.2.1, §E.4.3.1), and others in use.
         private static let videoNames = [
             "2": "Sorenson H.263", "3": "Screen Video", "4": "VP6", "5": "VP6 with alpha", "6": "Screen Video 2",
             "12": "H.265", "hvc1": "H.265", "av01": "AV1", "vp08": "VP8", "vp09": "VP9", "vvc1": "VVC",
@@ -37,7 +37,7 @@ public struct FLVReader: Sendable {
     }
 
     /// Range of a stream's unwrapped times in ms: 35 years either way. No stream runs for that long, but one whose
-    /// timestamps are far from each other gets there in an hour.
+    /// timestamps are far apart reaches it in an hour.
     package static let span: ClosedRange<Int64> = -(1 << 40)...1 << 40
 
     private var buffer: [UInt8] = []
@@ -60,19 +60,20 @@ public struct FLVReader: Sendable {
         self.init(videoCodecs: videoCodecs, setsAside: false)
     }
 
-    /// - Parameter setsAside: Whether tags of a `ForeignCodec` are kept for `takeAside()` and are no `Failure`.
+    /// - Parameter setsAside: Whether tags of a `ForeignCodec` are kept for `takeAside()` instead of causing a
+    ///   `Failure`.
     package init(videoCodecs: Set<VideoCodec>, setsAside: Bool) {
         self.videoCodecs = videoCodecs
         self.setsAside = setsAside
     }
 
-    /// Creates a reader for a stream that was made of tags of `other`'s, so that both unwrap timestamps alike.
+    /// Creates a reader for a stream that was made from tags of `other`'s stream, so that both unwrap timestamps alike.
     package init(continuing other: FLVReader) {
         self.init()
         lastTimestamp = other.lastTimestamp
     }
 
-    /// Returns the tags that were set aside since the last call.
+    /// Returns the tags that have been set aside since the last call.
     package mutating func takeAside() -> [SetAside] {
         guard !aside.isEmpty else { return [] }
         defer { aside = [] }
@@ -105,7 +106,7 @@ public struct FLVReader: Sendable {
         try read(kind, timestamp: header.timestamp, body: buffer[start..<start + header.size], into: &items)
     }
 
-    /// Reads one tag whose header was carried in another way, as RTMP does, and appends its items. Not to be mixed with
+    /// Reads one tag whose header was transmitted separately, as in RTMP, and appends its items. Not to be mixed with
     /// `push`.
     ///
     /// - Parameter timestamp: Decoding time in ms, as written; wraps at 2³².
@@ -115,7 +116,7 @@ public struct FLVReader: Sendable {
     ) throws(Failure) {
         if kind != .script, unwrap(timestamp) { items.append(.discontinuity) }
         if kind != .script, hasExtensions(kind, body) {
-            // Of several tracks the first one counts, as at the ingest.
+            // Of several tracks, the first one is used, as at the ingest.
             switch PublishedTag(kind, timestamp: timestamp, body: Array(body)) {
             case .tag(let tag): return try readMedia(kind, timestamp: timestamp, body: tag.body[...], into: &items)
             case .nothing: return
@@ -125,7 +126,7 @@ public struct FLVReader: Sendable {
         try readMedia(kind, timestamp: timestamp, body: body, into: &items)
     }
 
-    /// Whether a tag of Enhanced RTMP v2 has modifiers, or several tracks.
+    /// Returns whether a tag of Enhanced RTMP v2 has modifiers, or several tracks.
     private func hasExtensions(_ kind: FLVTag.Kind, _ body: ArraySlice<UInt8>) -> Bool {
         guard let first = body.first else { return false }
         return kind == .video
@@ -248,9 +249,9 @@ public struct FLVReader: Sendable {
 
     private var time: MediaTime { .milliseconds(lastTimestamp?.unwrapped ?? 0) }
 
-    /// Notes `raw` without the wrap at 2³² ms (49.7 days): the time nearest to the one before it, within `span`.
+    /// Unwraps `raw`, which wraps at 2³² ms (49.7 days), to the time nearest to the previous one, within `span`.
     ///
-    /// - Returns: Whether the stream has left `span` and begins anew.
+    /// - Returns: Whether the stream has left `span` and restarts.
     private mutating func unwrap(_ raw: UInt32) -> Bool {
         guard let last = lastTimestamp else {
             lastTimestamp = (raw, Int64(raw))

@@ -28,10 +28,10 @@ package struct FLVTagHeader: Hashable, Sendable {
     /// Length of the tag with its header and its back pointer, in bytes.
     package var tagLength: Int { FLVTag.headerLength + size + 4 }
 
-    /// Index of the time's field in a tag.
+    /// Index of the time field in a tag.
     package static let timeIndex = 4
 
-    /// Returns a time as its field has it: 24 bits, then the 8 highest.
+    /// Returns a time as its field stores it: the lower 24 bits, then the 8 highest.
     package static func timeField(_ timestamp: UInt32) -> UInt32 { timestamp << 8 | timestamp >> 24 }
 
     /// Appends the header.

@@ -1,7 +1,7 @@
 import EncodedMedia
 
-/// A codec that may come in FLV and that programs do not carry, but that a decoder is commonly there for. A track of it has
-/// to be encoded anew. The raw value is its name for people.
+/// A codec that FLV can carry and programs cannot, but for which a decoder is commonly available. Its tracks have to be
+/// transcoded. The raw value is its display name.
 package enum ForeignCodec: String, Hashable, Sendable, CaseIterable {
     case h265 = "H.265"
     case av1 = "AV1"
@@ -22,7 +22,7 @@ package enum ForeignCodec: String, Hashable, Sendable, CaseIterable {
     /// Finds the codec of a tag by FLV's number for it (§E.4.2.1, §E.4.3.1; 12 is H.265 by common usage), or by the FourCC
     /// of Enhanced RTMP; `nil` for every other codec.
     ///
-    /// - Parameter body: Body of a tag whose modifiers and other tracks were left out (`PublishedTag`).
+    /// - Parameter body: Body of a tag without modifiers and other tracks (`PublishedTag`).
     package init?(_ track: Track, body: some Collection<UInt8>) {
         guard let first = body.first else { return nil }
         let fourCC = String(decoding: body.dropFirst().prefix(4), as: UTF8.self)
@@ -53,7 +53,7 @@ package enum ForeignCodec: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A tag of a `ForeignCodec`, read as far as a decoder needs it.
+/// A tag of a `ForeignCodec`, parsed as far as a decoder needs it.
 package struct ForeignTag: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         /// The codec's configuration record.
@@ -72,14 +72,14 @@ package struct ForeignTag: Hashable, Sendable {
         package var channels: Int
     }
 
-    /// Reads the body of a tag; `nil` if it is of another codec or holds nothing to decode.
+    /// Reads the body of a tag; `nil` if it is of another codec or contains nothing to decode.
     package init?(_ track: Track, body: [UInt8]) {
         guard let codec = ForeignCodec(track, body: body), let first = body.first else { return nil }
         self.codec = codec
         switch track {
         case .audio:
             let isEnhanced = first >> 4 == 9
-            // Of Enhanced RTMP only coded frames (packet type 1) hold sound; MP3 has no configuration.
+            // In Enhanced RTMP, only coded frames (packet type 1) contain audio; MP3 has no configuration.
             guard !isEnhanced || first & 0x0F == 1 else { return nil }
             content = .frame(Array(body.dropFirst(isEnhanced ? 5 : 1)), offset: 0, isKey: true)
             sound = Sound(codec, flags: first)
@@ -108,14 +108,14 @@ package struct ForeignTag: Hashable, Sendable {
 }
 
 extension ForeignTag.Sound {
-    /// Reads the flags of an audio tag (§E.4.2.1). Some codecs have one rate, whatever the flags say.
+    /// Reads the flags of an audio tag (§E.4.2.1). Some codecs have a fixed rate, regardless of the flags.
     fileprivate init?(_ codec: ForeignCodec, flags: UInt8) {
         let rates = [5_512, 11_025, 22_050, 44_100]
         let channels = Int(flags & 1) + 1
         let rate = rates[Int(flags >> 2 & 3)]
         switch codec {
         case .h265, .av1, .vp9: return nil
-        // The frame says it, and the parser reads it there.
+        // The frame states it, and the parser reads it there.
         case .mp3: return nil
         case .speex: self.init(sampleRate: 16_000, channels: 1)
         case .aLaw, .muLaw: self.init(sampleRate: 8_000, channels: channels)

@@ -1,8 +1,8 @@
 import EncodedMedia
 import Synchronization
 
-/// An FLV tag for receivers of a program. Each of its encoded forms is made once, when the first receiver wants it, and
-/// shared by all of them.
+/// An FLV tag for receivers of a program. Each of its encoded forms is made once, when the first receiver needs it, and
+/// shared by all receivers.
 public struct OutputTag: Hashable, Sendable {
     package let tag: FLVTag
     private let forms = SharedForms()
@@ -12,7 +12,7 @@ public struct OutputTag: Hashable, Sendable {
     public var role: FLVTag.Role { tag.role }
     /// Timestamp in ms.
     public var timestamp: UInt32 { tag.timestamp }
-    /// Number of `bytes`.
+    /// Size of `bytes`.
     package var size: Int { tag.encodedSize }
 
     public static func == (one: OutputTag, other: OutputTag) -> Bool { one.tag == other.tag }
@@ -25,7 +25,8 @@ public struct OutputTag: Hashable, Sendable {
     /// Tag header, body and back pointer.
     public var bytes: [UInt8] { forms.form(\.tag) { tag.encoded } }
 
-    /// Returns the tag as RTMP carries it to most servers. The first caller encodes it, later ones share the result.
+    /// Returns the tag as an RTMP message for most servers. The first caller encodes it; later callers share the
+    /// result.
     package func message(_ make: () -> [UInt8]) -> [UInt8] { forms.form(\.message, make) }
 
     private final class SharedForms: Sendable {
@@ -51,7 +52,7 @@ public struct OutputTag: Hashable, Sendable {
         if case .frame = role { true } else { false }
     }
 
-    /// Returns the same tag at another time, for a header that is repeated on a new connection.
+    /// Returns the same tag with another timestamp, for a header that is repeated on a new connection.
     package func at(_ timestamp: UInt32) -> OutputTag {
         var tag = tag
         tag.timestamp = timestamp

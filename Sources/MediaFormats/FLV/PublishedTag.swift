@@ -1,10 +1,10 @@
 import EncodedMedia
 
-/// A publisher's audio or video message, read as far as a server has to know it before passing it on.
+/// A publisher's audio or video message, parsed as far as a server needs before it passes it on.
 ///
-/// Codecs that relays carry pass, and those that they have transcoded (`ForeignCodec`). Of Enhanced RTMP v2, modifiers are
-/// left out and of several tracks the first one stays, so that the result is a tag that readers of v1 understand
-/// ("ExVideoTagHeader", "ExAudioTagHeader").
+/// The accepted codecs are those that relays carry and those that they transcode (`ForeignCodec`). Of Enhanced RTMP v2,
+/// modifiers are removed, and of several tracks only the first one is kept, so that the result is a tag that readers of
+/// v1 understand ("ExVideoTagHeader", "ExAudioTagHeader").
 package enum PublishedTag: Hashable, Sendable {
     case tag(FLVTag)
     /// A command to players, the end of a sequence, another track, or nothing at all.
@@ -30,7 +30,7 @@ package enum PublishedTag: Hashable, Sendable {
         }
     }
 
-    /// The sound format that says that a FourCC follows.
+    /// The sound format that announces a FourCC.
     private static let enhancedAudio: UInt8 = 9
 
     private static func video(_ body: [UInt8], _ timestamp: UInt32) -> PublishedTag {
@@ -94,7 +94,7 @@ package enum PublishedTag: Hashable, Sendable {
             }
         let head: UInt8 = track == .video ? 0x80 | flags | packet : enhancedAudio << 4 | packet
         guard isKnown || ForeignCodec(track, body: [head] + fourCC) != nil else {
-            // Of a stranger's bytes only letters and digits are shown.
+            // Untrusted bytes: only printable ASCII is shown.
             let name = String(fourCC.map { 0x21...0x7E ~= $0 ? Character(UnicodeScalar($0)) : "?" })
             return .unsupported(.unsupportedCodec(track, codec: name))
         }
@@ -110,7 +110,7 @@ package enum PublishedTag: Hashable, Sendable {
         }
     }
 
-    /// Skips a modifier, whose length is in one byte or, if that is 255, in the two that follow.
+    /// Skips a modifier, whose length is in one byte or, if that is 255, in the two following bytes.
     ///
     /// - Returns: The type of the packet that it modifies; `nil` if the tag ends before.
     private static func skipModifier(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
@@ -125,7 +125,7 @@ package enum PublishedTag: Hashable, Sendable {
         return rest.popFirst().map { $0 & 0x0F }
     }
 
-    /// Leaves the FourCC and the body of the track with number 0.
+    /// Reduces the tag to the FourCC and the body of the track with number 0.
     ///
     /// - Returns: The type of its packet; `nil` if there is no such track.
     private static func takeFirstTrack(_ rest: inout ArraySlice<UInt8>) -> UInt8? {

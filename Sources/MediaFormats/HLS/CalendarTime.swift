@@ -1,4 +1,4 @@
-/// A time as playlists write it: ISO 8601 in UTC with milliseconds.
+/// A time in the form used in playlists: ISO 8601 in UTC with milliseconds.
 struct CalendarTime: Hashable, Sendable, CustomStringConvertible {
     /// Time since 1970 in ms.
     let milliseconds: Int64

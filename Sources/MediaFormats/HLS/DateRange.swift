@@ -1,19 +1,19 @@
 /// A span of a program's time with a text for players, as a tag of media playlists (RFC 8216 §4.3.2.7).
 public struct DateRange: Hashable, Codable, Sendable {
-    /// Printable ASCII without quotation marks, as the attribute and the value are.
+    /// Identifier: printable ASCII without quotation marks, like the attribute and the value.
     public let id: String
     /// Beginning in ms since 1970.
     public let start: Int64
     /// Duration in ms.
     public let duration: Int64
-    /// Attribute that holds the text, as in `X-COM-EXAMPLE-TEXT`.
+    /// Name of the attribute with the text, such as `X-COM-EXAMPLE-TEXT`.
     public let attribute: String
     public let value: String
 
     /// Longest text in bytes.
     public static let longestValue = 8192
 
-    /// - Returns: `nil` if a text cannot be in a playlist, or the time is none.
+    /// - Returns: `nil` if a text is not allowed in a playlist, or the time is invalid.
     public init?(id: String, start: Int64, duration: Int64, attribute: String, value: String) {
         guard Self.isQuotable(id, most: 256), Self.isQuotable(value, most: Self.longestValue),
             0...CalendarTime.latest ~= start, 0...CalendarTime.latest - start ~= duration,
@@ -43,7 +43,7 @@ public struct DateRange: Hashable, Codable, Sendable {
     /// End in ms since 1970.
     public var end: Int64 { start + duration }
 
-    /// The tag with its line feed. The attributes have the order that 100ms' players for Android expect.
+    /// The tag with its line feed. The attributes are in the order that 100ms' Android players expect.
     package var text: String {
         let fraction = String(duration % 1000)
         let zeroes = String(repeating: "0", count: 3 - fraction.count)

@@ -2,8 +2,8 @@ import EncodedMedia
 
 /// Merges the two tracks of a program, each in its own order, into one sequence.
 ///
-/// Audio is ordered by the time at which a frame is heard, video by the time at which a frame is decoded, shifted so
-/// that an IDR stands at the time at which it is shown.
+/// Audio is ordered by presentation time, video by decoding time, shifted so that an IDR is placed at its presentation
+/// time.
 struct FrameInterleaver: Sendable {
     struct Entry: Hashable, Sendable {
         var frame: EncodedFrame
@@ -17,12 +17,12 @@ struct FrameInterleaver: Sendable {
     private var newest: [Track: MediaTime] = [:]
     /// Time from decoding an IDR to showing it.
     private var reordering = MediaTime.zero
-    /// Size of the waiting frames in bytes, as `EncodedFrame.footprint` counts.
+    /// Size of the waiting frames in bytes, as counted by `EncodedFrame.footprint`.
     private var bytes = 0
 
     /// Longest wait of one track for the other, in media time. A track that lags by more is not waited for.
     static let patience = MediaTime.seconds(1)
-    /// Limit of the waiting frames in bytes; above it no track waits for the other.
+    /// Limit of the waiting frames in bytes; above it, neither track waits for the other.
     static let byteLimit = 32 << 20
 
     mutating func push(_ frame: EncodedFrame, _ configuration: CodecConfiguration) {
@@ -45,7 +45,7 @@ struct FrameInterleaver: Sendable {
         let track: Track
         switch (audio, video) {
         case (nil, nil): return nil
-        // An IDR goes before the sound of the same time, which belongs to its segment.
+        // An IDR precedes the audio of the same time, which belongs to its segment.
         case (let audio?, let video?): track = audio.time < video.time ? .audio : .video
         case (let audio?, nil):
             guard isEnding || isClear(audio, behind: .video) else { return nil }

@@ -1,6 +1,6 @@
 /// The playlist that names the variants of a program (RFC 8216 §4.3.4).
 public enum MasterPlaylist {
-    /// Returns the playlist of variants in the given order, the best first. A variant of unknown bit rate is left out.
+    /// Returns the playlist of variants in the given order, best first. Variants of unknown bit rate are omitted.
     public static func text(_ variants: [PlaylistVariant]) -> String {
         var text = "#EXTM3U\n#EXT-X-VERSION:6\n"
         if variants.allSatisfy(\.live.isIndependent) { text += "#EXT-X-INDEPENDENT-SEGMENTS\n" }

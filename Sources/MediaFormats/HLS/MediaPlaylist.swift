@@ -42,7 +42,7 @@ public struct MediaPlaylist: Hashable, Codable, Sendable {
         header(kind) + entries.map(\.text).joined() + (isEnded ? Self.end : "")
     }
 
-    /// Returns the lines in front of the segments.
+    /// Returns the lines that precede the segments.
     public func header(_ kind: Kind? = nil) -> String {
         var text = "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:\(targetDuration)\n"
         text += "#EXT-X-MEDIA-SEQUENCE:\(entries.first?.number ?? 0)\n"

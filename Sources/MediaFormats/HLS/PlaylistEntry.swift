@@ -32,7 +32,7 @@ public struct PlaylistEntry: Hashable, Codable, Sendable {
         self.format = format
     }
 
-    /// Whether all numbers are possible ones; false means that the stored entry is damaged.
+    /// Whether all numbers are plausible; false means that the stored entry is damaged.
     public var isSound: Bool {
         // Sizes and durations are added up, in playlists of any length.
         0...(1 << 53) ~= number && 0...(1 << 40) ~= bytes && 0...3_600_000_000 ~= duration

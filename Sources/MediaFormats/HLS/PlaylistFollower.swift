@@ -1,25 +1,25 @@
-/// Decides which segment of a playlist is fetched next, and when the playlist is loaded again (RFC 8216 §6.3).
+/// Decides which segment of a playlist is fetched next, and when the playlist is reloaded (RFC 8216 §6.3).
 ///
-/// A live playlist is begun three target durations before its end, or as far before it as the server wants. A playlist
-/// that was begun is followed by the numbers of its segments. One that has not been added to for long is waited for: its
-/// last segments would be played again at each connection.
+/// Playback of a live playlist begins three target durations before its end, or at the distance that the server wants.
+/// From then on, segments are followed by number. If a playlist has not grown for long, the follower waits: otherwise,
+/// its last segments would be played again at each connection.
 public struct PlaylistFollower: Sendable {
     public enum Step: Hashable, Sendable {
-        /// Load the playlist, but not earlier than so many seconds after the last load began.
+        /// Load the playlist, but not earlier than this number of seconds after the last load began.
         case load(after: Double)
-        /// Fetch this segment. If it begins anew, what reads the bytes of segments has to be another one than before.
+        /// Fetch this segment. If it begins anew, a new reader is needed for the bytes of segments.
         case fetch(ReceivedSegment, beginsAnew: Bool)
         /// There is no segment after the last one.
         case ended
     }
 
-    /// Versions of a playlist in a row that are older than one before, after which the server counts as restarted. A
-    /// cache may have old ones for a while.
+    /// Number of consecutive outdated versions of a playlist after which the server counts as restarted. A cache may
+    /// deliver old versions for a while.
     private static let mostOld = 3
-    /// Attempts to fetch a segment that the server refuses.
+    /// Largest number of attempts to fetch a segment that the server refuses.
     private static let mostAttempts = 3
-    /// Target durations without a new segment, after which the sender of a live playlist has gone. One adds a segment within
-    /// one and a half of them (RFC 8216 §6.2.1).
+    /// Number of target durations without a new segment after which the sender of a live playlist counts as gone. A
+    /// server must add a segment within one and a half (RFC 8216 §6.2.1).
     private static let stale = 4.0
 
     private var playlist: ReceivedSegments?
@@ -34,9 +34,9 @@ public struct PlaylistFollower: Sendable {
 
     public init() {}
 
-    /// Takes the newest version of the playlist.
+    /// Applies the newest version of the playlist.
     ///
-    /// - Parameter secondsUnchanged: Time for which it has not changed; `nil` if that is not known.
+    /// - Parameter secondsUnchanged: Time for which it has not changed; `nil` if unknown.
     public mutating func took(_ playlist: ReceivedSegments, secondsUnchanged: Double? = nil) {
         self.secondsUnchanged = secondsUnchanged
         let last = playlist.segments.last?.number
@@ -46,16 +46,16 @@ public struct PlaylistFollower: Sendable {
         guard let next, let first = playlist.segments.first?.number, let last else { return start() }
         guard last + 1 >= next else {
             old += 1
-            // The server counts from the beginning again.
+            // The server has restarted its numbering.
             if old >= Self.mostOld || playlist.isEnded { start() }
             return
         }
         old = 0
-        // What was to come next is no longer there.
+        // The segment that was to come next is no longer listed.
         if next < first { start() }
     }
 
-    /// Begins at the place where a player that comes now begins.
+    /// Begins at the place where a player that joins now would begin.
     private mutating func start() {
         (next, old, refusals, beginsAnew) = (nil, 0, 0, true)
         guard let playlist, let first = playlist.segments.first else { return }
@@ -95,12 +95,12 @@ public struct PlaylistFollower: Sendable {
         return .load(after: isChanged ? playlist.targetDuration : playlist.targetDuration / 2)
     }
 
-    /// Notes that the segment of the last step has been fetched.
+    /// Records that the segment of the last step has been fetched.
     public mutating func fetched(_ segment: ReceivedSegment) {
         (next, map, beginsAnew, refusals) = (segment.number + 1, segment.map, false, 0)
     }
 
-    /// Notes that the server does not have the segment of the last step, which is left out after some attempts.
+    /// Records that the server does not have the segment of the last step, which is skipped after several attempts.
     public mutating func refused() {
         refusals += 1
         if refusals >= Self.mostAttempts { skip() }

@@ -1,7 +1,7 @@
-/// What the playlists of a session get after they were written: texts for players, and pauses, whose segments are left out
-/// of the playlists of everything that was kept. Pure.
+/// Marks that are added to the playlists of a session after they were written: texts for players, and pauses, whose
+/// segments are omitted from complete playlists. Pure.
 public struct PlaylistMarks: Hashable, Codable, Sendable {
-    /// A span of time in ms since 1970; without an end it goes on.
+    /// A span of time in ms since 1970; it has no end while it lasts.
     public struct Pause: Hashable, Codable, Sendable {
         public var start: Int64
         public var end: Int64?
@@ -11,9 +11,9 @@ public struct PlaylistMarks: Hashable, Codable, Sendable {
     public private(set) var ranges: [DateRange] = []
     public private(set) var pauses: [Pause] = []
 
-    /// Most texts; the oldest is dropped first.
+    /// Largest number of texts; the oldest is dropped first.
     public static let mostRanges = 256
-    /// Most pauses. Further ones are refused.
+    /// Largest number of pauses. Further pauses are refused.
     public static let mostPauses = 256
 
     public init() {}
@@ -26,7 +26,7 @@ public struct PlaylistMarks: Hashable, Codable, Sendable {
         if ranges.count > Self.mostRanges { ranges.removeFirst(ranges.count - Self.mostRanges) }
     }
 
-    /// Begins a pause: segments that begin from now on are left out. Nothing changes during one.
+    /// Begins a pause: segments that begin from now on are omitted. Does nothing during a pause.
     ///
     /// - Returns: False if there are too many.
     @discardableResult public mutating func pause(at time: Int64) -> Bool {
@@ -47,7 +47,7 @@ public struct PlaylistMarks: Hashable, Codable, Sendable {
         }
     }
 
-    // Times of one width, as `PlaylistEntry` writes them, have the order of their texts.
+    // Times of fixed width, as written by `PlaylistEntry`, sort like their texts.
     private static func text(_ time: Int64) -> String { "\(CalendarTime(milliseconds: time))" }
 
     // MARK: Playlists
@@ -59,7 +59,7 @@ public struct PlaylistMarks: Hashable, Codable, Sendable {
 
     /// Returns a media playlist that `MediaPlaylist` has written with the marks. Any other text is returned as it is.
     ///
-    /// - Parameter isComplete: Whether it is one of everything that was kept, from which pauses are left out.
+    /// - Parameter isComplete: Whether it is a complete playlist, from which pauses are omitted.
     public func applied(to playlist: String, isComplete: Bool) -> String {
         guard !isEmpty, let parts = Self.parts(of: playlist) else { return playlist }
         let (header, footer) = (parts.header, parts.footer)
@@ -95,7 +95,7 @@ public struct PlaylistMarks: Hashable, Codable, Sendable {
     private static let discontinuity: Substring = "#EXT-X-DISCONTINUITY"
     private static let date = "#EXT-X-PROGRAM-DATE-TIME:"
 
-    /// Divides a playlist into the lines before, of and after its segments; `nil` if it has none.
+    /// Divides a playlist into the lines before, of and after its segments; `nil` if it has no segments.
     private static func parts(of playlist: String) -> (header: [Substring], segments: [Segment], footer: [Substring])? {
         var header: [Substring] = []
         var segments: [Segment] = []

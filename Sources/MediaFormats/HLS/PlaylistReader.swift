@@ -4,12 +4,12 @@ import EncodedMedia
 struct PlaylistReader {
     typealias Failure = ReceivedPlaylist.Failure
 
-    /// Largest number of a segment, so that counting on never overflows.
+    /// Largest number of a segment, chosen so that numbering never overflows.
     private static let highest: Int64 = 1 << 62
 
     private var variants: [ReceivedVariant] = []
     private var variant: ReceivedVariant?
-    /// Of each group of sound, the rendition that is played: its rank, and its playlist if it has one of its own.
+    /// The rendition of each audio group that is played: its rank, and its playlist if it has a separate one.
     private var sounds: [String: (rank: Int, uri: String?)] = [:]
     private var groups: [String?] = []
 
@@ -17,7 +17,7 @@ struct PlaylistReader {
     private var first: Int64 = 0
     private var duration: Double?
     private var range: (length: Int64, offset: Int64?)?
-    /// Byte after the last range, and its resource, from which the next one without an offset goes on.
+    /// Byte after the last range, and its resource, where the next range without an offset continues.
     private var rangeEnd: (uri: String, offset: Int64)?
     private var isDiscontinuity = false
     private var isGap = false
@@ -82,7 +82,7 @@ struct PlaylistReader {
         }
         let continued = rangeEnd.flatMap { $0.uri == uri ? $0.offset : nil } ?? 0
         let start = range.offset ?? continued
-        // A long list of ranges that go on from each other passes any number.
+        // A long list of contiguous ranges can exceed any number.
         let end = start.saturatingSum(range.length)
         rangeEnd = (uri, end)
         return start..<end
@@ -130,7 +130,7 @@ struct PlaylistReader {
         map = .init(uri: uri, range: bytes, key: key)
     }
 
-    /// Reads a rendition of sound. Of a group, the one that is meant for everybody is played, else the first.
+    /// Reads an audio rendition. The default rendition of a group is played, otherwise the first.
     private mutating func readRendition(_ attributes: PlaylistAttributes) {
         guard attributes["TYPE"] == "AUDIO", let group = attributes["GROUP-ID"] else { return }
         let rank = attributes["DEFAULT"] == "YES" ? 2 : attributes["AUTOSELECT"] == "YES" ? 1 : 0
@@ -148,7 +148,7 @@ struct PlaylistReader {
         groups.append(attributes["AUDIO"])
     }
 
-    /// Returns what was read.
+    /// Returns the playlist that was read.
     func playlist() throws(Failure) -> ReceivedPlaylist {
         if !variants.isEmpty {
             return .master(
@@ -163,7 +163,7 @@ struct PlaylistReader {
     }
 }
 
-/// A list of attributes (RFC 8216 §4.2). Of those of one name the first counts.
+/// A list of attributes (RFC 8216 §4.2). If a name occurs several times, the first one counts.
 struct PlaylistAttributes {
     private var values: [Substring: Substring] = [:]
 

@@ -1,6 +1,6 @@
 /// One rendition of a program: its playlist, its entry in a master playlist, and which of its files may be removed.
 ///
-/// Codable, so that another process can continue where one has ended.
+/// Codable, so that another process can continue where this one has ended.
 public struct PlaylistVariant: Hashable, Codable, Sendable {
     /// A segment that has left the playlist and that players may still fetch.
     struct Retired: Hashable, Codable, Sendable {
@@ -35,7 +35,7 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
             && 0...(1 << 53) ~= live.discontinuitySequence && live.entries.allSatisfy(\.isSound)
     }
 
-    /// Takes over the complete playlist of an earlier process.
+    /// Restores the complete playlist of an earlier process.
     public mutating func restore(complete entries: [PlaylistEntry]) {
         var complete = MediaPlaylist(targetDuration: live.targetDuration)
         for entry in entries { complete.append(entry, isIndependent: live.isIndependent) }
@@ -59,14 +59,14 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
         updatePeak()
     }
 
-    /// Removes and returns the names of files that no player may ask for any more.
+    /// Removes and returns the names of files that no player requests any more.
     public mutating func takeExpired(now: Int64) -> [String] {
         let expired = retired.prefix { $0.until <= now }.map(\.uri)
         retired.removeFirst(expired.count)
         return expired
     }
 
-    /// Whether a file belongs to the variant. A process that was killed may have left files that do not.
+    /// Returns whether a file belongs to the variant. A process that was killed may have left other files.
     public func names(_ uri: String) -> Bool {
         complete != nil || live.entries.contains { $0.uri == uri } || retired.contains { $0.uri == uri }
     }

@@ -9,7 +9,7 @@ public struct ProgramSegment: Hashable, Sendable {
     public var frames: [EncodedFrame]
     public var video: CodecConfiguration?
     public var audio: CodecConfiguration?
-    /// Whether codecs, tracks or times do not continue from the segment before.
+    /// Whether codecs, tracks or times do not continue from the previous segment.
     public var isDiscontinuity: Bool
     /// Whether the segment begins with an IDR, or has no video.
     public var isIndependent: Bool

@@ -2,23 +2,23 @@ import EncodedMedia
 
 /// Decides where a program is cut into segments.
 ///
-/// A segment begins with an IDR, and the program is cut at once where the codec configuration changes. A group of
-/// pictures longer than the target duration is cut where it has to be: no segment's rounded duration may exceed the
-/// target (RFC 8216 §4.3.3.1), and the target must not change. The target is fixed once the first segment is complete,
-/// which shows how long the publisher's groups of pictures are.
+/// A segment begins with an IDR, and the program is cut immediately if the codec configuration changes. A group of
+/// pictures longer than the target duration is cut at the limit: no segment's rounded duration may exceed the target
+/// (RFC 8216 §4.3.3.1), and the target must not change. The target is fixed once the first segment is complete, which
+/// shows how long the publisher's groups of pictures are.
 public struct ProgramSegmenter: Sendable {
     /// Value of `EXT-X-TARGETDURATION` in seconds; `nil` until the first segment is complete.
     public private(set) var targetDuration: Int?
 
     /// The longest target that a first group of pictures may cause, in seconds.
     public static let longestTarget = 12
-    /// Silence after which a track counts as absent.
+    /// Time without frames after which a track counts as absent.
     package static let absence = MediaTime.seconds(3)
-    /// Step of decoding times above which frames are taken to be missing.
+    /// Step of decoding times above which frames count as missing.
     private static let hole = MediaTime.seconds(1)
-    /// Time for which the next group of pictures is taken to become as long as one that was.
+    /// Time for which the next group of pictures is assumed to become as long as an earlier one.
     private static let memory = MediaTime.seconds(60)
-    /// Size in bytes above which a segment is cut wherever it is.
+    /// Size in bytes above which a segment is cut at any frame.
     private static let mostBytes = 64 << 20
 
     private let wanted: Int
@@ -30,8 +30,8 @@ public struct ProgramSegmenter: Sendable {
     private var lastTime: [Track: MediaTime] = [:]
     private var lastDecoding: MediaTime?
     private var lastIDR: MediaTime?
-    /// The longest group of pictures of the last minute, and its end. Those in which viewers asked for keyframes are shorter
-    /// than the next one may be.
+    /// The longest group of pictures of the last minute, and its end. Groups in which viewers asked for keyframes are
+    /// shorter than the next one may be.
     private var longestGroup: (length: MediaTime, end: MediaTime)?
     private var frameInterval = MediaTime.milliseconds(40)
     /// Audio that belongs to the next segment.
@@ -50,7 +50,7 @@ public struct ProgramSegmenter: Sendable {
         isDiscontinuity = targetDuration != nil
     }
 
-    /// Adds `item`, which came at `wallClock` (ms since 1970), and returns the segments that are now complete.
+    /// Adds `item`, which arrived at `wallClock` (ms since 1970), and returns the segments that are now complete.
     package mutating func push(_ item: MediaItem, wallClock: Int64) -> [ProgramSegment] {
         switch item {
         case .metadata, .discontinuity: return []
@@ -63,8 +63,8 @@ public struct ProgramSegmenter: Sendable {
                 frame.pts = exact(frame.pts, configuration)
                 frame.dts = frame.pts
             }
-            // Until a segment is out, the earliest estimate counts: frames of the burst on joining the program are
-            // late.
+            // Until a segment is out, the earliest estimate counts: frames of the initial burst, on joining the
+            // program, are late.
             if targetDuration == nil || epoch == nil {
                 let candidate = wallClock - frame.dts.roundedMilliseconds
                 epoch = min(epoch ?? candidate, candidate)
@@ -124,7 +124,7 @@ public struct ProgramSegmenter: Sendable {
         let isBroken = step.map { $0 > Self.hole || $0 < -Self.hole } ?? false
         if isBroken {
             close(at: nil, &segments)
-            // Audio is missing along with the video.
+            // Audio is missing together with the video.
             if let last = lastTime[.video], !isAbsent(.audio, at: last) { lastTime[.audio] = entry.time }
         }
         guard let current = open, current.video == entry.configuration else {
@@ -159,12 +159,12 @@ public struct ProgramSegmenter: Sendable {
             || current.bytes + entry.frame.footprint > Self.mostBytes
     }
 
-    /// Whether `duration`, rounded as players round it, exceeds `seconds`.
+    /// Returns whether `duration`, rounded as players round it, exceeds `seconds`.
     private func exceeds(_ duration: MediaTime, _ seconds: Int) -> Bool { duration >= Self.limit(seconds) }
 
     private static func limit(_ seconds: Int) -> MediaTime { .milliseconds(seconds * 1000 + 490) }
 
-    /// Whether the audio configuration changes, audio appears, or audio disappears.
+    /// Returns whether the audio configuration changes, audio appears, or audio disappears.
     private func audioChanged(from current: OpenSegment, at time: MediaTime) -> Bool {
         if let next = held.last { return next.configuration != current.audio }
         return current.audio != nil && isAbsent(.audio, at: time)
@@ -185,7 +185,7 @@ public struct ProgramSegmenter: Sendable {
         }
         let isAlone = current.video == nil
         if !isAlone, isAbsent(.video, at: entry.time) {
-            // Sound heard since the last picture is in the segment that ends here.
+            // Audio since the last picture is in the segment that ends here.
             close(at: entry.time, &segments)
             begin(entry, isDiscontinuity: true)
         } else if current.audio != entry.configuration {
@@ -251,7 +251,7 @@ public struct ProgramSegmenter: Sendable {
         open = segment
     }
 
-    /// - Parameter end: Start of the next segment; `nil` if the next one does not follow at once.
+    /// - Parameter end: Start of the next segment; `nil` if the next segment does not follow directly.
     private mutating func close(at end: MediaTime?, _ segments: inout [ProgramSegment]) {
         guard let segment = open, !segment.frames.isEmpty else { return }
         let last = segment.lastTime + (segment.video == nil ? .milliseconds(21) : frameInterval)

@@ -1,6 +1,6 @@
-/// A playlist of another server, as it was received (RFC 8216 §4).
+/// A playlist received from another server (RFC 8216 §4).
 ///
-/// Whatever the bytes are, reading them takes time and memory in proportion to their number, and `longest` bounds that.
+/// Reading any bytes takes time and memory in proportion to their number, which `longest` bounds.
 public enum ReceivedPlaylist: Hashable, Sendable {
     case master([ReceivedVariant])
     case media(ReceivedSegments)
@@ -10,7 +10,7 @@ public enum ReceivedPlaylist: Hashable, Sendable {
 
     /// Reads a playlist.
     ///
-    /// - Throws: `Failure`, whose words hold nothing of the playlist but names of tags and methods.
+    /// - Throws: `Failure`, whose description quotes only names of tags and methods from the playlist.
     public init(_ bytes: [UInt8]) throws(Failure) {
         guard bytes.count <= Self.longest else { throw Failure("is larger than \(Self.longest >> 20) MiB") }
         var lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }[...]
@@ -36,22 +36,23 @@ public struct ReceivedVariant: Hashable, Sendable {
     public var uri: String
     /// Peak rate in bits per second.
     public var bandwidth: Int64
-    /// Pixels of a picture; `nil` if the playlist does not say.
+    /// Pixels of a picture; `nil` if the playlist does not state them.
     public var pixels: Int64?
-    /// Names of the codecs (RFC 6381); empty if the playlist does not say.
+    /// Names of the codecs (RFC 6381); empty if the playlist does not state them.
     public var codecs: [String]
-    /// Reference to the playlist of its sound, relative to the master playlist; `nil` if the variant's own has the sound.
+    /// Reference to the playlist of its audio, relative to the master playlist; `nil` if the variant's own playlist
+    /// contains the audio.
     public var sound: String?
 
-    /// Whether no codec is named that relays do not copy.
+    /// Whether relays copy all of the named codecs.
     var isCopied: Bool { codecs.allSatisfy { $0.hasPrefix("avc1") || $0.hasPrefix("avc3") || $0.hasPrefix("mp4a.40") } }
 
-    /// Largest picture and highest rate of a variant that is chosen where there is a choice: 1080p at 10 Mbit/s.
+    /// Largest picture and highest rate of a variant that is chosen if there is a choice: 1080p at 10 Mbit/s.
     public static let mostPixels: Int64 = 1920 * 1088
     public static let mostBandwidth: Int64 = 10_000_000
 
-    /// Returns the variant to pull: the one of the highest rate within the bounds, rather one that need not be transcoded;
-    /// if none is within the bounds, the one of the lowest rate.
+    /// Returns the variant to pull: the one of the highest rate within the bounds, preferring variants that need no
+    /// transcoding; if none is within the bounds, the one of the lowest rate.
     public static func choose(_ variants: [ReceivedVariant]) -> ReceivedVariant? {
         let bounded = variants.filter { $0.bandwidth <= mostBandwidth && ($0.pixels ?? 0) <= mostPixels }
         guard !bounded.isEmpty else { return variants.min { $0.bandwidth < $1.bandwidth } }
@@ -68,7 +69,7 @@ public struct ReceivedSegments: Hashable, Sendable {
     public var holdBack: Double?
     /// Whether no segment will be added.
     public var isEnded = false
-    /// Whether the first segment is where playing starts, however old it is.
+    /// Whether playing starts at the first segment, however old it is.
     public var isOnDemand = false
     /// The segments, with consecutive numbers.
     public var segments: [ReceivedSegment] = []
@@ -76,7 +77,7 @@ public struct ReceivedSegments: Hashable, Sendable {
 
 /// One segment of a media playlist.
 public struct ReceivedSegment: Hashable, Sendable {
-    /// A reference, relative to the playlist, and the bytes of the resource; `nil` for all.
+    /// A reference, relative to the playlist, and the range of bytes; `nil` means the whole resource.
     public struct Resource: Hashable, Sendable {
         public var uri: String
         public var range: Range<Int64>?
@@ -86,7 +87,7 @@ public struct ReceivedSegment: Hashable, Sendable {
     /// Encryption of whole resources with AES-128 in CBC mode (RFC 8216 §5.2).
     public struct Key: Hashable, Sendable {
         public var uri: String
-        /// Initialization vector, 16 bytes; `nil` = the number of the segment.
+        /// Initialization vector, 16 bytes; `nil` means the number of the segment.
         public var vector: [UInt8]?
     }
 
@@ -96,12 +97,12 @@ public struct ReceivedSegment: Hashable, Sendable {
     public var map: Resource?
     /// Duration in seconds, 0…3600.
     public var duration: Double
-    /// Whether its format or its times do not continue those before it.
+    /// Whether its format or its times do not continue those of the previous segment.
     public var isDiscontinuity = false
     /// Whether the server does not have it.
     public var isGap = false
 
-    /// The vector with which its bytes were encrypted.
+    /// Initialization vector with which its bytes are encrypted.
     public var vector: [UInt8] {
         resource.key?.vector ?? [UInt8](repeating: 0, count: 8)
             + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }

@@ -1,9 +1,9 @@
 import EncodedMedia
 
-/// Assembles the segments of a transcoded rendition, cut where the program's are. A pure value.
+/// Assembles the segments of a transcoded rendition, which is cut where the program is. A pure value.
 ///
-/// The transcoder delivers a picture for each of the program's, in presentation order and with the same times. A
-/// segment whose pictures do not come in time is a gap, so that both playlists advance together.
+/// The transcoder delivers one picture for each picture of the program, in presentation order and with the same times.
+/// A segment whose pictures do not arrive in time becomes a gap, so that both playlists advance together.
 public struct RenditionAssembler: Sendable {
     private struct Picture: Sendable {
         var frame: EncodedFrame
@@ -19,7 +19,7 @@ public struct RenditionAssembler: Sendable {
 
     /// Number of segments that may wait for the transcoder.
     private static let patience = 3
-    /// Period of FLV's timestamps, which are cut to 32 bits of ms; in ns.
+    /// Period in ns of FLV timestamps, which are truncated to 32 bits of ms.
     private static let wrap: Int64 = (1 << 32) * 1_000_000
 
     public init() {}
@@ -83,7 +83,7 @@ public struct RenditionAssembler: Sendable {
         return (number, segment, made)
     }
 
-    /// Returns the segment with audio alone: it is from the end of a program, or between two pictures that are far
+    /// Returns the segment with audio only: it is from the end of a program, or between two pictures that are far
     /// apart.
     private func withoutPictures(_ segment: ProgramSegment) -> ProgramSegment? {
         guard let configuration else { return nil }

@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// The abilities that a player needs to play a segment, as a master playlist states them.
+/// The capabilities that a player needs for a segment, as stated in a master playlist.
 public struct SegmentFormat: Hashable, Codable, Sendable {
     /// RFC 6381 name, such as `avc1.64001F` or `hvc1.1.6.L93.B0`, or both, separated by a comma; `nil` without video.
     public var videoCodec: String?
@@ -46,7 +46,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
             height: largest.height, frameRate: max(frameRate, other.frameRate))
     }
 
-    /// Returns the highest of each codec; while the codec changes, a player needs both codecs.
+    /// Returns the highest level of a codec; while the codec changes, a player needs both codecs.
     private static func joined(_ one: String?, _ other: String?) -> String? {
         let all = [one, other].compactMap(\.self).flatMap { $0.split(separator: ",").map(String.init) }
         let highest = Dictionary(grouping: all) { $0.prefix(4) }.values.compactMap { codecs in
@@ -55,7 +55,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
         return highest.isEmpty ? nil : highest.sorted().joined(separator: ",")
     }
 
-    /// Ranks a codec by level, then by profile: as a rule, a decoder of the higher one decodes the other.
+    /// Ranks a codec by level, then by profile: as a rule, a decoder for the higher one decodes the other, too.
     private static func rank(_ codec: String) -> (level: Int, name: String) {
         let level =
             codec.hasPrefix("avc1")

@@ -1,8 +1,8 @@
 /// The header of an image file, read without decoding the image.
 ///
-/// Pure and bounded, whatever the bytes are: only what precedes the pixels is read, apart from counting the scans of a
-/// progressive JPEG. The header may be wrong. The decoder checks it, because `width` and `height` are the only size
-/// that it may deliver.
+/// Pure and bounded for any bytes: only data before the pixels is read, apart from counting the scans of a progressive
+/// JPEG. The header may be wrong. The decoder checks it, because `width` and `height` are the only size that it may
+/// deliver.
 public struct ImageHeader: Hashable, Sendable {
     /// The accepted image formats. The raw value is the file extension.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -16,7 +16,7 @@ public struct ImageHeader: Hashable, Sendable {
     public var height: Int
     /// Whether the file is an animated PNG, which decodes to its first picture. Animated WebP is refused.
     public var isAnimated: Bool
-    /// Exif orientation, 1…8: the turn that makes the picture upright. 1 means none.
+    /// Exif orientation, 1…8: the rotation or reflection that makes the picture upright. 1 means none.
     public var orientation: Int
 
     public var pixels: Int { width * height }
@@ -25,8 +25,8 @@ public struct ImageHeader: Hashable, Sendable {
     public static let mostPixels = 16_777_216
     /// Maximum size of an image file, in bytes.
     public static let mostBytes = 10_000_000
-    /// Maximum width or height, in pixels. Larger pictures are no use on a canvas, and decoders have limits of their
-    /// own.
+    /// Maximum width or height, in pixels. Larger pictures are of no use on a canvas, and decoders have their own
+    /// limits.
     package static let mostSide = 16_384
 
     /// Creates a header by reading `bytes`, which should be the whole file.
@@ -57,7 +57,7 @@ public struct ImageHeader: Hashable, Sendable {
         self.orientation = orientation
     }
 
-    /// Guesses the name of another format that is often taken for an accepted image; returns `nil` if the bytes match
+    /// Guesses the name of another format that is often mistaken for an accepted one; returns `nil` if the bytes match
     /// none.
     private static func guess(_ reader: ImageBytes) -> String? {
         if reader.text(at: 0, count: 4) == "GIF8" { return "GIF" }
@@ -102,7 +102,7 @@ public enum ImageProblem: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ImageHeader.Kind {
-    /// Name of the format for people.
+    /// Display name of the format.
     package var name: String {
         switch self {
         case .png: "PNG"

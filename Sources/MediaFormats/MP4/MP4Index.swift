@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// Makes the index of a fragmented file, so that players can seek in it at once.
+/// Builds the index of a fragmented file, so that players can seek in it immediately.
 ///
 /// The index is a `moov` box with sample tables behind the last fragment. One `mdat` header, written over the free box
 /// at the beginning, then turns everything before the index into plain media data. Nothing is copied, and a file whose
@@ -41,7 +41,7 @@ public struct MP4Index: Sendable {
     /// Offset of the free box in a recording, in bytes.
     public static var placeholderOffset: Int { MP4Movie.fileType.count }
 
-    /// Creates an index without samples; `nil` if the box was not written by `MP4Movie`.
+    /// Creates an index without samples; `nil` if `MP4Movie` did not write the box.
     ///
     /// - Parameter movie: The `moov` box of the fragmented file.
     public init?(movie bytes: [UInt8]) {
@@ -82,8 +82,8 @@ public struct MP4Index: Sendable {
     /// Duration of the longest track in seconds.
     public var duration: Double { tracks.map { Double($0.end) / Double($0.timescale) }.max() ?? 0 }
 
-    /// Returns the approximate size of `movie` in bytes after so many seconds of a typical program. No more than 59
-    /// hours are counted, because seconds that are only a jump of the stream's times have no samples.
+    /// Returns the approximate size of `movie` in bytes after this many seconds of a typical program. At most 59 hours
+    /// are counted, because seconds that are only a jump of the stream's times have no samples.
     public static func estimatedSize(afterSeconds seconds: Double) -> Int {
         4096 + min(Int(UInt32(saturating: seconds * (47 * 5 + 60 * 17))), 256 << 20)
     }

@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// The tracks of an MP4 recording and how a player decodes them.
+/// The tracks of an MP4 recording and their decoder configurations.
 public struct MP4Movie: Hashable, Sendable {
     /// Configuration of the first pictures; `nil` means no video. Later pictures may differ in everything but the
     /// codec, because parameter sets are in band (`avc3` and `hev1`, ISO/IEC 14496-15 §5.3.2, §8.3.2).
@@ -8,7 +8,7 @@ public struct MP4Movie: Hashable, Sendable {
     /// AudioSpecificConfig of the whole file; `nil` means no audio.
     public var audio: [UInt8]?
 
-    /// Units of video times per second; a millisecond is a whole number of them.
+    /// Units of video times per second; a millisecond is a whole number of units.
     public static let videoTimescale = 90_000
     /// Units of movie times per second.
     package static let movieTimescale = 90_000
@@ -28,7 +28,7 @@ public struct MP4Movie: Hashable, Sendable {
 
     /// The beginning of a file, before the first fragment: a fragmented movie (ISO/IEC 14496-12 §8.8).
     ///
-    /// The free box reserves room for the header of the one `mdat` that an indexed file has: see `MP4Index`.
+    /// The free box reserves room for the header of the single `mdat` of an indexed file: see `MP4Index`.
     public var header: [UInt8] {
         var writer = MP4Writer()
         writer.append(Self.fileType)

@@ -54,7 +54,7 @@ struct MP4Reader {
 
     let bytes: [UInt8]
 
-    /// Returns the boxes that follow each other in `range`; ends at the first incomplete one.
+    /// Returns the consecutive boxes in `range`, up to the first incomplete one.
     func boxes(in range: Range<Int>) -> [Box] {
         var boxes: [Box] = []
         var position = range.lowerBound
@@ -79,7 +79,7 @@ struct MP4Reader {
         return found
     }
 
-    /// Returns the number at `position`; 0 where the bytes end before.
+    /// Returns the number at `position`; 0 if it lies beyond the end.
     func uint32(_ position: Int) -> UInt32 { bytes.bigEndian(UInt32.self, at: position) ?? 0 }
     func uint64(_ position: Int) -> Int64 { bytes.bigEndian(Int64.self, at: position) ?? 0 }
 }

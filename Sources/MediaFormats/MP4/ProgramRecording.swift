@@ -3,11 +3,11 @@ import EncodedMedia
 /// Turns a program into the parts of a recording: MP4 files, cut into fragments of about a second. Pure.
 ///
 /// Time 0 of a part is the decoding time of its first picture, so that nothing has to be shifted and no player needs an
-/// edit list to keep pictures and sound together. Both keep the program's times, gaps included; sound lies on its
-/// sample grid. A part continues through every change of the pictures' parameters, which are in band. It ends where the
-/// video codec, the audio configuration or the tracks really change, and the next part begins with a keyframe.
+/// edit list to keep video and audio in sync. Both keep the program's times, gaps included; audio lies on its sample
+/// grid. A part continues through every change of the pictures' parameters, which are in band. It ends where the video
+/// codec, the audio configuration or the tracks really change, and the next part begins with a keyframe.
 public struct ProgramRecording: Sendable {
-    /// The limits at which a recording and its parts end by themselves.
+    /// The limits at which a recording and its parts end automatically.
     public struct Limits: Hashable, Sendable {
         /// Seconds after which the first keyframe begins the next part.
         public var partSeconds: Double?
@@ -52,7 +52,7 @@ public struct ProgramRecording: Sendable {
         public var origin: MediaTime
         /// Duration of the part so far, in seconds.
         public var duration: Double
-        /// Whether the time between the two stretches is left out, so that the part goes on where it ended.
+        /// Whether the time between the two recorders is omitted, so that the part continues where it ended.
         public var leavesOutGap: Bool
 
         public init(movie: MP4Movie, origin: MediaTime, duration: Double, leavesOutGap: Bool = false) {
@@ -63,11 +63,11 @@ public struct ProgramRecording: Sendable {
         }
     }
 
-    /// Wanted duration of a fragment.
+    /// Target duration of a fragment.
     public static let fragmentDuration = MediaTime.seconds(1)
     /// Shortest fragment that a keyframe ends.
     private static let shortestFragment = MediaTime.milliseconds(500)
-    /// Longest wait for the other track before a recording begins with one.
+    /// Longest wait for the other track before a recording begins with a single track.
     private static let patience = MediaTime.seconds(2)
     /// Sound without any picture with which a recording begins although pictures were announced: the camera is off.
     private static let soundAlone = MediaTime.seconds(4)
@@ -78,7 +78,7 @@ public struct ProgramRecording: Sendable {
     private let continuation: Continuation?
     private var video: CodecConfiguration?
     private var audio: CodecConfiguration?
-    /// Frames that came before a part has begun.
+    /// Frames that arrived before a part has begun.
     private var waiting = WaitingFrames()
     private var part: RecordingPart?
     /// Whether the next part begins with the next keyframe.
@@ -107,11 +107,11 @@ public struct ProgramRecording: Sendable {
         }
     }
 
-    /// Returns everything that is left. No item may be taken afterwards.
+    /// Returns the remaining actions. No item may be added afterwards.
     public mutating func finish() -> [Action] {
         guard !isFinished else { return [] }
         var actions: [Action] = []
-        // At the end, even a part that is short of a beginning is worth keeping.
+        // At the end, even a part whose beginning is incomplete is worth keeping.
         if part == nil, canBegin(atEnd: true) { actions += begin() }
         return actions + end(.stopped) + finished(.stopped)
     }
@@ -155,7 +155,7 @@ public struct ProgramRecording: Sendable {
             let actions = end(isCutDue ? .tracksChanged : .partSeconds)
             return actions + take(frame)
         }
-        // Sound of another configuration cannot be in this part.
+        // Audio of another configuration cannot be in this part.
         if frame.track == .audio, part?.movie.audio != audio?.bytes { return [] }
         if frame.track == .video, part?.movie.video == nil { return [] }
         var actions: [Action] = []
@@ -181,7 +181,7 @@ public struct ProgramRecording: Sendable {
     /// Drops frames that cannot be the beginning, and returns whether the rest can.
     private mutating func canBegin(atEnd: Bool) -> Bool {
         if video != nil {
-            // Sound just before the keyframe does not belong to it.
+            // Audio just before the keyframe does not belong to it.
             guard let first = waiting.frames.firstIndex(where: \.isIDR) else {
                 if isSoundAlone(atEnd: atEnd) { return true }
                 if waiting.frames.count > 2_000 { waiting.removeFirst(1_000) }
@@ -248,12 +248,13 @@ public struct ProgramRecording: Sendable {
     }
 }
 
-/// Frames that came before a part can begin.
+/// Frames that wait for a part to begin.
 private struct WaitingFrames: Sendable {
     private(set) var frames: [EncodedFrame] = []
     private var bytes = 0
 
-    /// Limit in bytes, above which all frames are dropped: there could be any number of frames whose times stand still.
+    /// Limit in bytes, above which all frames are dropped: there could be any number of frames whose times do not
+    /// advance.
     private static let byteLimit = 32 << 20
 
     init(_ frames: [EncodedFrame] = []) {

@@ -3,19 +3,20 @@ import EncodedMedia
 /// A keyframe of a recording, found without reading the rest of the file.
 public struct RecordedKeyframe: Hashable, Sendable {
     public let configuration: CodecConfiguration
-    /// As `EncodedFrame` has it.
+    /// Payload in the form of `EncodedFrame`.
     public let payload: [UInt8]
 
-    /// Most fragments of about a second that are looked at, and longest box that is read of each, in bytes.
+    /// Largest number of fragments, about a second each, that are examined, and longest box in bytes that is read from
+    /// each.
     private static let mostFragments = 600
     private static let longestBox: Int64 = 4 << 20
     /// Largest picture in bytes.
     public static let largest = 8 << 20
 
-    /// Finds the first keyframe that is shown at `seconds` or later, or the last one before.
+    /// Finds the first keyframe that is shown at `seconds` or later, or else the last one before.
     ///
-    /// - Parameter read: Returns the bytes at an offset of the file; `nil` if they are not there.
-    /// - Returns: `nil` if the file has no pictures, or is none of our recorders.
+    /// - Parameter read: Returns the bytes at an offset of the file; `nil` if they do not exist.
+    /// - Returns: `nil` if the file has no pictures, or was not written by our recorders.
     public static func find(
         at seconds: Double, read: (_ offset: Int64, _ count: Int) -> [UInt8]?
     ) -> RecordedKeyframe? {
@@ -58,7 +59,7 @@ public struct RecordedKeyframe: Hashable, Sendable {
         return RecordedKeyframe(configuration: video, payload: payload)
     }
 
-    /// The keyframe alone, as an FLV stream.
+    /// An FLV stream that contains only the keyframe.
     public var flv: [UInt8] {
         let frame = EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: true, payload: payload)
         let tags = [

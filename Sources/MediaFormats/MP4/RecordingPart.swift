@@ -31,10 +31,10 @@ struct RecordingPart: Sendable {
     private var interval: Int64 = 3_600
     private var nextSound: Int64 = 0
     private var begun: MediaTime?
-    /// Size of the fragment in bytes, including what is kept beside each frame.
+    /// Size of the fragment in bytes, including the overhead for each frame.
     private var bytes = 0
 
-    /// Size in bytes above which a fragment is complete, whatever its times say.
+    /// Size in bytes above which a fragment is complete, regardless of its times.
     static let fragmentByteLimit = 32 << 20
 
     init(movie: MP4Movie, origin: MediaTime, duration: Double = 0, sequence: Int = 1) {
@@ -73,7 +73,7 @@ struct RecordingPart: Sendable {
 
     var beginsWithIDR: Bool { pictures.first?.frame.isIDR ?? false }
 
-    /// Whether the fragment is long enough to end before this frame.
+    /// Returns whether the fragment is long enough to end before this frame.
     func isComplete(before frame: EncodedFrame) -> Bool {
         guard let begun else { return false }
         guard bytes <= Self.fragmentByteLimit else { return true }
@@ -110,14 +110,14 @@ struct RecordingPart: Sendable {
         let exact = audioClock.next(rounded: frame.pts)
         var time = (exact - origin).units(rate: movie.audioTimescale)
         if abs(time - nextSound) <= 1 { time = nextSound }
-        // Sound before the first picture is left out.
+        // Audio before the first picture is dropped.
         guard time >= nextSound || nextSound > 0 else { return }
         time = max(time, nextSound - samplesPerFrame / 2)
         sounds.append(Sound(time: time, data: frame.payload))
         nextSound = time + samplesPerFrame
     }
 
-    /// Removes and returns the pictures of the fragment as they came; its sound stays.
+    /// Removes and returns the pictures of the fragment in order of arrival; its audio stays.
     mutating func takeBackPictures() -> [EncodedFrame] {
         defer { pictures = [] }
         return pictures.map(\.frame)
@@ -125,7 +125,7 @@ struct RecordingPart: Sendable {
 
     /// Encodes the fragment and begins an empty one; returns `nil` if the fragment has no frames.
     ///
-    /// - Parameter next: Decoding time of the next picture, if it is known.
+    /// - Parameter next: Decoding time of the next picture, if known.
     mutating func encodeFragment(next: MediaTime?) -> [UInt8]? {
         guard !pictures.isEmpty || !sounds.isEmpty else { return nil }
         var runs: [MP4Fragment.Run] = []

@@ -1,10 +1,10 @@
-/// A fragment of a session description in which a client tells candidates of ICE later than its offer (RFC 8840 §9).
+/// A fragment of a session description with which a client sends ICE candidates after its offer (RFC 8840 §9).
 public struct ICEFragment: Hashable, Sendable {
     /// The client's name and password. A name other than that of its offer restarts ICE.
     public var credentials: WebRTCOffer.Credentials?
-    /// Number of candidates in it.
+    /// Number of candidates.
     public var candidates: Int
-    /// Whether there will be no more.
+    /// Whether no further candidates will follow.
     public var isLast: Bool
 
     /// - Throws: `.tooLarge` or `.broken`.

@@ -1,6 +1,6 @@
-/// The attributes of a session description, divided at its media (RFC 8866 §5). Other lines are left out.
+/// The attributes of a session description, divided by media section (RFC 8866 §5). Other lines are ignored.
 ///
-/// Lines may end in CRLF, LF or CR, as senders end them in all three ways.
+/// Lines may end in CRLF, LF or CR, since senders use all three.
 struct SDPText: Sendable {
     /// `a=name:value`; the value is empty without a colon.
     struct Attribute: Sendable {
@@ -9,11 +9,11 @@ struct SDPText: Sendable {
     }
 
     struct Section: Sendable {
-        /// What follows `m=`.
+        /// The value of the `m=` line.
         var media: Substring
         var attributes: [Attribute] = []
 
-        /// The first value of an attribute; empty for one without a value.
+        /// The first value of an attribute; empty for an attribute without a value.
         subscript(name: String) -> Substring? { attributes.first(named: name) }
 
         func values(_ name: String) -> [Substring] { attributes.values(named: name) }
@@ -28,7 +28,7 @@ struct SDPText: Sendable {
     private(set) var session: [Attribute] = []
     private(set) var sections: [Section] = []
 
-    /// - Parameter isFragment: Whether the text begins in the middle of a description, as those of trickle ICE do (RFC 8840 §9).
+    /// - Parameter isFragment: Whether the text begins in the middle of a description, as in trickle ICE (RFC 8840 §9).
     init(_ text: String, isFragment: Bool = false) throws(WebRTCOfferError) {
         guard text.utf8.count <= Self.longest else { throw .tooLarge }
         let lines = text.utf8.split { $0 == 0x0A || $0 == 0x0D }

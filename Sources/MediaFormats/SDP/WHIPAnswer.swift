@@ -1,21 +1,22 @@
 import TextFormats
 
-/// A WHIP server's answer to an offer of H.264 and Opus (RFC 9725 §4.2), as far as a client has to judge it before it is used. Pure.
+/// A WHIP server's answer to an offer of H.264 and Opus (RFC 9725 §4.2), parsed as far as a client has to check it
+/// before use. Pure.
 package struct WHIPAnswer: Hashable, Sendable {
-    /// Why an answer cannot be used.
+    /// The reason why an answer cannot be used.
     package struct Failure: Error, Hashable, Sendable {
-        /// Whether the server has read the offer and takes none of it.
+        /// Whether the server has read the offer and rejects all of it.
         package let isRefusal: Bool
-        /// Words for operators, without text of the answer.
+        /// Description for operators, without text of the answer.
         package let words: String
     }
 
-    /// Candidates that are used at most.
+    /// Largest number of candidates that are used.
     package static let mostCandidates = 64
 
-    /// The answer as it came.
+    /// The answer as received.
     package let text: String
-    /// Whether the server takes the sound.
+    /// Whether the server accepts the audio.
     package let takesAudio: Bool
 
     /// - Parameter text: The session description, at most 64 KiB.
@@ -52,8 +53,8 @@ package struct WHIPAnswer: Hashable, Sendable {
         takesAudio = taken("audio") != nil
     }
 
-    /// Returns the answer without the candidates that may not be connected to, without names, which are looked up by
-    /// none that judges the outcome, and without those beyond `mostCandidates`.
+    /// Returns the answer without candidates that must not be connected to, without host names, whose addresses would
+    /// be resolved unchecked, and without candidates beyond `mostCandidates`.
     ///
     /// - Parameter isAllowed: Whether packets may be sent to an address.
     package func text(where isAllowed: (InternetAddress) -> Bool) -> String {

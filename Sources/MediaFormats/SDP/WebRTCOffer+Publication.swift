@@ -1,5 +1,5 @@
 extension WebRTCOffer {
-    /// A profile of H.264, the better the less it asks of those who decode it.
+    /// A profile of H.264. Profiles that demand less of decoders are preferred.
     public enum H264Profile: Int, Hashable, Sendable, Comparable {
         case constrainedBaseline, baseline, main, high
 
@@ -22,30 +22,30 @@ extension WebRTCOffer {
         }
     }
 
-    /// A format that is taken of a section.
+    /// The format that is accepted from a section.
     public struct Track: Hashable, Sendable {
-        /// Place of the section in `sections`.
+        /// Index of the section in `sections`.
         public var section: Int
         public var format: Format
         /// Payload type of retransmissions.
         public var retransmission: Int?
     }
 
-    /// What is taken of an offer: one picture, and one sound if there is any.
+    /// The accepted part of an offer: one video track, and one audio track if there is any.
     public struct Publication: Hashable, Sendable {
         public var video: Track
         public var audio: Track?
     }
 
-    /// What `profile-level-id` means where it is left out (RFC 6184 §8.1).
+    /// Value of `profile-level-id` if it is absent (RFC 6184 §8.1).
     private static let defaultProfileLevelID = "42000a"
     private static let mostNames = 16
 
-    /// Chooses what a publisher sends: H.264 with `packetization-mode=1` in the simplest profile, and Opus.
+    /// Chooses the tracks of a publisher: H.264 with `packetization-mode=1` in the simplest profile, and Opus.
     ///
-    /// The first picture and the first sound that qualify are taken.
+    /// The first video track and the first audio track that qualify are accepted.
     ///
-    /// - Throws: Why nothing is taken; `isUnsuitable` is true for each.
+    /// - Throws: The reason why nothing is accepted; `isUnsuitable` is true for each error.
     public func publication() throws(WebRTCOfferError) -> Publication {
         guard let video = try track(.video, Self.h264) else { throw .noVideo }
         return Publication(video: video, audio: try track(.audio, Self.opus))
@@ -62,14 +62,14 @@ extension WebRTCOffer {
         guard !offered.isEmpty else { return nil }
         let sent = offered.filter { sections[$0].direction.sends }
         guard !sent.isEmpty else {
-            // Who offers only to hear something has no sound to send, which is no fault.
+            // A client that offers only to receive audio has none to send, which is not an error.
             if kind == .audio { return nil }
             throw .sendsNothing(kind)
         }
         return try track(kind, of: sent, choice)
     }
 
-    /// Returns the first of these sections of one kind that has the format, and that the bundle has.
+    /// Returns the first of these sections of one kind that has the format and is in the bundle.
     func track(_ kind: Kind, of places: [Int], _ choice: (Section) -> Format?) throws(WebRTCOfferError) -> Track {
         for index in places {
             let section = sections[index]

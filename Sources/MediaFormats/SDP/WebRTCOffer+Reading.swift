@@ -5,14 +5,14 @@ extension WebRTCOffer {
 
     /// Reads an offer.
     ///
-    /// - Throws: `.tooLarge` or `.broken`. Whether it can be published is the question of `publication()`.
+    /// - Throws: `.tooLarge` or `.broken`. Whether it can be published is decided by `publication()`.
     public init(_ text: String) throws(WebRTCOfferError) {
         let text = try SDPText(text)
         guard !text.sections.isEmpty else { throw .broken("it has no media") }
         let groups = text.session.values(named: "group").map(\.words)
         let names = groups.first { $0.first == "BUNDLE" }?.dropFirst() ?? []
         bundle = names.prefix(SDPText.mostSections).compactMap { $0.token(limit: 64) }
-        // What a bundled section leaves out is said by the first section of the bundle (RFC 9143 §7.1.3).
+        // Attributes that a bundled section omits are in the first section of the bundle (RFC 9143 §7.1.3).
         let first = bundle.first.flatMap { name in text.sections.first { $0["mid"].map(String.init) == name } }
         sections = []
         for section in text.sections {
@@ -82,7 +82,7 @@ extension WebRTCOffer {
         return formats
     }
 
-    /// Values that begin with a payload type; the first of each counts.
+    /// Returns values by the payload type that they begin with; the first of each type counts.
     private static func numbered(_ values: some Sequence<Substring>) -> [Int: Substring] {
         var numbered: [Int: Substring] = [:]
         for value in values {
@@ -92,7 +92,7 @@ extension WebRTCOffer {
         return numbered
     }
 
-    /// The first word and what follows it.
+    /// Returns the first word and the rest of a value.
     private static func divided(_ value: Substring) -> (Substring, Substring)? {
         guard let space = value.utf8.firstIndex(of: 0x20) else { return nil }
         return (value[..<space], value[space...].drop { $0 == " " })
@@ -111,11 +111,11 @@ extension WebRTCOffer {
 }
 
 extension WebRTCOffer.Format {
-    /// - Parameter map: What follows the payload type in `a=rtpmap`: `H264/90000`, `opus/48000/2`.
+    /// - Parameter map: Value of `a=rtpmap` after the payload type: `H264/90000`, `opus/48000/2`.
     init?(payload: Int, map: Substring?) {
         self.payload = payload
         guard let map else {
-            // What a payload type means without a map (RFC 3551 §6), as far as browsers offer them.
+            // Static payload types (RFC 3551 §6), as far as browsers offer them.
             guard let name = [0: "PCMU", 8: "PCMA", 9: "G722", 13: "CN"][payload] else { return nil }
             (encoding, clockRate) = (name, 8000)
             return
@@ -131,7 +131,7 @@ extension WebRTCOffer.Format {
 }
 
 extension WebRTCOffer.Credentials {
-    /// - Returns: `nil` if name or password is not as long as RFC 8839 §5.4 says, or has other characters.
+    /// - Returns: `nil` if name or password has a length or characters that RFC 8839 §5.4 does not allow.
     init?(name: Substring, password: Substring) {
         func isText(_ text: Substring) -> Bool {
             text.utf8.allSatisfy { byte in

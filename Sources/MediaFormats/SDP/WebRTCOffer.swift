@@ -1,10 +1,10 @@
-/// What a WebRTC client offers to send or to receive (RFC 8829, RFC 8839, RFC 8842, RFC 9143).
+/// The offer of a WebRTC client to send or to receive (RFC 8829, RFC 8839, RFC 8842, RFC 9143).
 public struct WebRTCOffer: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable {
         case audio, video, application
     }
 
-    /// From the client's point of view.
+    /// Direction of media, from the client's point of view.
     public enum Direction: String, Hashable, Sendable {
         case sendrecv, sendonly, recvonly, inactive
 
@@ -18,21 +18,21 @@ public struct WebRTCOffer: Hashable, Sendable {
         public var payload: Int
         /// Name of the encoding in upper case: `H264`, `OPUS`, `RTX`.
         public var encoding: String
-        /// In hertz.
+        /// Clock rate in Hz.
         public var clockRate: Int
         public var channels: Int?
         /// The value of `a=fmtp` after the payload type; empty without one.
         public var parameters = ""
-        /// The values of `a=rtcp-fb` that hold for it: `nack`, `nack pli`, `transport-cc`.
+        /// The values of `a=rtcp-fb` that apply to it: `nack`, `nack pli`, `transport-cc`.
         public var feedback: [String] = []
 
-        /// The value of a parameter, whose name is compared without regard to case.
+        /// The value of a parameter, whose name is case-insensitive.
         public subscript(parameter: String) -> String? { WebRTCOffer.value(of: parameter, in: parameters) }
     }
 
     /// An RTP header extension (RFC 8285).
     public struct HeaderExtension: Hashable, Sendable {
-        /// 1…255.
+        /// Identifier, 1…255.
         public var id: Int
         public var uri: String
     }
@@ -45,20 +45,20 @@ public struct WebRTCOffer: Hashable, Sendable {
 
     /// Digest of the certificate that the client shows in DTLS (RFC 8122 §5).
     public struct Fingerprint: Hashable, Sendable {
-        /// In lower case: `sha-256`.
+        /// Hash algorithm in lower case, such as `sha-256`.
         public var algorithm: String
         public var digest: [UInt8]
     }
 
-    /// One `m=` with its attributes. Those of the transport are the session's or the bundle's if it has none of its own.
+    /// One `m=` with its attributes. Missing transport attributes are taken from the session or the bundle.
     public struct Section: Hashable, Sendable {
         public var kind: Kind
-        /// Name by which ICE and the bundle know it; empty without `a=mid`.
+        /// Name in ICE and in the bundle; empty without `a=mid`.
         public var mid: String
         public var direction: Direction
-        /// Whether the client wants it not to be used (port 0 without `bundle-only`).
+        /// Whether the client rejects its use (port 0 without `bundle-only`).
         public var isRejected: Bool
-        /// In the client's order; without those that have neither a map nor a fixed meaning.
+        /// Formats in the client's order; without those that have neither a map nor a static payload type.
         public var formats: [Format]
         public var headerExtensions: [HeaderExtension]
         public var credentials: Credentials
@@ -69,29 +69,30 @@ public struct WebRTCOffer: Hashable, Sendable {
         /// The values of `a=candidate`, at most `WebRTCOffer.mostCandidates`.
         public var candidates: [String]
 
-        /// The payload type that repeats lost packets of another one (RFC 4588 §8.6).
+        /// Returns the payload type for retransmissions of another one (RFC 4588 §8.6).
         public func retransmission(of payload: Int) -> Int? {
             formats.first { $0.encoding == "RTX" && $0["apt"] == String(payload) }?.payload
         }
 
-        /// The number of a header extension.
+        /// Returns the number of a header extension.
         public func headerExtension(_ uri: String) -> Int? { headerExtensions.first { $0.uri == uri }?.id }
     }
 
     /// Largest offer, in bytes.
     public static let longest = SDPText.longest
-    /// Candidates of a section that are kept. Browsers have a few for each network.
+    /// Largest number of candidates of a section that are kept. Browsers have a few for each network.
     public static let mostCandidates = 64
-    /// The extension by which a sender learns what the network carries.
+    /// The header extension for transport-wide congestion control, by which a sender learns the capacity of the
+    /// network.
     public static let transportWideCongestionControl =
         "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
 
-    /// In the order of the offer, which an answer must have as well.
+    /// Sections in the order of the offer, which the answer must keep.
     public var sections: [Section]
     /// The names of the sections that share one transport (RFC 9143); empty without a group.
     public var bundle: [String]
 
-    /// Place in `sections` of the one whose transport the bundle uses.
+    /// Index in `sections` of the section whose transport the bundle uses.
     public var sectionOfTransport: Int { sections.firstIndex { $0.mid == bundle.first } ?? 0 }
 
     static func value(of name: String, in parameters: String) -> String? {

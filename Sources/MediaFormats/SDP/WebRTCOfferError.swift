@@ -1,16 +1,16 @@
-/// Why an offer cannot be taken.
+/// The reason why an offer cannot be accepted.
 public enum WebRTCOfferError: Error, Hashable, Sendable {
-    /// It is larger than 64 KiB.
+    /// The offer is larger than 64 KiB.
     case tooLarge
-    /// It is not an offer of WebRTC.
+    /// The text is not a WebRTC offer.
     ///
-    /// - Parameter words: What is wrong, without text of the offer.
+    /// - Parameter words: Description of the error, without text of the offer.
     case broken(_ words: String)
     /// No video is offered.
     case noVideo
     /// Video is offered, but no H.264 with `packetization-mode=1`.
     ///
-    /// - Parameter offered: Names of what is offered.
+    /// - Parameter offered: Names of the offered codecs.
     case noH264(offered: [String])
     /// Audio is offered, but no Opus.
     case noOpus(offered: [String])
@@ -18,10 +18,10 @@ public enum WebRTCOfferError: Error, Hashable, Sendable {
     case sendsNothing(WebRTCOffer.Kind)
     /// A viewer's offer has no media that the client would receive.
     case receivesNothing
-    /// Media are not bundled on one transport, or RTCP has a port of its own.
+    /// Media are not bundled on one transport, or RTCP has a separate port.
     case separateTransports
 
-    /// Whether it is an offer that another client, or the same one with other settings, could make suitable.
+    /// Whether another client, or the same client with other settings, could make a suitable offer.
     public var isUnsuitable: Bool {
         switch self {
         case .tooLarge, .broken: false
@@ -29,7 +29,7 @@ public enum WebRTCOfferError: Error, Hashable, Sendable {
         }
     }
 
-    /// Words for the person whose client it is, with the cure.
+    /// Description for the client's user, including the remedy.
     public var reason: String {
         switch self {
         case .tooLarge: "The offer is larger than \(SDPText.longest >> 10) KiB."

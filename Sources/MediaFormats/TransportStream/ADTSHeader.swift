@@ -7,11 +7,11 @@ package struct ADTSHeader: Hashable, Sendable {
     private let channels: UInt8
 
     package static let length = 7
-    /// Length of the longest frame in bytes: with the header it is written in 13 bits.
+    /// Length of the longest frame in bytes: the length field, which includes the header, has 13 bits.
     package static let longestFrame = (1 << 13) - 1 - length
 
     /// Creates the headers of a configuration; `nil` if ADTS cannot express it: object types other than AAC Main, LC,
-    /// SSR and LTP, frames of 960 samples, rates that are not in the table.
+    /// SSR and LTP, frames of 960 samples, and rates that are not in the table.
     package init?(_ audio: AudioSpecificConfig) {
         guard (1...4).contains(audio.objectType), audio.samplesPerFrame == 1024,
             let index = AudioSpecificConfig.rates.firstIndex(of: audio.sampleRate)

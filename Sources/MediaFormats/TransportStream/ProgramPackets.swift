@@ -1,9 +1,9 @@
 import EncodedMedia
 
-/// Writes a program that goes on without end as MPEG-TS, for receivers that may begin at any time. Pure.
+/// Writes a continuous program as MPEG-TS, for receivers that may join at any time. Pure.
 ///
-/// The tables come before each IDR and at least every 100 ms of the program, as broadcasts have them (ETSI TR 101 290, §5.2.1, asks
-/// for 500 ms).
+/// The tables come before each IDR and at least every 100 ms of the program, as in broadcasting (ETSI TR 101 290,
+/// §5.2.1, requires 500 ms).
 package struct ProgramPackets: Sendable {
     private static let tableInterval = MediaTime.milliseconds(100)
 

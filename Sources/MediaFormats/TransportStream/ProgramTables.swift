@@ -29,7 +29,7 @@ enum ProgramTables {
         }
     }
 
-    /// Returns a section with the pointer before it; a section is whole in one packet.
+    /// Returns a section with the pointer before it; each section fits in one packet.
     private static func section(table: UInt8, extensionID: UInt16, body: [UInt8]) -> [UInt8] {
         let length = body.count + 9
         var bytes: [UInt8] = [

@@ -1,14 +1,14 @@
 import EncodedMedia
 
-/// The time at which a segment's pictures or sound begin, on the clock that all playlists of an HLS stream share
-/// (RFC 8216 §3).
+/// The time at which a segment's video or audio begins, on the clock that all playlists of an HLS stream share (RFC
+/// 8216 §3).
 public enum SegmentStart {
-    /// Distance after which the clock begins anew, in ticks.
+    /// Period in ticks after which the clock wraps.
     public static let period: Int64 = 1 << 33
-    /// Bytes of a segment that are looked at.
+    /// Largest number of bytes of a segment that are examined.
     private static let most = 4 << 20
     private static let packet = 188
-    /// The owner of the ID3 frame in which packed sound has its time.
+    /// The owner of the ID3 frame that contains the time of packed audio.
     private static let owner = Array("com.apple.streaming.transportStreamTimestamp\0".utf8)
 
     /// Returns the presentation time of a track's first frame in ticks of 90 kHz; `nil` if the segment does not carry one, as
@@ -23,7 +23,7 @@ public enum SegmentStart {
         return Int64(bytes[end..<end + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & UInt64(period - 1))
     }
 
-    /// Reads the first time stamp of a packetized elementary stream of the track.
+    /// Returns the first timestamp of a packetized elementary stream of the track.
     private static func transported(_ track: Track, _ bytes: ArraySlice<UInt8>) -> Int64? {
         for start in stride(from: bytes.startIndex, through: bytes.endIndex - packet, by: packet) {
             guard bytes[start] == 0x47 else { return nil }
@@ -36,7 +36,7 @@ public enum SegmentStart {
             let isWanted =
                 switch bytes[first + 3] {
                 case 0xE0...0xEF: track == .video
-                // 0xBD: sound that is not MPEG's.
+                // 0xBD: non-MPEG audio.
                 case 0xC0...0xDF, 0xBD: track == .audio
                 default: false
                 }

@@ -10,7 +10,7 @@ struct TransportPacketizer: Sendable {
         /// Time by the program clock, in units of 90 kHz.
         var clock: Int64?
         var isRandomAccess = false
-        /// Whether the clock and the counters begin anew.
+        /// Whether the clock and the counters restart.
         var isDiscontinuity = false
     }
 

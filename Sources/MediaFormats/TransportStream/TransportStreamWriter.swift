@@ -12,7 +12,7 @@ public struct TransportStreamWriter: Sendable {
     public static let origin = MediaTime.seconds(10)
     /// Lag of the program clock behind the time of the frame that it is sent with.
     private static let delay = MediaTime.milliseconds(300)
-    /// Duration of sound that shares one PES packet, whose own bytes would otherwise be a tenth of it.
+    /// Duration of audio that shares one PES packet, whose overhead would otherwise be a tenth of it.
     private static let grouping = MediaTime.milliseconds(100)
 
     public init() {}
@@ -20,10 +20,10 @@ public struct TransportStreamWriter: Sendable {
     /// Returns the bytes of one segment.
     ///
     /// - Parameters:
-    ///   - frames: Frames in decoding order, those of audio where they are heard. Frames without a configuration are
-    ///     left out.
-    ///   - isDiscontinuity: Whether the segment does not continue where the one before ended.
-    ///   - hasTables: Whether the tables come first, so that a receiver can begin here.
+    ///   - frames: Frames in decoding order, audio at its presentation time. Frames without a configuration are
+    ///     dropped.
+    ///   - isDiscontinuity: Whether the segment does not continue where the previous one ended.
+    ///   - hasTables: Whether to begin with the tables, so that a receiver can join here.
     public mutating func segment(
         _ frames: [EncodedFrame], video pictures: CodecConfiguration?, audio sound: CodecConfiguration?,
         isDiscontinuity: Bool = false, hasTables: Bool = true
