@@ -20,7 +20,7 @@ public final class AlphaPicture: Sendable {
 
     /// - Parameters:
     ///   - frame: BGRA, full range.
-    ///   - isPremultiplied: Whether the colours of `frame` are multiplied by its alpha already.
+    ///   - isPremultiplied: Whether the colours of `frame` are already multiplied by its alpha.
     ///   - width: Width to scale to, with `height`; `nil` keeps the size.
     ///   - colorimetry: Colorimetry of the canvases that it is drawn on.
     /// - Throws: `.syntax` for another layout or an impossible size, `.resource` if memory is exhausted.
@@ -56,7 +56,7 @@ public final class AlphaPicture: Sendable {
         self.stride = stride
     }
 
-    /// Draws a part of the picture onto a canvas; whatever lies outside of the canvas is left out.
+    /// Draws a part of the picture onto a canvas, clipped to the canvas.
     ///
     /// - Parameters:
     ///   - x: Left edge of the part on the canvas; must be even.

@@ -74,14 +74,14 @@ public final class AppSource: Sendable {
         return Flow(gst_app_src_push_buffer(reference.pointer, buffer))
     }
 
-    /// Ends the stream after what was pushed so far.
+    /// Ends the stream after the buffers that were pushed so far.
     @discardableResult
     public func endOfStream() -> Flow {
         Flow(gst_app_src_end_of_stream(reference.pointer))
     }
 
-    /// Asks the encoder behind this source to make the first picture at or after `runningTime` (ns) a keyframe that
-    /// starts anew (IDR). Serialized: the request goes ahead of the buffer that is pushed next.
+    /// Asks the encoder behind this source to make the first picture at or after `runningTime` (ns) an IDR keyframe.
+    /// Serialized: the request goes ahead of the buffer that is pushed next.
     ///
     /// - Returns: False if the pipeline did not accept the request.
     @discardableResult

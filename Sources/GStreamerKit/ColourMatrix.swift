@@ -1,7 +1,8 @@
 /// Converts 8-bit 4:2:0 pictures from one Y′CbCr matrix and range to another, exactly and in place.
 ///
 /// GStreamer's own 8-bit matrix truncates: it is up to 1.8 off per component and 4.6 of 255 per RGB channel, always
-/// towards dark, and takes 2.5 ms for 360×640 where this takes a fraction. Transfer and primaries are left as they are.
+/// towards dark, and takes 2.5 ms for 360×640, of which this takes a fraction. Transfer function and primaries stay
+/// unchanged.
 struct ColourMatrix: Sendable {
     /// Factors in 16.16 fixed point, rounding included.
     private let lumaScale: Int32
@@ -12,7 +13,7 @@ struct ColourMatrix: Sendable {
     private let vOfU: [Int32]
     private let vOfV: [Int32]
 
-    /// Creates a conversion; `nil` if none is needed, or one of the matrices is not known.
+    /// Creates a conversion; `nil` if none is needed, or one of the matrices is unknown.
     init?(from source: Colorimetry, to destination: Colorimetry) {
         guard let from = Self.weights(source.matrix), let to = Self.weights(destination.matrix),
             from != to || source.isFullRange != destination.isFullRange
@@ -116,7 +117,7 @@ struct ColourMatrix: Sendable {
         lumaWeights(matrix).map { Weights(red: $0.red, blue: $0.blue) }
     }
 
-    /// Returns the weights of red and blue in luma (ITU-T H.273, table 4); `nil` for a matrix that is not known.
+    /// Returns the weights of red and blue in luma (ITU-T H.273, table 4); `nil` for an unknown matrix.
     static func lumaWeights(_ matrix: Int) -> (red: Double, blue: Double)? {
         switch matrix {
         case 1: (0.2126, 0.0722)

@@ -11,7 +11,8 @@ public final class CornerMask: Sendable {
 
     /// - Parameters:
     ///   - radius: Radius of the outer corner in pixels.
-    ///   - inset: Distance of the outline from the rectangle's edge in pixels; its own radius is smaller by as much.
+    ///   - inset: Distance of the outline from the rectangle's edge in pixels; the outline's radius is smaller by this
+    ///     amount.
     public init(radius: Int, inset: Int = 0) {
         let size = (max(radius, inset, 1) + 1) & ~1
         let inner = Double(max(radius - inset, 0))
@@ -21,7 +22,7 @@ public final class CornerMask: Sendable {
             for column in 0..<size {
                 let (x, y) = (Double(column) + 0.5, Double(row) + 0.5)
                 let (across, down) = (max(centre - x, 0), max(centre - y, 0))
-                // Distance to the outline, positive inside. An edge cuts a pixel about as a straight line does.
+                // Distance to the outline, positive inside. An edge cuts a pixel approximately like a straight line.
                 let distance =
                     across > 0 && down > 0
                     ? inner - (across * across + down * down).squareRoot() : min(x, y) - Double(inset)

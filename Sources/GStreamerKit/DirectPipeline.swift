@@ -1,8 +1,8 @@
 import CGStreamer
 import Synchronization
 
-/// A chain of elements without a thread of its own: a push runs all of them on the caller's thread, and what comes out
-/// is delivered before it returns, unless an element has threads of its own.
+/// A chain of elements without its own thread: a push runs all elements on the caller's thread and delivers their
+/// output before it returns, unless an element has its own threads.
 ///
 /// For decoders and encoders, whose elements neither connect to anything nor wait. All calls may come from any thread;
 /// pushes run one after another. The owner calls `tearDown()`; a chain that is released without that is torn down by
@@ -54,8 +54,8 @@ public final class DirectPipeline: Sendable {
     /// Makes the chain ready for pushes. Blocks for as long as its elements take to open their codecs.
     public func start() throws(GStreamerError) { try core.start(name: name) }
 
-    /// Ends the chain and frees its elements. Waits for the push that is under way; later ones are answered with
-    /// `.flushing`. Idempotent. Must not be called from inside `onSample`.
+    /// Ends the chain and frees its elements. Waits for a push in progress; later pushes return `.flushing`.
+    /// Idempotent. Must not be called from inside `onSample`.
     public func tearDown() { core.dismantle() }
 
     /// The first error that an element reported.
@@ -89,7 +89,7 @@ public final class DirectPipeline: Sendable {
     }
 
     /// Asks the encoder of the chain to make the first picture at or after `runningTime` (ns), which is pushed after
-    /// this, a keyframe that starts anew (IDR).
+    /// this, an IDR keyframe.
     ///
     /// - Returns: False if the chain did not accept the request.
     @discardableResult
@@ -151,7 +151,7 @@ private final class Core: Sendable {
         phase.withLock { phase in
             guard phase != .dismantled else { return }
             phase = .dismantled
-            // A pad becomes inactive once no push is under way in it.
+            // A pad becomes inactive once no push is in progress in it.
             gst_pad_set_active(source.pointer, 0)
             gst_element_set_state(root.pointer, GST_STATE_NULL)
             gst_pad_set_active(sink.pointer, 0)
@@ -183,7 +183,7 @@ private func onLateBuffer(
     return GST_FLOW_FLUSHING
 }
 
-/// Takes every event. Those that matter (caps, segment) the pad itself keeps.
+/// Accepts every event. The pad itself keeps the relevant ones (caps, segment).
 private func onEvent(
     _ pad: UnsafeMutablePointer<GstPad>?, _ parent: UnsafeMutablePointer<GstObject>?,
     _ event: UnsafeMutablePointer<GstEvent>?

@@ -35,7 +35,7 @@ public enum GStreamerRuntime {
         }
     }
 
-    /// Loads the libraries of these elements, without a thread of their own. What is not installed is left out.
+    /// Loads the libraries of these elements on the caller's thread. Elements that are not installed are skipped.
     public static func load(_ names: [String]) {
         guard (try? start()) != nil else { return }
         for name in names {
@@ -46,7 +46,7 @@ public enum GStreamerRuntime {
         }
     }
 
-    /// Tear-downs that are under way without a caller that waits for them.
+    /// Tear-downs in progress for which no caller waits.
     static let dismantling = DispatchGroup()
 
     /// Whether GStreamer's own tracer counts the objects of this process, because `GST_TRACERS` names `leaks`.

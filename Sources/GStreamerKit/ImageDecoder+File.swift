@@ -3,12 +3,12 @@ import Foundation
 import MediaFormats
 
 extension ImageDecoder {
-    /// Decodes a PNG, JPEG or WebP file. The content decides which it is, not the name.
+    /// Decodes a PNG, JPEG or WebP file. The format is determined from the content, not the file name.
     ///
-    /// - Parameter most: Most pixels that the picture may have. Checked before anything is decoded.
+    /// - Parameter most: Largest number of pixels of the picture. Checked before anything is decoded.
     /// - Returns: An upright picture in BGRA with straight (not premultiplied) alpha, in the full range of sRGB.
-    /// - Throws: `.notFound` if the file cannot be read, `.syntax` if it is no such image, damaged or too large,
-    ///   `.resource` if decoding takes more than 10 s.
+    /// - Throws: `.notFound` if the file cannot be read, `.syntax` if it is not such an image, or is damaged or too
+    ///   large, `.resource` if decoding takes more than 10 s.
     public static func image(
         file: String, most: Int = ImageHeader.mostPixels
     ) async throws(GStreamerError) -> VideoFrame {
@@ -28,7 +28,8 @@ extension ImageDecoder {
         }
     }
 
-    /// Reads no more than an image may have. A disk can be slow, so this does not run on a thread of Swift's pool.
+    /// Reads at most the permitted size of an image. A disk can be slow, so this does not run on a thread of Swift's
+    /// pool.
     private static func read(_ file: String) async throws(GStreamerError) -> [UInt8] {
         let result: Result<[UInt8], GStreamerError> = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

@@ -1,7 +1,7 @@
 /// Decodes SVG text and the bytes of image files into pictures.
 ///
-/// Every call runs a small pipeline of its own for some milliseconds and tears it down. No call blocks Swift's
-/// cooperative threads. Cancellation ends a call early.
+/// Every call runs its own small pipeline for a few milliseconds and tears it down. No call blocks Swift's cooperative
+/// threads. Cancellation ends a call early.
 ///
 /// Results are in BGRA with straight (not premultiplied) alpha and the full range of sRGB. `AlphaPicture` converts one
 /// to the colours of a canvas once, with its transparency. A picture without transparency may also be drawn onto an
@@ -12,7 +12,7 @@ public enum ImageDecoder {
         case png, jpeg, webp
     }
 
-    /// The turn that makes a stored picture upright; the raw values are those of Exif's tag 0x0112.
+    /// The rotation or reflection that makes a stored picture upright; the raw values are those of Exif's tag 0x0112.
     public enum Orientation: Int, Hashable, Sendable, CaseIterable {
         case upright = 1
         case mirrored, upsideDown, flipped, transposed, quarterLeft, transversed, quarterRight
@@ -51,7 +51,7 @@ public enum ImageDecoder {
     ///
     /// - Parameters:
     ///   - width: Width from the header, with `height`: a file that decodes to another size is refused before memory is
-    ///     taken for it.
+    ///     allocated for it.
     ///   - orientation: Orientation in which the picture is stored; the result is upright.
     /// - Throws: `.syntax` for damaged bytes, `.missingElement`, `.resource` if it takes more than 10 s.
     public static func image(

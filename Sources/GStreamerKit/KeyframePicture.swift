@@ -3,7 +3,7 @@ import MediaFormats
 
 /// Turns one keyframe into a small picture.
 public enum KeyframePicture {
-    /// Most pixels of a picture that is decoded: 8K.
+    /// Largest number of pixels of a picture that is decoded: 8K.
     package static let mostPixels = 8192 * 4352
 
     /// Decodes a keyframe, scales it and encodes it as JPEG.
@@ -11,7 +11,7 @@ public enum KeyframePicture {
     /// - Parameters:
     ///   - frame: An IDR picture.
     ///   - side: Longer side of the result in pixels. A picture is never enlarged.
-    ///   - limit: Time for all of it.
+    ///   - limit: Time limit for the whole call.
     /// - Throws: `.syntax` if the picture cannot be decoded or is too large, `.missingElement`, `.resource` if it takes
     ///   longer.
     package static func jpeg(
@@ -40,7 +40,7 @@ public enum KeyframePicture {
         }
     }
 
-    /// Returns the size of a picture whose longer side has at most `side` pixels, in its shape.
+    /// Returns the size of a picture whose longer side has at most `side` pixels, with the same aspect ratio.
     package static func size(of picture: (width: Int, height: Int), side: Int) -> (width: Int, height: Int) {
         let longer = max(picture.width, picture.height, 1)
         guard longer > side else { return picture }

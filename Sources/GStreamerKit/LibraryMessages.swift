@@ -5,9 +5,9 @@ import Synchronization
 /// Limits the messages that GLib and the elements themselves write to standard error.
 ///
 /// Bytes from the network can make an element complain thousands of times a second (`rtmp2src` does so about an RTMP
-/// server that sends garbage), and a log must not fill a disk with that.
+/// server that sends garbage), and such a log must not fill the disk.
 enum LibraryMessages {
-    /// Messages written in `window` seconds; the rest is left out, and one message says so.
+    /// Largest number of messages written in `window` seconds; the rest is dropped, and one message says so.
     private static let most = 10
     private static let window = 60
 

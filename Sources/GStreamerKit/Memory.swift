@@ -9,7 +9,7 @@ final class ObjectRef<Object>: @unchecked Sendable {
     /// Takes over a reference that the caller owns ("transfer full").
     init(adopting pointer: UnsafeMutablePointer<Object>) { self.pointer = pointer }
 
-    /// Takes over a floating reference, as element and pipeline factories return it.
+    /// Takes over a floating reference, as returned by element and pipeline factories.
     init(sinking pointer: UnsafeMutablePointer<Object>) {
         gst_object_ref_sink(pointer)
         self.pointer = pointer
@@ -24,7 +24,7 @@ final class ObjectRef<Object>: @unchecked Sendable {
     deinit { gst_object_unref(pointer) }
 }
 
-/// Carries a Swift value through the user data of a C callback: `retain` where the callback is set, `peek` in the
+/// Carries a Swift value through the user data of a C callback: `retain` when the callback is set, `peek` in the
 /// trampoline, `releaseBox` as the destroy notify.
 final class CallbackBox<Body: Sendable>: Sendable {
     let body: Body

@@ -9,7 +9,7 @@ enum OneShot {
     ///   - limit: Time for the whole run. A pipeline that hangs beyond it is torn down in the background.
     ///   - feed: Gives the source its caps and data; the end of the stream is added.
     ///   - keep: Called on a streaming thread for every sample; the first value that is not `nil` is the result.
-    /// - Throws: The error of making or starting the pipeline; `.syntax` if it reported an error or ended without a
+    /// - Throws: The error from creating or starting the pipeline; `.syntax` if it reported an error or ended without a
     ///   result; `.resource` if the time is over or the task is cancelled.
     static func run<Result: Sendable>(
         _ description: String, name: String, limit: Duration, feed: (AppSource) throws(GStreamerError) -> Void,

@@ -1,11 +1,11 @@
 import CGStreamer
 
-/// One exchange of descriptions: takes one of the other side, or makes one of this side, or both. Every step is a promise,
-/// kept on the connection's thread.
+/// One exchange of descriptions: applies the remote description, creates a local one, or both. Every step is a promise,
+/// fulfilled on the connection's thread.
 final class Negotiation: Sendable {
     private let peer: ObjectRef<GstElement>
     private let watch: PeerWatch
-    /// Kinds of description that are taken and made; `nil` for none.
+    /// Types of the descriptions that are applied and created; `nil` for none.
     private let taken: Int?
     private let made: Int?
 
@@ -16,7 +16,7 @@ final class Negotiation: Sendable {
         self.made = made
     }
 
-    /// Takes the description of the other side.
+    /// Applies the remote description.
     func begin(with text: String) {
         guard let taken, let description = cgst_description_new(Int32(taken), text) else {
             return watch.send(.failed("the session description cannot be read"))
@@ -32,7 +32,7 @@ final class Negotiation: Sendable {
         if made != nil { create() }
     }
 
-    /// Makes a description of this side.
+    /// Creates a local description.
     func create() {
         cgst_create_description(peer.pointer, made == Int(CGST_ANSWER) ? 1 : 0, promise(onMade))
     }
@@ -44,7 +44,7 @@ final class Negotiation: Sendable {
             let text = consumingText(of: cgst_description_text(description))
         else { return watch.send(.failed("no description could be made")) }
         defer { cgst_description_free(description) }
-        // Before candidates can come.
+        // Before candidates can arrive.
         watch.send(.described(text))
         cgst_set_description(peer.pointer, 1, description, self.promise(onSet))
     }

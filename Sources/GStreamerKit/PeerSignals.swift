@@ -1,8 +1,8 @@
 import CGStreamer
 import Synchronization
 
-/// The signal handlers of a `webrtcbin`, and their removal. Left connected, they keep the connection's threads and
-/// descriptors alive.
+/// The signal handlers of a `webrtcbin`, and their removal. If they stay connected, they keep the connection's threads
+/// and descriptors alive.
 final class PeerSignals: Sendable {
     private let peer: ObjectRef<GstElement>
     private let handlers = Mutex<[gulong]>([])
@@ -49,8 +49,8 @@ private func onPadAdded(_ peer: gpointer?, _ pad: UnsafeMutablePointer<GstPad>?,
     CallbackBox<PeerWatch>.peek(data)?.link(pad)
 }
 
-/// RTCP bandwidth of a session in bytes/s. The default goes by 64 kbit/s, so that requests for lost packets and keyframes
-/// wait, or are dropped.
+/// RTCP bandwidth of a session in bytes/s. The default assumes 64 kbit/s, so that requests for lost packets and
+/// keyframes wait, or are dropped.
 private let sessionBandwidth = 10_000_000.0
 
 private func onElementAdded(
@@ -62,10 +62,10 @@ private func onElementAdded(
         cgst_set_unsigned(element, "faststart-min-packets", 1)
     } else if cgst_is_made_by(element, "rtpsession") != 0 {
         cgst_set_double(element, "bandwidth", sessionBandwidth)
-        // Otherwise sound and pictures are as far apart for a receiver as they are on their way here.
+        // Otherwise a receiver sees the same offset between audio and video as on the way here.
         cgst_set_boolean(element, "rtcp-sync-send-time", 0)
     } else if cgst_is_made_by(element, "clocksync") != 0 {
-        // What is sent is live already, and must not wait because its clock and this one differ.
+        // The media are already live, and must not wait because their clock and this one differ.
         cgst_set_boolean(element, "sync", 0)
     } else if cgst_is_made_by(element, "nicesrc") != 0 {
         watch.listen(to: element)

@@ -2,9 +2,9 @@ import CGStreamer
 import EncodedMedia
 import Synchronization
 
-/// What the callbacks of a `WebRTCPeer` share: the receiver of its events, its chains and its counters.
+/// The state that the callbacks of a `WebRTCPeer` share: the receiver of its events, its chains and its counters.
 ///
-/// Does not know the peer, so that there is no circle of references through GStreamer's objects.
+/// Has no reference to the peer, so that there is no reference cycle through GStreamer's objects.
 final class PeerWatch: Sendable {
     private struct State {
         var chains: [WebRTCPeer.Media: ObjectRef<GstElement>]
@@ -22,7 +22,7 @@ final class PeerWatch: Sendable {
         state = Mutex(State(chains: chains, onEvent: onEvent))
     }
 
-    /// Lets no further event out.
+    /// Suppresses all further events.
     func silence() { state.withLock { $0.onEvent = nil } }
 
     /// Releases the elements.
@@ -30,7 +30,7 @@ final class PeerWatch: Sendable {
 
     func send(_ event: WebRTCPeer.Event) {
         let onEvent = state.withLock { state -> (@Sendable (WebRTCPeer.Event) -> Void)? in
-            // The state is reported anew with each stream that is added.
+            // The state is reported again with each added stream.
             if event == .gathered {
                 guard !state.hasGathered else { return nil }
                 state.hasGathered = true
@@ -53,7 +53,7 @@ final class PeerWatch: Sendable {
         }
     }
 
-    /// Arrival of the last packet of any kind; those of ICE do not count.
+    /// Arrival in ns of the last packet of any kind except ICE.
     var lastHeard: Int64? { state.withLock { $0.lastHeard } }
 
     fileprivate func hear() {
@@ -61,14 +61,14 @@ final class PeerWatch: Sendable {
         state.withLock { $0.lastHeard = now }
     }
 
-    /// Notes when packets come out of an element that receives them.
+    /// Records when packets leave an element that receives them.
     func listen(to element: UnsafeMutablePointer<GstElement>) {
         guard let pad = gst_element_get_static_pad(element, "src") else { return }
         defer { gst_object_unref(pad) }
         gst_pad_add_probe(pad, cgst_probe_of_buffers(), onArrival, CallbackBox.retain(self), releaseBox)
     }
 
-    /// Counts what comes out of the element that makes packets.
+    /// Counts the packets that leave a payloader.
     func count(packetsOf payloader: ObjectRef<GstElement>, _ media: WebRTCPeer.Media) {
         guard let pad = gst_element_get_static_pad(payloader.pointer, "src") else { return }
         defer { gst_object_unref(pad) }
@@ -81,7 +81,7 @@ final class PeerWatch: Sendable {
             releaseBox)
     }
 
-    /// Takes the requests for keyframes that come to the element that makes packets of pictures.
+    /// Handles the keyframe requests that arrive at the video payloader.
     func takeKeyframeRequests(to payloader: ObjectRef<GstElement>) {
         guard let pad = gst_element_get_static_pad(payloader.pointer, "src") else { return }
         defer { gst_object_unref(pad) }
@@ -89,7 +89,7 @@ final class PeerWatch: Sendable {
             pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, onUpstreamEvent, CallbackBox.retain(self), releaseBox)
     }
 
-    /// Links a pad that has appeared to the chain of its media. A sender that begins anew gets the chain.
+    /// Links a pad that has appeared to the chain of its media. A sender that restarts gets the chain.
     func link(_ pad: UnsafeMutablePointer<GstPad>) {
         guard cgst_is_source_pad(pad) != 0, let name = consumingText(of: cgst_pad_caps_text(pad, "media")),
             let media = WebRTCPeer.Media(rawValue: name), let chain = chain(of: media),
@@ -101,7 +101,7 @@ final class PeerWatch: Sendable {
             gst_object_unref(former)
         }
         count(on: pad, media)
-        // Sound that comes late is of no use, and its codec conceals what is lost.
+        // Late audio is of no use, and its codec conceals losses.
         if media == .video { _ = cgst_ask_again(pad) }
         gst_pad_link(pad, entrance)
     }
@@ -139,6 +139,6 @@ private func onUpstreamEvent(
 ) -> GstPadProbeReturn {
     guard let info, cgst_asks_for_keyframe(info) != 0 else { return GST_PAD_PROBE_OK }
     CallbackBox<PeerWatch>.peek(data)?.send(.keyframeRequested)
-    // Nothing behind the payloader could obey.
+    // No element upstream of the payloader could comply.
     return GST_PAD_PROBE_DROP
 }

@@ -35,7 +35,7 @@ public final class Pipeline: Sendable {
     }
 
     /// Starts the pipeline. Returns when GStreamer has accepted the change, which for live sources and connecting
-    /// elements is before data flows: watch `events` for what comes after.
+    /// elements is before data flows: watch `events` for later failures.
     public func play() async throws(GStreamerError) { try await change(to: GST_STATE_PLAYING) }
 
     /// Opens the pipeline and lets it decode its first frames, none of which is delivered before `play()`. Returns when
@@ -53,15 +53,15 @@ public final class Pipeline: Sendable {
     }
 
     /// Stops the pipeline, joins its threads, releases its callbacks and frees its elements (except those that an
-    /// `Element` or `AppSource` holds); then `events` ends. Idempotent: a second call returns when the first one is
-    /// done. Must not be awaited from inside a callback of this pipeline.
+    /// `Element` or `AppSource` holds); then `events` ends. Idempotent: a second call returns when the first one has
+    /// finished. Must not be awaited from inside a callback of this pipeline.
     public func tearDown() async {
         await onQueue { core in core.dismantle() }
     }
 
-    /// Tears down as `tearDown()` does, but waits for `limit` at most; the rest continues in the background.
+    /// Tears down like `tearDown()`, but waits for at most `limit`; the rest continues in the background.
     ///
-    /// - Returns: Whether it was done in time.
+    /// - Returns: Whether it finished in time.
     @discardableResult
     public func tearDown(within limit: Duration) async -> Bool {
         let seconds = Double(limit.components.seconds) + Double(limit.components.attoseconds) * 1e-18
@@ -75,15 +75,15 @@ public final class Pipeline: Sendable {
         }
     }
 
-    /// Tears down as `tearDown()` does, without waiting.
+    /// Tears down like `tearDown()`, without waiting.
     public func tearDownInBackground() {
         queue.async(group: GStreamerRuntime.dismantling) { [core] in core.dismantle() }
     }
 
-    /// Waits for at most `limit` until every sink is at its end or there is an error. Consumes `events`, so that there
+    /// Waits for at most `limit` until every sink has reached its end or there is an error. Consumes `events`, so there
     /// must be no other reader.
     ///
-    /// - Returns: Whether the end or an error came in time.
+    /// - Returns: Whether the end or an error occurred in time.
     @discardableResult
     public func waitForEnd(atMost limit: Duration) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in

@@ -1,10 +1,10 @@
 import CGStreamer
 
-/// Makes the pipeline object of a description as for `gst-launch-1.0`, without starting it.
+/// Creates the pipeline of a description as for `gst-launch-1.0`, without starting it.
 ///
 /// - Parameters:
 ///   - name: Name in GStreamer's logs and in errors.
-/// - Throws: `.missingElement` or `.syntax`, if the description cannot be made.
+/// - Throws: `.missingElement` or `.syntax`, if the pipeline cannot be created.
 func pipelineRoot(_ description: String, name: String) throws(GStreamerError) -> ObjectRef<GstElement> {
     try GStreamerRuntime.start()
     var error: UnsafeMutablePointer<GError>?

@@ -2,7 +2,7 @@ import CGStreamer
 
 /// One buffer with its caps and segment, valid while the callback that received it runs.
 ///
-/// Move-only: bytes that are to live longer are copied, pictures are kept as `VideoFrame`.
+/// Move-only: to keep bytes longer, copy them; to keep pictures, use `VideoFrame`.
 public struct Sample: ~Copyable {
     private let pointer: OpaquePointer
     private let buffer: UnsafeMutablePointer<GstBuffer>
@@ -26,13 +26,13 @@ public struct Sample: ~Copyable {
     /// Duration in ns.
     public var duration: UInt64? { optionalTime(buffer.pointee.duration) }
 
-    /// Presentation time in ns on the pipeline's timeline. For an encoder this is the time that went in, without the
+    /// Presentation time in ns on the pipeline's timeline. For an encoder, this is the time of the input, without the
     /// shift that makes room for negative decoding times.
     public var runningTime: Int64? { runningTime(of: buffer.pointee.pts) }
     /// Decoding time in ns on the pipeline's timeline; may be negative.
     public var decodingRunningTime: Int64? { runningTime(of: buffer.pointee.dts) }
 
-    /// Whether the unit cannot be decoded without others: for encoded video, everything but keyframes.
+    /// Whether the unit cannot be decoded without others: for encoded video, true for all but keyframes.
     public var isDelta: Bool { flags & cgst_flag_delta() != 0 }
     public var isHeader: Bool { flags & cgst_flag_header() != 0 }
     public var isDiscontinuity: Bool { flags & cgst_flag_discontinuity() != 0 }
@@ -42,7 +42,7 @@ public struct Sample: ~Copyable {
     /// Size in bytes.
     public var size: Int { Int(gst_buffer_get_size(buffer)) }
 
-    /// The caps as text; costs some microseconds.
+    /// The caps as text; takes a few microseconds.
     public var capsString: String? {
         guard let caps = gst_sample_get_caps(pointer) else { return nil }
         return consumingText(of: gst_caps_to_string(caps))
@@ -77,7 +77,7 @@ public struct Sample: ~Copyable {
 
     /// Returns the picture without copying it; `nil` unless the caps are raw video in system memory.
     ///
-    /// - Parameter colorimetry: Meaning of the picture's values, if it is known better than the caps say it.
+    /// - Parameter colorimetry: Meaning of the picture's values, if known better than from the caps.
     public func videoFrame(colorimetry: Colorimetry? = nil) -> VideoFrame? {
         guard let caps = gst_sample_get_caps(pointer) else { return nil }
         var info = GstVideoInfo()

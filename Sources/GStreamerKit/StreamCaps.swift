@@ -2,7 +2,7 @@ import CGStreamer
 
 /// The format of the buffers that are pushed into a pipeline.
 public enum StreamCaps: Hashable, Sendable {
-    /// In the notation of `gst-launch-1.0`.
+    /// Caps in the notation of `gst-launch-1.0`.
     case text(String)
     /// Raw pictures.
     case pictures(VideoFormat)

@@ -30,10 +30,10 @@ public final class VideoConverter: Sendable {
     private let matrix: ColourMatrix?
 
     /// - Parameters:
-    ///   - source: Format of the pictures that are drawn. Its colorimetry counts, not that of the pictures: the caller
-    ///     decides for an unsignalled stream.
+    ///   - source: Format of the pictures that are drawn. Its colorimetry is used, not that of the pictures: the caller
+    ///     decides for streams that do not signal it.
     ///   - sourceRect: Part that is shown; `nil` shows the whole picture.
-    ///   - destinationRect: Place where the picture appears; the rest of the canvas stays as it is.
+    ///   - destinationRect: Rectangle in which the picture appears; the rest of the canvas stays unchanged.
     ///   - threads: Number of threads used for one picture; 1 uses only the caller's.
     /// - Throws: `.syntax` if a rectangle does not lie inside its picture or a format is unknown.
     public init(
@@ -110,7 +110,7 @@ public final class VideoConverter: Sendable {
             y: planes[0], u: planes[1], v: planes[2], width: destinationRect.width, height: destinationRect.height)
     }
 
-    /// Whether GStreamer converts the layout to I420 without touching the matrix.
+    /// Returns whether GStreamer converts the layout to I420 without applying a matrix.
     private static func hasLumaAndChroma(_ layout: String) -> Bool {
         [
             "I420", "YV12", "NV12", "NV21", "Y42B", "Y444", "I420_10LE", "I422_10LE", "Y444_10LE", "P010_10LE", "YUY2",

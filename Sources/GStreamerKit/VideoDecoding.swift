@@ -4,8 +4,8 @@ import TextFormats
 
 /// The part of a pipeline that decodes pictures of one configuration.
 package struct VideoDecoding {
-    /// The decoder, as a pipeline names it. Frame threading would hold back one picture per thread, and `strict` the
-    /// largest possible reordering.
+    /// The decoder, in the notation of a pipeline description. Frame threading would hold back one picture per thread,
+    /// and `strict` the largest possible reordering.
     package let element: String
     /// Caps of the decoder's input, including the configuration.
     package let caps: String

@@ -1,7 +1,7 @@
 import CGStreamer
 
-// Drawing on I420 pictures without conversion. All coordinates are even, as 4:2:0 needs; whatever lies outside of the
-// picture is left out. On another layout or a frame that is not writable, nothing is drawn and false is returned.
+// Drawing on I420 pictures without conversion. All coordinates are even, as 4:2:0 requires; drawing is clipped to the
+// picture. On another layout or a frame that is not writable, nothing is drawn and false is returned.
 extension VideoFrame {
     /// Fills a rectangle with one colour.
     @discardableResult
@@ -17,7 +17,7 @@ extension VideoFrame {
         return drawn != nil
     }
 
-    /// Copies a rectangle from the same place of another picture of this size.
+    /// Copies a rectangle from the same position in another picture of this size.
     @discardableResult
     public func copy(_ rect: VideoRect, of picture: VideoFrame) -> Bool {
         draw(rect, of: picture) { target, source, area in
@@ -27,7 +27,7 @@ extension VideoFrame {
         }
     }
 
-    /// Blends a rectangle with the same place of another picture of this size.
+    /// Blends a rectangle with the same position in another picture of this size.
     ///
     /// - Parameter opacity: Opacity of the other picture, 0…256.
     @discardableResult

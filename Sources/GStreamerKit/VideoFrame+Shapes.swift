@@ -3,7 +3,7 @@ import CGStreamer
 // Rounded and soft shapes on I420 pictures. Rectangles have even edges inside the picture; on another layout or a frame
 // that is not writable, nothing is drawn and false is returned.
 extension VideoFrame {
-    /// Copies the four corners of a rectangle from the same place of another picture of this size.
+    /// Copies the four corners of a rectangle from the same position in another picture of this size.
     @discardableResult
     public func copyCorners(of rect: VideoRect, size: Int, from picture: VideoFrame) -> Bool {
         var isDone = true
@@ -48,10 +48,10 @@ extension VideoFrame {
         return drawn != nil
     }
 
-    /// Draws a shadow around a rectangle, on everything but the rectangle's own inside.
+    /// Draws a shadow around a rectangle, excluding the rectangle's interior.
     ///
     /// - Parameters:
-    ///   - hole: The rectangle that casts the shadow, with even edges; its corners of `cut` pixels are not spared.
+    ///   - hole: The rectangle that casts the shadow, with even edges; its corners of `cut` pixels are not excluded.
     ///   - offset: Distance in pixels, even, by which the shadow lies lower.
     ///   - opacity: 0…256.
     @discardableResult
@@ -81,7 +81,7 @@ extension VideoFrame {
         return drawn != nil
     }
 
-    /// Fills the picture with a gradient between two points, which are in pixels. Outside of them the ends go on.
+    /// Fills the picture with a gradient between two points in pixels. Beyond the points, the end colours continue.
     ///
     /// - Parameters:
     ///   - from: Values of the planes at the start.
@@ -105,7 +105,8 @@ extension VideoFrame {
         return drawn != nil
     }
 
-    /// Blurs the whole picture within a radius in pixels. Takes time in proportion to its pixels, whatever the radius.
+    /// Blurs the whole picture within a radius in pixels. Takes time in proportion to the number of pixels, regardless
+    /// of the radius.
     @discardableResult
     public func blur(radius: Int) -> Bool {
         guard isI420 else { return false }
@@ -157,7 +158,7 @@ extension VideoFrame {
         }
     }
 
-    /// Whether the mask's squares lie inside the rectangle, and on whole samples of chroma.
+    /// Returns whether the mask's squares lie inside the rectangle, and on whole samples of chroma.
     private func holds(_ rect: VideoRect, _ mask: CornerMask) -> Bool {
         mask.size <= rect.width && mask.size <= rect.height && (rect.x | rect.y | rect.width | rect.height) & 1 == 0
     }

@@ -13,7 +13,7 @@ public final class VideoFrame: @unchecked Sendable {
 
     private let buffer: UnsafeMutablePointer<GstBuffer>
     private let info: GstVideoInfo
-    /// Set by the first push, after which elements may share the pixels in buffers of their own.
+    /// Set by the first push, after which elements may share the pixels in their own buffers.
     private let wasPushed = Atomic(false)
 
     public var width: Int { format.width }

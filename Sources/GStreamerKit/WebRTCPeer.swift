@@ -3,28 +3,30 @@ import Synchronization
 
 /// One WebRTC connection: a pipeline with a `webrtcbin` that sends or receives media.
 ///
-/// The pipeline's description has the element `webrtcbin name=peer` and, for each kind of media that is received, a chain
-/// whose first element is called `video` or `audio`. A chain is linked when the first packet of its media arrives. A chain
-/// that sends is linked to it, and has a payloader called `payloader-video` or `payloader-audio`.
+/// The pipeline's description has the element `webrtcbin name=peer` and, for each kind of media that is received, a
+/// chain whose first element is called `video` or `audio`. A receiving chain is linked when the first packet of its
+/// media arrives. A sending chain is linked to the element in the description, and has a payloader called
+/// `payloader-video` or `payloader-audio`.
 ///
 /// Usable from any thread. Events come from threads of the connection, one after another, also while a method runs;
 /// the receiver must return at once and must not tear down the peer from there. The owner tears it down.
 public final class WebRTCPeer: Sendable {
     public enum Event: Hashable, Sendable {
-        /// This side's description is in force. Candidates follow, each in an event of its own.
+        /// The local description is in force. Candidates follow, each in its own event.
         case described(String)
-        /// A candidate of this side, for the media section of this index.
+        /// A local candidate, for the media section of this index.
         case candidate(section: Int, String)
         /// No further candidate follows.
         case gathered
         case connection(Connection)
         /// The other side needs a keyframe (PLI or FIR).
         case keyframeRequested
-        /// A description could not be made or taken. The reason is GStreamer's.
+        /// A description could not be created or applied. The reason is GStreamer's.
         case failed(String)
     }
 
-    /// State of the connection (W3C WebRTC 1.0, `RTCPeerConnectionState`). A peer that has vanished stays `connected`.
+    /// State of the connection (W3C WebRTC 1.0, `RTCPeerConnectionState`). If the other side vanishes, the state stays
+    /// `connected`.
     public enum Connection: Int, Hashable, Sendable {
         case new, connecting, connected, disconnected, failed, closed
     }
@@ -42,9 +44,9 @@ public final class WebRTCPeer: Sendable {
         public var last: Int64?
     }
 
-    /// Where and how the connection looks for paths.
+    /// Addresses, ports and servers that the connection uses to find paths.
     public struct Network: Hashable, Sendable {
-        /// Addresses of this machine to use, in digits; empty for all but loopback.
+        /// Numeric addresses of this machine to use; empty means all but loopback.
         public var addresses: [String] = []
         /// Lowest and highest UDP port; `nil` leaves them to the system.
         public var ports: ClosedRange<Int>?
@@ -95,7 +97,7 @@ public final class WebRTCPeer: Sendable {
 
     deinit { signals.disconnect() }
 
-    /// Starts the pipeline, and with it the connection's threads. Call before everything below.
+    /// Starts the pipeline, and with it the connection's threads. Call before any of the following methods.
     public func play() async throws(GStreamerError) { try await pipeline.play() }
 
     /// Ends the connection, joins its threads and frees it. No event comes afterwards. Idempotent.
@@ -107,11 +109,11 @@ public final class WebRTCPeer: Sendable {
     }
 
     /// Prepares to receive the next media section of the offer that follows: call once for each, in order, before
-    /// `answer(_:)`. Later nothing of this has an effect.
+    /// `answer(_:)`. Later calls have no effect.
     ///
     /// - Parameters:
-    ///   - caps: Caps `application/x-rtp` of what is taken.
-    ///   - asksAgain: Whether lost packets are asked for again (NACK, and RTX if it is offered).
+    ///   - caps: Caps `application/x-rtp` of the accepted format.
+    ///   - asksAgain: Whether to request retransmission of lost packets (NACK, and RTX if offered).
     public func addReceiver(_ caps: String, asksAgain: Bool) throws(GStreamerError) {
         guard let parsed = gst_caps_from_string(caps) else {
             throw GStreamerError(.syntax, "\(pipeline.name): '\(caps)' is not a valid caps string")
@@ -122,8 +124,8 @@ public final class WebRTCPeer: Sendable {
         }
     }
 
-    /// Makes the chains that are linked to the peer send only, and send lost packets again that are asked for (NACK, and RTX
-    /// if it is offered): call before `answer(_:)` or `offer()`.
+    /// Makes the chains that are linked to the peer send-only, with retransmission of lost packets on request (NACK,
+    /// and RTX if offered): call before `answer(_:)` or `offer()`.
     ///
     /// - Parameter count: Number of those chains.
     public func sendOnly(_ count: Int) throws(GStreamerError) {
@@ -132,27 +134,27 @@ public final class WebRTCPeer: Sendable {
         }
     }
 
-    /// Takes the offer of the other side and makes an answer, which `described` brings, or `failed`.
+    /// Applies the remote offer and creates an answer. `described` delivers it, or `failed` follows.
     public func answer(_ offer: String) {
         Negotiation(peer, watch, sets: CGST_OFFER, makes: CGST_ANSWER).begin(with: offer)
     }
 
-    /// Makes an offer of what the pipeline sends. `described` brings it.
+    /// Creates an offer for the media that the pipeline sends. `described` delivers it.
     public func offer() {
         Negotiation(peer, watch, sets: nil, makes: CGST_OFFER).create()
     }
 
-    /// Takes the answer to `offer()`.
+    /// Applies the answer to `offer()`.
     public func accept(_ answer: String) {
         Negotiation(peer, watch, sets: CGST_ANSWER, makes: nil).begin(with: answer)
     }
 
-    /// Adds a candidate of the other side, in the notation of `a=candidate`. Names that are not resolved are ignored.
+    /// Adds a remote candidate, in the notation of `a=candidate`. Unresolved names are ignored.
     public func addCandidate(_ candidate: String, section: Int) {
         cgst_add_candidate(peer.pointer, UInt32(clamping: section), candidate)
     }
 
-    /// Asks the sender for a keyframe (PLI). Does nothing before video has come.
+    /// Asks the sender for a keyframe (PLI). Does nothing before video has arrived.
     public func requestKeyframe() {
         guard let chain = watch.chain(of: .video) else { return }
         _ = cgst_request_keyframe(chain.pointer, "sink")
@@ -160,15 +162,15 @@ public final class WebRTCPeer: Sendable {
 
     public func traffic(of media: Media) -> Traffic { watch.traffic(of: media) }
 
-    /// Arrival in ns of CLOCK_MONOTONIC of the last packet of media or of reports on them (RTCP); `nil` before the first one.
+    /// Arrival in ns of CLOCK_MONOTONIC of the last media or RTCP packet; `nil` before the first one.
     public var lastHeard: Int64? { watch.lastHeard }
 
-    /// Number of packets that were sent again because the other side asked for them.
+    /// Number of packets that were retransmitted at the request of the other side.
     public var repeatedPackets: Int {
         Int(clamping: cgst_sum_of_statistics(peer.pointer, "rtpsession", "recv-nack-count"))
     }
 
-    /// Number of packets that never came, also after they were asked for again.
+    /// Number of packets that never arrived, even after a retransmission request.
     public var lostPackets: Int {
         Int(clamping: cgst_sum_of_statistics(peer.pointer, "rtpjitterbuffer", "num-lost"))
     }
