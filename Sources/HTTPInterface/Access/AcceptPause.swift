@@ -1,15 +1,15 @@
 import NIOCore
 import RoomService
 
-/// Lets a server accept no connection while hardly a descriptor is left, or after one that could not be accepted. By itself it
-/// would end.
+/// Makes a server pause accepting connections while few file descriptors are left, or after a failed accept. Without
+/// this, the server would end.
 package final class AcceptPause: ChannelDuplexHandler {
     package typealias InboundIn = Channel
     package typealias InboundOut = Channel
     package typealias OutboundIn = Never
     package typealias OutboundOut = Never
 
-    /// Pause before it is looked again.
+    /// Pause before the next check.
     private static let pause = TimeAmount.milliseconds(100)
 
     private var waiting: Scheduled<Void>?
@@ -17,9 +17,9 @@ package final class AcceptPause: ChannelDuplexHandler {
 
     private init() {}
 
-    /// - Parameter server: The channel that listens.
+    /// - Parameter server: The listening channel.
     package static func install(on server: any Channel) async {
-        // One that is closing needs none.
+        // A closing channel needs no handler.
         try? await server.eventLoop.submit {
             try server.pipeline.syncOperations.addHandler(AcceptPause(), position: .first)
         }.get()

@@ -14,7 +14,7 @@ package struct AccessTokens: Sendable {
     /// Minimum length of a token, in characters.
     package static let shortest = 16
 
-    /// - Parameter user: User for whom alone its holder acts in channels; `nil` = any.
+    /// - Parameter user: The only user for whom its holder acts in channels; `nil` means any.
     /// - Returns: False if the token has been added before.
     package mutating func add(_ token: String, app: AppID, scopes: Set<Scope>, user: UserID? = nil) -> Bool {
         let digest = Self.digest(token)

@@ -5,7 +5,8 @@ import HTTPTypes
 /// A page open in a browser on this machine can send requests to a loopback address. By resolving its own name to a
 /// loopback address (DNS rebinding), it can even read the answers.
 enum BrowserGuard {
-    /// - Parameter isUpgrade: Whether a WebSocket is asked for, which pages can open anywhere and read.
+    /// - Parameter isUpgrade: Whether a WebSocket is requested. Pages can open WebSockets to any host and read from
+    ///   them.
     /// - Throws: `HTTPProblem` of status 421 or 403.
     static func check(_ request: HTTPRequest, isUpgrade: Bool = false) throws(HTTPProblem) {
         try checkHost(request)

@@ -9,7 +9,7 @@ struct Caller: Hashable, Sendable {
     var scopes: Set<Scope>
     /// Number of the token. `nil` if no tokens are configured, and on open routes.
     var token: Int?
-    /// User for whom alone the caller acts in channels; `nil` if there is none.
+    /// The only user for whom the caller acts in channels; `nil` if there is no such restriction.
     var user: UserID?
 
     /// Returns a caller without a token.
@@ -25,11 +25,11 @@ package struct OrchestratorContext: RequestContext {
     var caller = Caller.anonymous()
     /// The request's connection.
     let channel: any Channel
-    /// IP address of the client for whom another node passed the request on.
+    /// IP address of the client whose request another node passed on.
     var passedOnFor: String?
     /// Whether only a part of a batch is meant for this node.
     var takesShare = false
-    /// Whether another node asks for viewers that it has let in.
+    /// Whether another node makes the request for viewers that it has already admitted.
     var isCarriedOver = false
 
     package init(source: ApplicationRequestContextSource) {

@@ -60,7 +60,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         try? context.channel.syncOptions?.setOption(
             .recvAllocator,
             value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: Self.longestRead))
-        // Before the decoder, which only knows that such bytes are no HTTP.
+        // Before the decoder, which would only reject such bytes as not being HTTP.
         try? context.pipeline.syncOperations.addHandler(RTMPRecognition(notices), position: .first)
     }
 

@@ -4,19 +4,19 @@ import HTTPTypes
 import RoomService
 import TextFormats
 
-/// Access to programs: open to all, or only with a URL that is signed with one of the keys.
+/// Access to programs: open to all, or restricted to URLs that are signed with one of the keys.
 ///
 /// A URL is signed like ApsaraVideo Live's type A: `auth_key={unix}-{rand}-{uid}-{md5hex(path-unix-rand-uid-key)}`. The
 /// path is the whole path of the URL, including the app, without the query.
 package struct PlaybackAccess: Sendable {
-    /// Signing keys; none = open to all. All are equally good, so that one can replace another.
+    /// Signing keys; without any, access is open to all. All keys are equally valid, so that one can replace another.
     private let keys: [String]
-    /// Seconds for which a URL is valid beyond its time stamp.
+    /// Seconds for which a URL is valid beyond its timestamp.
     private let validity: Int
 
     /// Name of the query parameter.
     package static let parameter = "auth_key"
-    /// Most bytes of UTF-8 in `rand` and in `uid`.
+    /// Largest number of UTF-8 bytes in `rand` and in `uid`.
     package static let longestWord = 128
 
     package init(keys: [String] = [], validity: Int = 0) {
@@ -26,7 +26,7 @@ package struct PlaybackAccess: Sendable {
 
     package var isOpen: Bool { keys.isEmpty }
 
-    /// Reason why a URL gives no access.
+    /// The reason why a URL gives no access.
     package enum Refusal: Error, Hashable, Sendable {
         case missing
         case malformed
@@ -39,7 +39,7 @@ package struct PlaybackAccess: Sendable {
     /// Checks that a URL is signed and still valid.
     ///
     /// - Parameters:
-    ///   - path: Path as it was sent. A signature of its percent-decoded form is accepted, too, because both mean the
+    ///   - path: Path as received. A signature of its percent-decoded form is accepted, too, because both mean the
     ///     same.
     ///   - authKey: The parameter's value, percent-decoded.
     ///   - now: Time in seconds since 1970.
@@ -64,7 +64,7 @@ package struct PlaybackAccess: Sendable {
         }
         guard isRight else { throw .wrong }
         let end = parts.time + validity
-        // The time stamp is believed, and reported, only if it was signed.
+        // The timestamp is trusted, and reported, only if it was signed.
         guard now <= end else { throw .expired(seconds: now - end) }
         return String(parts.uid)
     }
@@ -73,7 +73,7 @@ package struct PlaybackAccess: Sendable {
     ///
     /// - Parameters:
     ///   - path: Path as it will be sent, percent-encoded.
-    ///   - time: Time stamp in seconds since 1970. The URL is valid until then, and for `validity` longer.
+    ///   - time: Timestamp in seconds since 1970. The URL is valid until then, and for `validity` longer.
     ///   - random: Random part, without `-`, like `uid`.
     package func authKey(path: String, time: Int, random: String = "0", uid: String = "0") -> String? {
         keys.first.map { Self.authKey(path: path, time: time, random: random, uid: uid, key: $0) }

@@ -4,9 +4,9 @@ import Hummingbird
 import RoomService
 
 extension PlaybackOrigins {
-    /// Answers a request so that the pages of these origins can read the answer, and the reason of a refusal.
+    /// Answers a request so that pages of these origins can read the answer, including the reason for a refusal.
     ///
-    /// - Parameter exposed: Names of headers that pages may read besides those that all may (Fetch §3.2.5).
+    /// - Parameter exposed: Names of headers that pages may read in addition to the safelisted ones (Fetch §3.2.5).
     func readable(
         _ request: Request, exposing exposed: String, _ handler: () async throws -> Response
     ) async throws -> Response {

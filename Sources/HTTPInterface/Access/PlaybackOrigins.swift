@@ -1,7 +1,7 @@
 import HTTPTypes
 import RoomService
 
-/// The origins of web pages that may read answers, such as what viewers get (Fetch, §3.2).
+/// The origins of web pages that may read answers, such as those for viewers (Fetch, §3.2).
 package enum PlaybackOrigins: Hashable, Sendable {
     case any
     case only(Set<String>)
@@ -9,7 +9,7 @@ package enum PlaybackOrigins: Hashable, Sendable {
     /// No origin but the service's own; the default.
     package static let none = PlaybackOrigins.only([])
 
-    /// - Parameter setting: Name of the setting that has them.
+    /// - Parameter setting: Name of the setting with the origins.
     /// - Throws: `StartupError` when an entry is not an origin.
     package init(_ origins: [String], setting: String = "playback.cors") throws(StartupError) {
         if origins == ["*"] {
@@ -30,7 +30,7 @@ package enum PlaybackOrigins: Hashable, Sendable {
         self = .only(Set(origins.map { $0.lowercased() }))
     }
 
-    /// Whether the pages of an origin may read answers.
+    /// Returns whether the pages of an origin may read answers.
     func contains(_ origin: String) -> Bool {
         switch self {
         case .any: true

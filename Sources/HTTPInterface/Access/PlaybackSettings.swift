@@ -8,10 +8,10 @@ package struct PlaybackSettings: Sendable {
     package var origins = PlaybackOrigins.none
     /// Delay at which a viewer skips to the newest keyframe, in ms of media, 500…60000.
     package var latencyCap = 4000
-    /// Most viewers of all programs together. Further ones are answered with status 503.
+    /// Largest number of viewers of all programs together. Further viewers get status 503.
     package var maxViewers = 10_000
     package var maxViewersPerProgram = 10_000
-    /// Problems that do not keep the service from starting but should be fixed.
+    /// Problems that do not prevent the service from starting but should be fixed.
     package var warnings: [String] = []
 
     /// Allowed lengths of a key, in characters.
@@ -25,7 +25,7 @@ extension PlaybackSettings {
     ///
     /// - Parameters:
     ///   - connections: `http.maxConnections`.
-    ///   - descriptors: Limit of open files; `nil` = unknown.
+    ///   - descriptors: Limit of open files; `nil` means unknown.
     /// - Returns: Warnings that name what was lowered, the reason and the remedy.
     package mutating func fit(connections: Int, descriptors: Int?) -> [String] {
         var warnings: [String] = []

@@ -9,15 +9,15 @@ package struct ProgramPath {
 
     private let parts: [String]
 
-    /// Creates the path of a request; `nil` if it is another one.
+    /// Creates the path of a request; `nil` if the request is for another path.
     init?(_ request: IngestRequest) {
         let parts = "\(request.application)/\(request.name)".split(separator: "/").map { String($0) }
         guard 2...3 ~= parts.count, parts[0].utf8.elementsEqual(Self.application.utf8) else { return nil }
-        // Of a name that is no percent-encoding, every character is its own.
+        // A name that is not valid percent-encoding is used literally.
         self.parts = parts.dropFirst().map { $0.removingPercentEncoding ?? $0 }
     }
 
-    /// - Throws: `InputError` if room or app cannot have these names.
+    /// - Throws: `InputError` if these are not valid names of a room and an app.
     func room() throws(InputError) -> RoomID {
         let app: AppID = parts.count == 1 ? .standard : AppID(try EventParser.knownIdentifier(parts[0], field: "app"))
         return RoomID(app: app, name: try EventParser.knownIdentifier(parts[parts.count - 1], field: "room"))

@@ -7,13 +7,13 @@ import TextFormats
 /// Decides who may publish to the service's own RTMP server, and who may play from it.
 ///
 /// A signed URL (`auth_key`, as for playback) or a token (`?token=`) gives access. With neither a key nor tokens
-/// configured, everybody has it, and the server listens on loopback only.
+/// configured, access is open, and the server listens on loopback only.
 package struct PublisherAccess: IngestGate {
     private let signatures: PlaybackAccess
     private let tokens: AccessTokens
     private let names: NamePatterns
     private let allowsPlay: Bool
-    /// Who may play programs, over HTTP and over RTMP.
+    /// Access to programs, over HTTP and over RTMP.
     private let playback: PlaybackAccess
     private let limits: RateLimits
 
@@ -22,9 +22,9 @@ package struct PublisherAccess: IngestGate {
 
     /// - Parameters:
     ///   - signatures: Open if no key is configured.
-    ///   - names: The rules by which a stream's name belongs to a room and a user.
-    ///   - allowsPlay: Whether people may play what is published; relays of the service always may.
-    ///   - playback: Who may play programs.
+    ///   - names: The rules that map a stream's name to a room and a user.
+    ///   - allowsPlay: Whether clients may play published streams; relays of the service always may.
+    ///   - playback: Access to programs.
     package init(
         signatures: PlaybackAccess, tokens: AccessTokens, names: NamePatterns, allowsPlay: Bool,
         playback: PlaybackAccess, limits: RateLimits
@@ -104,7 +104,7 @@ package struct PublisherAccess: IngestGate {
 
     private func denied(_ words: String) -> IngestVerdict { .refused(isName: false, reason: words) }
 
-    /// Returns the holder of the token; `nil` if there is none and access is given without.
+    /// Returns the holder of the token; `nil` if there is no token and none is needed.
     private func authenticate(_ request: IngestRequest, _ arguments: HookForm) throws(Refusal) -> Caller? {
         if !tokens.isEmpty, let token = arguments.first(Self.tokenParameter) {
             let scope: Scope = request.isPublish ? .publish : .read
@@ -135,7 +135,7 @@ package struct PublisherAccess: IngestGate {
     ) throws(PlaybackAccess.Refusal) {
         let parts = "\(request.application)/\(request.name)".split(separator: "/").map { String($0) }
         let plain = "/" + parts.joined(separator: "/")
-        // A URL is signed as it is written there, and its parts may be sent decoded.
+        // The signature covers the URL as written, but clients may send its parts decoded.
         let encoded = "/" + parts.map(PercentEncoding.encoded).joined(separator: "/")
         let key = arguments.first(PlaybackAccess.parameter)
         let now = Int(Date.now.timeIntervalSince1970)
@@ -147,8 +147,8 @@ package struct PublisherAccess: IngestGate {
     }
 
     /// - Parameters:
-    ///   - thing: What the signature is for.
-    ///   - tokens: Another cure.
+    ///   - thing: Name of the signed item.
+    ///   - tokens: Another remedy.
     private func words(of refusal: PlaybackAccess.Refusal, _ thing: String, tokens: String) -> String {
         let cure = "sign the URL with `mixorchestrator sign-url`"
         return switch refusal {

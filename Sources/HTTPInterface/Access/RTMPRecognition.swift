@@ -2,20 +2,20 @@ import Logging
 import NIOCore
 import RoomService
 
-/// Recognises a connection that speaks RTMP to the HTTP port, closes it, and says in the log where RTMP goes: encoders show
-/// nothing but a lost connection.
+/// Recognises an RTMP connection to the HTTP port, closes it, and logs the port for RTMP: encoders show only a lost
+/// connection.
 ///
-/// An RTMP client begins with its version, the byte 3 (RTMP 1.0, §5.2.2), with which no HTTP request begins. The handler examines
-/// the first byte of a connection and then leaves the pipeline.
+/// An RTMP client begins with its version, the byte 3 (RTMP 1.0, §5.2.2), which no HTTP request begins with. The
+/// handler examines the first byte of a connection and then leaves the pipeline.
 ///
 /// Lives on the connection's event loop.
 final class RTMPRecognition: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// What all connections of a service share.
+    /// State that all connections of a service share.
     struct Notices: Sendable {
-        /// Lines of the log, at most one per second.
+        /// Limit of log lines: one per second.
         let limit = RateLimiter(rate: 1)
         let logger: Logger
     }

@@ -9,7 +9,7 @@ final class RateLimiter: Sendable {
         case accessKey(String)
         /// A media server's hook, by name.
         case hook(String)
-        /// All clients together.
+        /// One bucket for all clients together.
         case everybody
     }
 
@@ -21,7 +21,7 @@ final class RateLimiter: Sendable {
     /// - Parameter rate: Requests or events per second. 0 = no limit.
     init(rate: Int) { self.rate = Double(rate) }
 
-    /// Takes from the client's bucket.
+    /// Takes tokens from the client's bucket.
     ///
     /// - Returns: `nil` if the request is allowed, otherwise the whole seconds until it would be.
     func take(_ count: Int = 1, by key: Key, now: Int64 = MonotonicClock.now()) -> Int? {
@@ -71,7 +71,7 @@ package struct RateLimits: Sendable {
 
     /// Counts a request of a caller, by the token or, without one, the address.
     ///
-    /// Does not say what it throws by its type: with two such calls in one asynchronous function, Swift 6.3's optimiser crashes.
+    /// Has no typed `throws`: with two such calls in one asynchronous function, Swift 6.3's optimiser crashes.
     ///
     /// - Throws: `HTTPProblem` of status 429.
     func takeRequest(of caller: Caller, _ context: OrchestratorContext) throws {

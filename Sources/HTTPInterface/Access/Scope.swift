@@ -15,7 +15,7 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case priority
     /// Publishing to the service itself, over RTMP and over WebRTC.
     case publish
-    /// Following rooms' channels and writing in them.
+    /// Following rooms' channels and writing to them.
     case chat
 
     static let all = Set(allCases)
@@ -32,10 +32,10 @@ package enum RouteAccess: Hashable, Sendable {
     case hook
     /// The route itself checks a token, or a signature (`WebRTCAccess`).
     case webrtc
-    /// The route itself checks a token, or a signature, and what anonymous callers may do (`ChannelAccess`).
+    /// The route itself checks a token or a signature, and the rights of anonymous callers (`ChannelAccess`).
     case channel
 
-    /// The route itself checks what a client of Socket.IO shows (`SocketIOAccess`).
+    /// The route itself checks the credentials of a Socket.IO client (`SocketIOAccess`).
     case socketIO
 
     /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
@@ -78,7 +78,7 @@ package enum RouteAccess: Hashable, Sendable {
             "OPTIONS /rooms")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
-        // Pages are the same for everybody, and so is what they load.
+        // Pages and the files that they load are the same for all users.
         add(
             .open, "GET /publish/{room}", "GET /watch/{room}", "GET /embed/{room}", "GET /console",
             "GET /assets/{file}", "OPTIONS /assets/{file}")
@@ -110,7 +110,7 @@ package enum RouteAccess: Hashable, Sendable {
             "DELETE /v1/subscriptions/{subscription}", "POST /v1/subscriptions/{subscription}/secret",
             "POST /v1/subscriptions/{subscription}/test", "POST /v1/subscriptions/{subscription}/redeliver",
             "POST /v1/subscriptions/{subscription}/deliveries/{message}/redeliver")
-        // Calls of Web Call Server's interface, which says of a call only by its name what it does.
+        // Calls of Web Call Server's interface, in which only the name of a call says what it does.
         add(.scope(.tasks), "POST /rest-api/{family}/{action}")
         add(.scope(.read), "GET /rest-api/{family}/{action}")
         add(
@@ -138,7 +138,7 @@ package enum RouteAccess: Hashable, Sendable {
         table[(method == .head ? "GET " : method.rawValue + " ") + path]
     }
 
-    /// Returns the routes that are missing in the table.
+    /// Returns the routes that are missing from the table.
     package static func unknownRoutes(of router: Router<some RequestContext>) -> [String] {
         router.routes.filter { of($0.method, $0.path.description) == nil }.map { "\($0.method.rawValue) \($0.path)" }
     }

@@ -5,14 +5,14 @@ import Hummingbird
 import MixModel
 import RoomService
 
-/// Decides who may publish or watch over WebRTC: the holder of a token with the scope for it (as a bearer token), or of a
-/// signed URL. With neither tokens nor keys configured, everybody may, and the service listens on loopback only.
+/// Decides who may publish or watch over WebRTC: the holder of a token with the scope for it (as a bearer token), or of
+/// a signed URL. With neither tokens nor keys configured, all clients may, and the service listens on loopback only.
 package struct WebRTCAccess: Sendable {
-    /// What a request is for.
+    /// The purpose of a request.
     package enum Purpose: Hashable, Sendable {
         case publishing, watching
 
-        /// Scopes of which a token needs one. Who publishes in a room sees who else does.
+        /// Scopes of which a token needs one. A publisher in a room can see the other publishers.
         fileprivate var scopes: [Scope] {
             switch self {
             case .publishing: [.publish]
@@ -28,7 +28,8 @@ package struct WebRTCAccess: Sendable {
     private let signatures: PlaybackAccess
     private let limits: RateLimits
 
-    /// - Parameter signatures: Those of the ingest for publishers, those of playback for viewers; open if no key is configured.
+    /// - Parameter signatures: Access of the ingest for publishers, or of playback for viewers; open if no key is
+    ///   configured.
     package init(
         _ purpose: Purpose, tokens: AccessTokens, apps: Set<AppID>, signatures: PlaybackAccess, limits: RateLimits
     ) {
@@ -39,11 +40,11 @@ package struct WebRTCAccess: Sendable {
         self.limits = limits
     }
 
-    /// Returns who wants to begin a session, and in which app.
+    /// Returns the caller who wants to begin a session, including the app.
     ///
     /// - Parameters:
     ///   - named: The app in the path, if there is one.
-    ///   - isOpen: Whether it is for everybody unless URLs are signed, as programs are over HTTP-FLV.
+    ///   - isOpen: Whether it is open to all unless URLs are signed, like programs over HTTP-FLV.
     func caller(
         _ request: Request, _ context: OrchestratorContext, app named: String?, isOpen: Bool = false
     ) throws -> Caller {
@@ -65,14 +66,15 @@ package struct WebRTCAccess: Sendable {
         return caller
     }
 
-    /// Returns who wants to change a session: the holder of a token, or whoever knows the session's address.
+    /// Returns the caller who wants to change a session: the holder of a token, or any client that knows the session's
+    /// address.
     ///
     /// - Parameter isOpen: Whether sessions may have begun without a token although there are tokens.
     func holder(_ request: Request, _ context: OrchestratorContext, isOpen: Bool = false) throws -> Caller {
         try authenticate(request, context, isOpen: isOpen) { signatures.isOpen ? nil : .anonymous() }
     }
 
-    /// - Parameter other: Returns a caller who may do it without a token although not everybody may.
+    /// - Parameter other: Returns a caller who is allowed without a token although access is not open.
     private func authenticate(
         _ request: Request, _ context: OrchestratorContext, isOpen: Bool, other: () throws -> Caller?
     ) throws -> Caller {

@@ -6,13 +6,13 @@ import MixModel
 import RoomChannel
 import RoomService
 
-/// Decides who may follow channels and write in them.
+/// Decides who may follow channels and write to them.
 ///
-/// A token of the scope `chat` may do both, one of `read` may follow. Without a token, a URL that is signed with
-/// `channel.key` for its path names its user (`uid`), and anonymous callers may do what the configuration lets them.
-/// With neither tokens nor keys configured, everybody may do both, and the service listens on loopback only.
+/// The holder of a token with the scope `chat` may do both, with `read` follow. Without a token, a URL that is signed
+/// with `channel.key` for its path names its user (`uid`), and the configuration decides what anonymous callers may do.
+/// With neither tokens nor keys configured, all clients may do both, and the service listens on loopback only.
 package struct ChannelAccess: Sendable {
-    /// What a request is for.
+    /// The purpose of a request.
     enum Purpose: Hashable, Sendable {
         case read, write
 
@@ -28,8 +28,8 @@ package struct ChannelAccess: Sendable {
     private let anonymous: Set<Purpose>
 
     /// - Parameters:
-    ///   - signatures: Keys of signed URLs; open = there are none.
-    ///   - reads: Whether anonymous callers may follow, `writes`: whether they may write.
+    ///   - signatures: Keys of signed URLs; open if there are none.
+    ///   - reads: Whether anonymous callers may follow. `writes`: whether they may write.
     package init(
         tokens: AccessTokens, apps: Set<AppID>, signatures: PlaybackAccess, limits: RateLimits, reads: Bool,
         writes: Bool
@@ -42,7 +42,7 @@ package struct ChannelAccess: Sendable {
         anonymous = Set((reads || isLocal ? [.read] : []) + (writes || isLocal ? [.write] : []))
     }
 
-    /// Returns who asks, and for which app.
+    /// Returns the caller, including the app.
     func caller(to purpose: Purpose, _ request: Request, _ context: OrchestratorContext) throws -> Caller {
         if tokens.isEmpty { try BrowserGuard.check(request.head) }
         let named = try request.queryText("app")
@@ -71,7 +71,7 @@ package struct ChannelAccess: Sendable {
                 let uid = try signatures.check(
                     path: request.uri.path, authKey: String(key), now: Int(Date.now.timeIntervalSince1970))
                 var caller = Caller.anonymous()
-                // ApsaraVideo's players sign with the uid 0, which is nobody.
+                // ApsaraVideo's players sign with the uid 0, which means no user.
                 if let uid, uid != "0" { caller.user = UserID(try Self.user(uid)) }
                 return caller
             } catch {
@@ -80,7 +80,7 @@ package struct ChannelAccess: Sendable {
             }
         }
         if anonymous.contains(purpose) {
-            // On loopback, without tokens, callers speak for whom they like.
+            // On loopback, without tokens, callers may speak for any user.
             return .anonymous(scopes: tokens.isEmpty && signatures.isOpen ? Scope.all : [])
         }
         throw unauthorized(context)
@@ -99,7 +99,8 @@ package struct ChannelAccess: Sendable {
         return .unauthorized
     }
 
-    /// Returns who sends a message. A token without a user speaks for any; everybody else only for who they are.
+    /// Returns the sender of a message. The holder of a token without a user may speak for any user; all others only
+    /// for themselves.
     func sender(
         _ caller: Caller, user: UserID?, name: String?, _ context: OrchestratorContext
     ) throws -> ChannelSender {

@@ -11,7 +11,7 @@ import RoomService
 /// and `GET …/channel` follows everything as server-sent events. Moderators delete messages, mute users and change
 /// rules.
 ///
-/// Web pages of the origins that may play programs may do what needs no moderator.
+/// Web pages of the origins that may play programs may do everything that does not require a moderator.
 package struct ChannelController: Sendable {
     let channels: RoomChannels
     let streams: ChannelStreams
@@ -92,7 +92,7 @@ package struct ChannelController: Sendable {
         }
     }
 
-    /// Answers whether there is a channel to follow.
+    /// Answers with whether there is a channel to follow.
     @Sendable private func streamHead(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await readable(request) {
             _ = try await channels.history(of: try reader(request, context), after: .max)
@@ -113,7 +113,7 @@ package struct ChannelController: Sendable {
         return RoomID(app: caller.app, name: try context.identifier("room"))
     }
 
-    /// Returns the number of the last message that the client knows: that of `Last-Event-ID`, otherwise `?after=`.
+    /// Returns the number of the last message that the client has: `Last-Event-ID`, otherwise `?after=`.
     private static func known(_ request: Request) throws -> Int64? {
         if let id = HTTPField.Name("Last-Event-ID").flatMap({ request.headers[$0] }).flatMap({ Int64($0) }), id >= 0 {
             return id

@@ -7,7 +7,7 @@ enum ChannelReader {
     /// Longest body of a message, in bytes.
     static let longestMessage = 16 << 10
 
-    /// A message with what it says about its sender.
+    /// A message with its claims about the sender.
     struct Message: Hashable {
         var draft: ChannelDraft
         var user: UserID?
@@ -58,7 +58,8 @@ enum ChannelReader {
         return (slowMode, words)
     }
 
-    /// Returns for how many seconds a user is to be muted; `nil` = without an end. The body may be empty.
+    /// Returns the number of seconds for which a user is to be muted; `nil` means without an end. The body may be
+    /// empty.
     static func mute(_ bytes: [UInt8]) throws(InputError) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var reader = try FieldReader(try JSONValue(parsing: bytes))

@@ -1,20 +1,20 @@
 import NIOCore
 import Synchronization
 
-/// One follower's connection during a stream of events. Lives on the connection's event loop, `put` excepted.
+/// One follower's connection during a stream of events. Lives on the connection's event loop, except for `put`.
 ///
 /// The handler stands between the socket and the HTTP encoder and writes chunks that are already framed, so that all
-/// followers share their memory. A follower for whom too much waits is disconnected.
+/// followers share their memory. A follower with too many waiting deliveries is disconnected.
 final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Most deliveries that wait for a follower: some seconds of a busy room.
+    /// Largest number of deliveries that wait for a follower: a few seconds of a busy room.
     static let mostWaiting = 256
 
-    /// What other threads see of a follower.
+    /// The part of a follower that other threads access.
     final class Mailbox: Sendable {
-        /// Deliveries that are not with the socket yet; negative once the follower is gone.
+        /// Number of deliveries that have not been passed to the socket; negative once the follower is gone.
         private let waiting = Atomic(0)
         private let lane: ChannelStreamLane
 
@@ -22,7 +22,8 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
 
         /// Hands over a delivery without waiting.
         ///
-        /// - Returns: False if the follower is too slow, and therefore disconnected. One that is gone leaves by itself.
+        /// - Returns: False if the follower is too slow and is therefore disconnected. A follower that is gone leaves
+        ///   by itself.
         func put(_ bytes: ByteBuffer, for handler: NIOLoopBound<ChannelStreamHandler>) -> Bool {
             let count = waiting.add(1, ordering: .relaxed).newValue
             guard count > 0 else { return true }
@@ -46,21 +47,21 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
     private var isStarted = false
     private var isPumping = false
     private var isOver = false
-    /// Whether the stream ends with what waits.
+    /// Whether the stream ends after the waiting deliveries.
     private var isEnding = false
     /// Whether something was written since the last heartbeat.
     var isFresh = false
     /// Index in the lane.
     var index = 0
 
-    /// - Parameter done: Succeeds when the stream has ended in good order; fails when the follower is gone.
+    /// - Parameter done: Succeeds when the stream has ended properly; fails when the follower is gone.
     init(_ mailbox: Mailbox, lane: ChannelStreamLane.Followers, done: EventLoopPromise<Void>) {
         self.mailbox = mailbox
         self.lane = lane
         self.done = done
     }
 
-    /// Begins to write: first the welcome, then what has been delivered since.
+    /// Begins to write: first the welcome, then the deliveries since.
     func start(with welcome: ByteBuffer) {
         isStarted = true
         lane?.add(self)
@@ -69,12 +70,12 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
         context?.flush()
     }
 
-    /// Adds a delivery. The caller pumps.
+    /// Adds a delivery. The caller must call `pump()`.
     func append(_ bytes: ByteBuffer) {
         if !isOver { waiting.append(bytes) }
     }
 
-    /// Writes what waits for as long as the socket takes it.
+    /// Writes waiting deliveries as long as the socket accepts them.
     func pump() {
         // A flush may report that the channel is writable again.
         guard isStarted, !isPumping, !isOver else { return }
@@ -93,7 +94,7 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
         if isEnding, waiting.isEmpty { complete() }
     }
 
-    /// Ends the stream in good order, after what waits.
+    /// Ends the stream properly, after the waiting deliveries.
     func finish() {
         isEnding = true
         pump()
@@ -132,7 +133,7 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
         switch event {
         // The service shuts down: the body ends properly.
         case is ChannelShouldQuiesceEvent: complete()
-        // A follower who has closed says nothing more. Otherwise the second heartbeat would be the first to fail.
+        // A follower that has closed its side sends nothing more. Otherwise, only the second heartbeat would fail.
         case ChannelEvent.inputClosed: disconnect()
         default: break
         }
@@ -144,7 +145,7 @@ final class ChannelStreamHandler: ChannelInboundHandler, RemovableChannelHandler
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
 
-    /// Ends before the stream has begun.
+    /// Ends the connection before the stream has begun.
     func abandon() { leave(nil) }
 
     private func leave(_ error: (any Error)?) {

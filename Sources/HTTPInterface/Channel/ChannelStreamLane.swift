@@ -3,7 +3,7 @@ import Synchronization
 
 /// The followers of all channels whose connections are on one event loop. Thread-safe.
 ///
-/// Deliveries are collected and written on the loop in one go: a thousand followers cost one hop.
+/// Deliveries are collected and written together on the loop: a thousand followers cost one hop.
 final class ChannelStreamLane: Sendable {
     /// The followers, for heartbeats. Lives on the event loop.
     final class Followers {
@@ -65,7 +65,7 @@ final class ChannelStreamLane: Sendable {
             defer { errands = [] }
             return errands
         }
-        // Deliveries of one moment are flushed once for each follower.
+        // Simultaneous deliveries are flushed once for each follower.
         for errand in errands {
             switch errand {
             case .deliver(let bytes, let follower): follower.value.append(bytes)

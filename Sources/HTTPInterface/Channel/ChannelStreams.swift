@@ -6,23 +6,23 @@ import RoomChannel
 import RoomService
 import Synchronization
 
-/// Streams of server-sent events (HTML living standard, §9.2) with what happens in channels. Thread-safe.
+/// Streams of server-sent events (HTML living standard, §9.2) from channels. Thread-safe.
 package final class ChannelStreams: Sendable {
     private let channels: RoomChannels
     private let heartbeat: Duration
     private let lanes = Mutex<[ObjectIdentifier: ChannelStreamLane]>([:])
 
     static let form = ChannelDelivery.Form("server-sent events, chunked")
-    /// Bytes that the kernel may hold for a follower beyond those in flight.
+    /// Number of bytes that the kernel may buffer for a follower beyond those in flight.
     private static let mostUnsent = 64 << 10
 
-    /// - Parameter heartbeat: Interval between two comments on a connection on which nothing else is sent.
+    /// - Parameter heartbeat: Interval between two comments on an otherwise idle connection.
     package init(_ channels: RoomChannels, heartbeat: Duration = .seconds(15)) {
         self.channels = channels
         self.heartbeat = heartbeat
     }
 
-    /// A follower that has joined and whose stream can begin. Releasing it leaves the channel, also if the stream never
+    /// A follower that has joined and whose stream can begin. Releasing it leaves the channel, even if the stream never
     /// begins.
     final class Follower: Sendable {
         /// The beginning of the stream, until it is written.
@@ -46,7 +46,7 @@ package final class ChannelStreams: Sendable {
         deinit { leave() }
     }
 
-    /// Has a connection join a channel.
+    /// Adds a connection to a channel.
     ///
     /// - Throws: `OrchestratorError` if the room is unknown, or there is no place.
     func join(
@@ -86,7 +86,7 @@ package final class ChannelStreams: Sendable {
         let opening = follower.takeOpening()
         try await channel.eventLoop.flatSubmit {
             do {
-                // What the kernel holds back is not known to be too much.
+                // Without this option, data buffered in the kernel would not count as a backlog.
                 try? channel.syncOptions?.setOption(
                     .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: Self.mostUnsent)
                 let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)

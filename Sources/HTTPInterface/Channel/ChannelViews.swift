@@ -2,9 +2,9 @@ import MixModel
 import RoomChannel
 import RoomService
 
-/// The viewers of a room, as clients see them.
+/// The viewers of a room, as shown to clients.
 struct AudienceView: Encodable, Sendable {
-    /// Number to show.
+    /// Number to display.
     var count: Int
     var channel: Int
     var playback: Int
@@ -14,7 +14,7 @@ struct AudienceView: Encodable, Sendable {
     }
 }
 
-/// A channel's state, as clients see it.
+/// A channel's state, as shown to clients.
 struct ChannelStateView: Encodable, Sendable {
     var isLive: Bool
     var title: String?
@@ -40,7 +40,7 @@ struct ChannelHistoryView: Encodable, Sendable {
 struct ChannelRulesView: Encodable, Sendable {
     struct Muted: Encodable, Sendable {
         var user: UserID
-        /// Seconds that are left; `nil` = without an end.
+        /// Remaining seconds; `nil` means without an end.
         var seconds: Int?
     }
 

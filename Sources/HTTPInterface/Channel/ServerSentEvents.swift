@@ -5,14 +5,15 @@ import RoomService
 
 /// The events of a channel's stream, as chunks of a chunked response (RFC 9112, section 7.1).
 ///
-/// Events that a resumed stream repeats have an `id`, so that `Last-Event-ID` names the last message that a page has.
+/// Events that are repeated when a stream is resumed have an `id`, so that `Last-Event-ID` names the last message that
+/// a page has.
 enum ServerSentEvents {
-    /// Delay in ms after which a page connects again.
+    /// Delay in ms after which a page reconnects.
     static let retry = 2000
 
     static let heartbeat = framed(":\n\n")
 
-    /// Returns a notice as one event. One that is none has no chunk: an empty one would end the response.
+    /// Returns a notice as one event. A notice without an event gives no chunk: an empty chunk would end the response.
     static func chunk(of notice: ChannelNotice) -> ByteBuffer {
         let text = event(of: notice)
         return text.isEmpty ? ByteBuffer() : framed(text)
@@ -36,7 +37,7 @@ enum ServerSentEvents {
         case .onAir(let onAir): event("onAir", onAir)
         case .opened(let title): event("opened", Opened(title: title))
         case .ended: event("ended", Ended())
-        // Who follows has heard `ended`.
+        // Followers have received `ended`.
         case .closed: ""
         case .rules(let rules): event("rules", rules)
         }

@@ -2,9 +2,9 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// The body of a request, remembered while it is read, so that the request can be passed on afterwards.
+/// The body of a request, recorded while it is read, so that the request can be passed on afterwards.
 ///
-/// `@unchecked Sendable` is not needed: the state locks itself. What reads the body bounds it.
+/// `@unchecked Sendable` is not needed: the state locks itself. The reader bounds the size of the body.
 final class BodyRecord: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
@@ -36,7 +36,7 @@ final class BodyRecord: AsyncSequence, Sendable {
         return AsyncIterator(record: self, base: body.makeAsyncIterator())
     }
 
-    /// Returns the whole body: what was read of it, or what is read now if nothing was.
+    /// Returns the whole body: the recorded one, or the one read now if nothing has been read.
     ///
     /// - Throws: `HTTPProblem` if it is longer than `limit` bytes, or was read in part.
     func whole(upTo limit: Int) async throws -> ByteBuffer {

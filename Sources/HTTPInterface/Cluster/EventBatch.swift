@@ -5,8 +5,8 @@ import NIOCore
 import RoomService
 import TaskStore
 
-/// The part of a batch of events whose rooms other nodes have. Each of these nodes is sent the whole batch and takes its own
-/// rooms, so that events go on exactly as they came.
+/// The part of a batch of events whose rooms other nodes have. Each of these nodes is sent the whole batch and
+/// processes its own rooms, so that events are passed on exactly as received.
 struct EventBatch {
     /// Numbers of events by outcome, as nodes answer.
     struct Counts: Codable {
@@ -24,7 +24,7 @@ struct EventBatch {
     /// Longest answer that is read, in bytes.
     private static let longestAnswer = 1 << 16
 
-    /// Sends the batch to a node, which takes its own rooms.
+    /// Sends the batch to a node, which processes its own rooms.
     func send(to node: NodeProfile) async throws -> Counts {
         let headers =
             NodeHeader.headers(of: request, context, to: node) + [(name: NodeHeader.share.rawName, value: "1")]

@@ -4,10 +4,11 @@ import NIOCore
 import RoomService
 import TaskStore
 
-/// Passes requests of rooms that another node has on to that node, with the caller's authorisation and address.
+/// Passes requests for another node's rooms on to that node, with the caller's authorisation and address.
 ///
-/// Which room a request concerns is known to what serves it. A request is therefore tried here first: what finds out that the
-/// room is elsewhere has changed nothing, and says so (`NodeForwarding`). The body is remembered while it is read.
+/// Only the handler of a request knows which room it concerns. A request is therefore first tried here: a handler that
+/// finds the room on another node has changed nothing, and reports it (`NodeForwarding`). The body is recorded while it
+/// is read.
 package struct ForwardingMiddleware: RouterMiddleware {
     let node: ClusterNode
     let exchange: NodeExchange
@@ -39,12 +40,12 @@ package struct ForwardingMiddleware: RouterMiddleware {
         return response ?? Response(status: .serviceUnavailable)
     }
 
-    /// Times that a request is tried whose room moves.
+    /// Largest number of attempts for a request whose room moves.
     private static let mostAttempts = 3
 
     /// Serves the request, or passes it on.
     ///
-    /// - Parameter isLast: Whether the answer counts in any case.
+    /// - Parameter isLast: Whether the answer is final in any case.
     /// - Returns: `nil` if the request has to be tried again.
     private func attempt(
         _ request: inout Request, _ context: inout OrchestratorContext, isForwarded: Bool, isLast: Bool,
@@ -61,7 +62,7 @@ package struct ForwardingMiddleware: RouterMiddleware {
         } catch {
             outcome = .failure(error)
         }
-        // What was served all the same needs no other node.
+        // A request that was served nevertheless needs no other node.
         if case .success(let response) = outcome, response.status.code < 400 { return response }
         guard let target = forwarding.target else {
             guard forwarding.isElsewhere else { return try outcome.get() }
@@ -75,7 +76,7 @@ package struct ForwardingMiddleware: RouterMiddleware {
                 headers: NodeHeader.headers(of: request, context, to: target), body: body), to: target)
         let hasMoved = answer.headers.contains { $0.name.lowercased() == NodeHeader.moved.canonicalName }
         guard hasMoved else { return Self.response(answer, isHead: request.method == .head) }
-        // The node that says so has changed nothing.
+        // The node that reports this has changed nothing.
         guard !isLast else { return try outcome.get() }
         request.body = RequestBody(buffer: body)
         return nil
@@ -100,17 +101,17 @@ package struct ForwardingMiddleware: RouterMiddleware {
     }
 }
 
-/// The headers by which nodes know each other's requests.
+/// The headers by which nodes recognise each other's requests.
 enum NodeHeader {
-    /// Shows that the sender can read the store, which says the key.
+    /// Proves that the sender can read the store, which contains the key.
     static let key = name(NodeExchange.keyHeader)
     /// IP address of the client.
     static let client = name("Mixorchestrator-Client")
-    /// Marks a batch of which the receiver takes its own rooms only.
+    /// Marks a batch of which the receiver processes only its own rooms.
     static let share = name("Mixorchestrator-Share")
-    /// Marks the answer of a node to which a request was passed that finds its room elsewhere.
+    /// Marks the answer to a forwarded request whose room is on yet another node.
     static let moved = name("Mixorchestrator-Moved")
-    /// Marks a request for a program whose viewers another node has let in.
+    /// Marks a request for a program whose viewers another node has admitted.
     static let carried = name(NodeExchange.carriedHeader)
 
     private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .cacheControl }
@@ -119,7 +120,7 @@ enum NodeHeader {
     static func headers(
         of request: Request, _ context: OrchestratorContext, to node: NodeProfile
     ) -> [(name: String, value: String)] {
-        // Nobody else may speak as a node.
+        // No other client may speak as a node.
         request.headers.filter { ![key, self.client, share, carried].contains($0.name) }.map {
             (name: $0.name.rawName, value: $0.value)
         } + [

@@ -3,14 +3,14 @@ import HTTPTypes
 import Hummingbird
 import RoomService
 
-/// Takes the orders of other nodes: those during moves of rooms, what their ingests tell of streams, and what they ask of
-/// channels. Nobody else knows the node's key; without one, the paths are not there.
+/// Handles requests from other nodes: those during moves of rooms, reports of their ingests about streams, and requests
+/// about channels. Only nodes know the node's key; without a key, the paths do not exist.
 package struct NodeOrderMiddleware: RouterMiddleware {
     let node: ClusterNode
-    /// `nil` = they are switched off.
+    /// Channels of the rooms; `nil` if they are switched off.
     let channels: RoomChannels?
 
-    /// Longest order, in bytes: one during a move names the tasks of a room, or has the history of its channel.
+    /// Longest request, in bytes: during a move, it contains the tasks of a room or the history of its channel.
     private static let longestOrder = 1 << 20
 
     package init(node: ClusterNode, channels: RoomChannels?) {
@@ -25,7 +25,7 @@ package struct NodeOrderMiddleware: RouterMiddleware {
         guard request.method == .post, NodeExchange.orderPaths.contains(request.uri.path),
             let key = request.headers[NodeHeader.key]
         else { return try await next(request, context) }
-        // A node that has begun another life since the sender has read its key.
+        // The node has restarted since the sender read its key.
         guard key == node.key else { return Response(status: .forbidden) }
         let body = Data(try await request.body.collect(upTo: Self.longestOrder).readableBytesView)
         let decoder = JSONDecoder()

@@ -7,7 +7,7 @@ package struct AssetController: Sendable {
     private let assets: [String: WebAsset]
     private let origins: PlaybackOrigins
 
-    /// - Parameter origins: The pages of other origins that may load them, because they may play.
+    /// - Parameter origins: Other origins whose pages may load the files, because they may play programs.
     package init(_ assets: [WebAsset], origins: PlaybackOrigins) {
         self.assets = Dictionary(uniqueKeysWithValues: assets.map { ($0.name, $0) })
         self.origins = origins

@@ -5,7 +5,7 @@ import MixModel
 import RoomService
 import TaskStore
 
-/// `/v1/subscriptions/{subscription}/deliveries`: deliveries of messages, and sending them again.
+/// `/v1/subscriptions/{subscription}/deliveries`: deliveries of messages, and their redelivery.
 package struct DeliveryController: Sendable {
     let registry: SubscriptionRegistry
 
@@ -13,7 +13,7 @@ package struct DeliveryController: Sendable {
         self.registry = registry
     }
 
-    /// Most dead letters that one request sends again.
+    /// Largest number of dead letters that one request sends again.
     static let mostAtOnce = 1000
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {

@@ -20,8 +20,8 @@ package struct EventController: Sendable {
     /// Passes parts of batches on to other nodes; `nil` without a cluster.
     let exchange: NodeExchange?
 
-    /// Number of rooms of one batch that are worked on at the same time. More would share few commits more, and would make
-    /// other callers wait behind the whole batch.
+    /// Number of rooms of one batch that are processed at the same time. A larger number would hardly share more
+    /// commits, and would make other callers wait behind the whole batch.
     private static let roomsAtOnce = 32
 
     package init(
@@ -45,10 +45,10 @@ package struct EventController: Sendable {
         var accepted = 0
         var duplicate = 0
         var stale = 0
-        /// What a person who sent the events should know.
+        /// Notes for the person who sent the events.
         var notes: [String] = []
 
-        /// Most notes of an answer.
+        /// Largest number of notes in an answer.
         static let mostNotes = 16
 
         mutating func note(_ note: String?) {
@@ -70,7 +70,7 @@ package struct EventController: Sendable {
             stale += other.stale
         }
 
-        /// The answer, in the form that `jsonBytes` gives. Writing it by hand costs a tenth.
+        /// The answer, in the form of `jsonBytes`. Writing it by hand takes a tenth of the time.
         var response: Response {
             guard notes.isEmpty else { return jsonResponse(self, status: .accepted) }
             let text = #"{"accepted":\#(accepted),"duplicate":\#(duplicate),"stale":\#(stale)}"#
@@ -154,7 +154,7 @@ package struct EventController: Sendable {
         return try await take([event], receivedAt, context)
     }
 
-    /// Returns where a stream is pulled from whose URL is the template's.
+    /// Returns a note with the URL from which a stream is pulled if the template gives it.
     private func templateNote(_ event: RoomEvent) -> String? {
         guard case .streamPublished(let publication) = event.kind,
             parser.takesTemplate(publication, room: event.room)
@@ -187,7 +187,7 @@ package struct EventController: Sendable {
                     takeNextRoom()
                 }
             }
-            // A node that was sent a share sends none.
+            // A node that was sent a share does not send shares itself.
             if let batch, !context.takesShare {
                 for node in others.values { counts.add(Counts(try await batch.send(to: node))) }
             }
@@ -204,7 +204,7 @@ package struct EventController: Sendable {
 
     private func takeRoom(_ events: [RoomEvent], _ receivedAt: Int64, isPart: Bool) async throws -> Part {
         guard isPart else { return .taken(try await takeInOrder(events[...], receivedAt)) }
-        // One for each room, so that the request itself is not passed on.
+        // Separate for each room, so that the request itself is not passed on.
         let forwarding = NodeForwarding(isForwarded: false)
         do {
             return .taken(

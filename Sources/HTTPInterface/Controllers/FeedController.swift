@@ -74,7 +74,7 @@ package struct FeedController: Sendable {
             for await _ in listener.signals.cancelOnGracefulShutdown() {
                 let events = listener.take()
                 if isStale || events == nil {
-                    // The state includes the events taken before.
+                    // The state includes the earlier events.
                     guard let whole = try? await wholeState(of: room) else { return }
                     isStale = false
                     try await write(whole)

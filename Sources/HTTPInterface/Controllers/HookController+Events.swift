@@ -3,7 +3,7 @@ import Logging
 import RoomService
 
 extension HookController {
-    /// Stores the events of a call and returns what its publisher is told.
+    /// Stores the events of a call and returns the verdict for its publisher.
     ///
     /// - Parameter receivedAt: Arrival, in ns of CLOCK_MONOTONIC.
     func verdict(
@@ -38,10 +38,10 @@ extension HookController {
         }
     }
 
-    /// Returns the verdict that may be told: only a call that asks is refused, and a call whose answer drops a stream on
-    /// air is always accepted.
+    /// Returns the verdict that may be sent: only calls that ask for permission are refused, and a call whose answer
+    /// would drop a stream on air is always accepted.
     ///
-    /// - Parameter isRule: Whether the operator wants a call that asks to be refused.
+    /// - Parameter isRule: Whether the operator wants such calls to be refused.
     private func verdict(_ verdict: HookVerdict, _ outcome: HookOutcome, isRule: Bool = true) -> HookVerdict {
         switch (outcome.weight, verdict) {
         case (.decisive, _): isRule ? verdict : .accepted

@@ -8,8 +8,8 @@ import RoomService
 
 /// `POST /v1/hooks/{hook}` and `GET`, with the secret in the query or at the end of the path: callbacks of media servers.
 ///
-/// A call is verified, read by its hook, and its events take the way of all events. The answer is the one that the media
-/// server understands; refusals before that, such as of a wrong secret, are problems as everywhere.
+/// A call is verified and read by its hook, and its events are processed like all others. The answer is in the form
+/// that the media server understands; earlier refusals, such as of a wrong secret, are problem documents as elsewhere.
 package struct HookController: Sendable {
     let intake: HookIntake
     let rules: HookRules
@@ -17,9 +17,9 @@ package struct HookController: Sendable {
     let metrics: Metrics
     let limits: RateLimits
     let hooks: [any EventHook]
-    /// Lines of the log, by hook.
+    /// Limit of log lines, by hook.
     let notices = RateLimiter(rate: 1)
-    /// Bodies of callers that are not yet known, for hooks that sign them.
+    /// Limit of bodies from unauthenticated callers, for hooks that sign them.
     private let gate = BodyGate()
 
     package init(
@@ -103,7 +103,8 @@ package struct HookController: Sendable {
         throw refused(hook, "unauthorized", .hookSecret(hook.name))
     }
 
-    /// Reads the body. The bodies of callers that are not yet known are read a bounded number at once, for a bounded time.
+    /// Reads the body. Of unauthenticated callers, only a bounded number of bodies are read at once, for a bounded
+    /// time.
     private func body(
         of request: Request, _ hook: any EventHook, _ context: OrchestratorContext
     ) async throws -> [UInt8] {

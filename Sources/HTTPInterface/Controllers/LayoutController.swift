@@ -8,7 +8,7 @@ import MixModel
 import RoomService
 import TaskStore
 
-/// `/v1/layouts`: the layouts that rooms can use, their versions, and changes of them.
+/// `/v1/layouts`: the layouts that rooms can use, their versions, and changes to them.
 package struct LayoutController: Sendable {
     let directory: LayoutDirectory
     let registry: RoomRegistry
@@ -159,7 +159,7 @@ package struct LayoutController: Sendable {
             ?? []
     }
 
-    /// Answers with a view and the template as it was written.
+    /// Answers with a view and the template as written.
     ///
     /// The template's bytes are JSON and are inserted unchanged, except for a byte order mark, which is valid only in
     /// files.
@@ -178,7 +178,7 @@ package struct LayoutController: Sendable {
         return response
     }
 
-    /// Returns the name in the path if a layout file can have it.
+    /// Returns the name in the path if it is valid for a layout file.
     static func fileName(_ context: OrchestratorContext) throws -> String {
         let name = try context.parameters.require("name")
         guard name != LayoutLibrary.automaticName else {

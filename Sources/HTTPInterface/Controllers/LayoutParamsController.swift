@@ -33,7 +33,7 @@ package struct LayoutParamsController: Sendable {
         let receivedAt = MonotonicClock.now()
         let (target, precondition) = try await registry.settings(toPatch: request, context)
         let body = try await request.bytes(upTo: LayoutParamsReader.mostBytes)
-        // An object, so that no patch takes away all values at once by mistake.
+        // Must be an object, so that no patch removes all values at once by mistake.
         _ = try FieldReader(try JSONValue(parsing: body))
         guard let patch = await reader.patch(in: body, key: nil, layout: target.layout) else { return answer(target) }
         let change = SettingsChange(

@@ -5,7 +5,7 @@ import LayoutEngine
 import RoomService
 import TextFormats
 
-/// `POST /v1/layouts/{name}/plan`: the scene that a layout, or a draft of one, gives. Nothing goes on air.
+/// `POST /v1/layouts/{name}/plan`: the scene that results from a layout, or from a draft of one. Nothing goes on air.
 package struct LayoutPlanController: Sendable {
     let layouts: Layouts
     let defaultCanvas: Canvas
@@ -67,7 +67,7 @@ package struct LayoutPlanController: Sendable {
         return jsonResponse(Plan(layout: name, participants: participants, scene: scene, svg: scene.svg()))
     }
 
-    /// Reads what texts show in place of a channel's numbers and comment.
+    /// Reads the values that texts show instead of a channel's numbers and comment.
     private static func values(_ fields: FieldReader) throws(InputError) -> LayoutValues {
         var reader = fields
         let counts = 0...1_000_000_000

@@ -28,7 +28,7 @@ package struct LiveController: Sendable {
     /// again.
     static let patience = TimeAmount.seconds(10)
 
-    /// The header that says how many watch the program.
+    /// The header with the number of viewers of the program.
     private static let viewers = "Program-Viewers"
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -44,7 +44,7 @@ package struct LiveController: Sendable {
         try await answer(request, context) { room in try await flv(room, request, context) }
     }
 
-    /// Answers whether there is a program, and how many watch it, without reading it.
+    /// Answers whether there is a program, and how many viewers it has, without reading it.
     @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await answer(request, context) { room in
             let task = try await programs(of: room, request).first

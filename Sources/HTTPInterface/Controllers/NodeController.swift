@@ -1,10 +1,10 @@
 import Hummingbird
 import RoomService
 
-/// `/v1/nodes` and `/v1/node/drain`: the nodes of the cluster, and what operators do with them.
+/// `/v1/nodes` and `/v1/node/drain`: the nodes of the cluster, and their draining.
 package struct NodeController: Sendable {
     let roster: NodeRoster
-    /// `nil` if the service is alone.
+    /// This node; `nil` without a cluster.
     let node: ClusterNode?
     let registry: RoomRegistry
 
@@ -40,7 +40,7 @@ package struct NodeController: Sendable {
         return Response(status: .noContent)
     }
 
-    /// A service that is alone has nowhere to move rooms to.
+    /// Without a cluster, there is no node to move rooms to.
     @Sendable private func drain(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let drained = try await node?.drain() ?? ClusterNode.Drained()
         return jsonResponse(

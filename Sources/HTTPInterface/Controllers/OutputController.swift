@@ -51,7 +51,7 @@ package struct OutputController: Sendable {
     /// Adds an output.
     ///
     /// A repeated request for the same output is answered with 200. It only makes an output that waits for its next
-    /// attempt, or has been given up, try again now. Its `retry` may differ, and is then applied.
+    /// attempt, or has been given up, retry now. Its `retry` may differ, and is then applied.
     private func add(_ request: Request, _ context: OrchestratorContext) async throws -> Addition {
         let receivedAt = MonotonicClock.now()
         let target = try await registry.settings(context)

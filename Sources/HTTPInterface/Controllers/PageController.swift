@@ -1,15 +1,15 @@
 import Hummingbird
 
-/// `/publish/{room}`, `/watch/{room}` and `/embed/{room}`: the studio and the player in a browser; `/console`: the operators'
-/// console. The pages are the same for every room and hold no secret; what they do goes through the routes of WHIP, of
-/// playback and of the API.
+/// `/publish/{room}`, `/watch/{room}` and `/embed/{room}`: the studio and the player in a browser; `/console`: the
+/// operators' console. The pages are the same for every room and contain no secret; they work through the routes of
+/// WHIP, playback and the API.
 package struct PageController: Sendable {
     private let publish: WebPage
     private let watch: WebPage
     private let embed: WebPage
     private let console: WebPage
 
-    /// - Parameter embed: A page with nothing but the player, for frames of other sites.
+    /// - Parameter embed: A page with only the player, for frames on other sites.
     package init(publish: WebPage, watch: WebPage, embed: WebPage, console: WebPage) {
         self.publish = publish
         self.watch = watch
@@ -24,7 +24,7 @@ package struct PageController: Sendable {
         router.get("console") { [console] request, _ in console.response(to: request) }
     }
 
-    /// The room need not exist, but has to have a name that one may have.
+    /// Answers with a page. The room need not exist, but its name must be valid.
     private static func answer(_ page: WebPage, _ request: Request, _ context: OrchestratorContext) throws -> Response {
         _ = try context.identifier("room")
         return page.response(to: request)

@@ -5,7 +5,7 @@ import Hummingbird
 import MixModel
 import RoomService
 
-/// `/v1/rooms/{room}/participants/{user}`: what an operator sets for one user, who may be away.
+/// `/v1/rooms/{room}/participants/{user}`: an operator's settings for one user, who may be absent.
 package struct ParticipantController: Sendable {
     let registry: RoomRegistry
 
@@ -23,7 +23,7 @@ package struct ParticipantController: Sendable {
         var hidden: Bool
         /// Whether the user is in the room.
         var present: Bool
-        /// What may surprise. Absent if nothing does.
+        /// Notes about surprising effects. Absent if there are none.
         var notes: [String]?
     }
 
@@ -31,7 +31,7 @@ package struct ParticipantController: Sendable {
         try await answer(try context.roomID(), UserID(try context.identifier("user")))
     }
 
-    /// Changes what is named (RFC 7396): what is omitted stays, and null restores the default.
+    /// Changes the given fields (RFC 7396): omitted ones stay, and null restores the default.
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()

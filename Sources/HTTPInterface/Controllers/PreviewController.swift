@@ -4,10 +4,10 @@ import Hummingbird
 import MixModel
 import RoomService
 
-/// Pictures of a task's program and its participants, and how loud they are, for operators.
+/// Pictures of a task's program and its participants, and their audio levels, for operators.
 package struct PreviewController: Sendable {
     let registry: RoomRegistry
-    /// `nil` if the service makes none.
+    /// `nil` if the service makes no previews.
     let previews: Previews?
 
     package init(registry: RoomRegistry, previews: Previews?) {
@@ -24,7 +24,7 @@ package struct PreviewController: Sendable {
     private struct LevelsView: Encodable {
         struct Source: Encodable {
             var id: SourceID
-            /// In dB below full scale; absent without sound.
+            /// Peak level in dB below full scale; absent without audio.
             var peak: Double?
             var rms: Double?
         }

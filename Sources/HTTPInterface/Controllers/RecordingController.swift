@@ -9,7 +9,7 @@ import RoomService
 package struct RecordingController: Sendable {
     let registry: RoomRegistry
     let shelf: RecordingShelf
-    /// What lists archives that are uploaded; `nil` if nothing is.
+    /// The lister of uploaded archives; `nil` if nothing is uploaded.
     let archives: ArchiveShelf?
 
     package init(registry: RoomRegistry, shelf: RecordingShelf, archives: ArchiveShelf? = nil) {
@@ -35,7 +35,7 @@ package struct RecordingController: Sendable {
     }
 
     /// Starts or changes a recording. An empty body is an empty object: every setting has its default. A running
-    /// recording goes on; one that has failed or ended by itself is started again.
+    /// recording continues; one that has failed or ended by itself is restarted.
     @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let bytes = try await request.bytes()
         let document = bytes.isEmpty ? .boolean(true) : try JSONValue(parsing: bytes)

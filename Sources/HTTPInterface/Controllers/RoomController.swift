@@ -14,7 +14,7 @@ package struct RoomController: Sendable {
     let pages: PageSupervisor
     let overlays: OverlaySupervisor?
 
-    /// - Parameter overlays: `nil` = no web pages lie over programs.
+    /// - Parameter overlays: `nil` if web pages are not overlaid on programs.
     package init(
         registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader, params: LayoutParamsReader,
         pages: PageSupervisor, overlays: OverlaySupervisor?
@@ -71,12 +71,12 @@ package struct RoomController: Sendable {
         }
         let owner = try await registry.owner(room)
         let outcome = try await owner.configure(change, at: receivedAt)
-        // A client that sends the settings again wants failed outputs to be tried again.
+        // A client that sends the settings again wants failed outputs to be retried.
         await owner.retryFailedOutputs(of: .automatic(for: room))
         return try await answer(room, status: outcome.isNew ? .created : .ok)
     }
 
-    /// Changes what is named, also in a room that has never been on air and therefore has no task.
+    /// Changes the given fields, even in a room that has never been on air and therefore has no task.
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let (target, precondition) = try await registry.settings(toPatch: request, context)

@@ -10,10 +10,10 @@ extension RoomRegistry {
         var next: String?
     }
 
-    /// Most rooms or tasks that are examined for one answer. If few of them match, the page is not full, and `next`
-    /// goes on.
+    /// Largest number of rooms or tasks that are examined for one answer. If few of them match, the page is not full,
+    /// and `next` continues.
     static let mostRead = 2000
-    /// Rooms that are read at once.
+    /// Number of rooms that are read at once.
     private static let readAtOnce = 100
 
     /// Returns an app's rooms, ordered by name.
@@ -22,7 +22,7 @@ extension RoomRegistry {
     ) async throws(OrchestratorError) -> Page<RoomView> {
         var answer = Page<RoomView>()
         var place = app.place(after: page.after)
-        // A name of the app's own: the cursor must not tell the app about the rooms of others.
+        // A name in the app itself: the cursor must not reveal other apps' rooms.
         var last = page.after
         var read = 0
         while true {
@@ -67,7 +67,7 @@ extension RoomRegistry {
                 }
                 var views = try await snapshot(id)?.taskViews(services) ?? []
                 if let cursor, cursor.count == 2, cursor[0].hasSameUTF8(as: id.name) {
-                    // If the cursor's task is gone, the room begins again, so that no task is left out.
+                    // If the cursor's task is gone, the room is listed from its beginning, so that no task is skipped.
                     let last = views.firstIndex { $0.id.hasSameUTF8(as: cursor[1]) }
                     views = last.map { Array(views[($0 + 1)...]) } ?? views
                 }
@@ -94,15 +94,15 @@ extension RoomRegistry {
 }
 
 extension AppID {
-    /// A name behind every name of one app, in the order of ids: longer than any name, made of the last scalar.
+    /// A name that sorts after every name of an app: longer than any name, made of the last scalar.
     private static let lastName = String(repeating: "\u{10FFFF}", count: EventParser.longestIdentifier / 4 + 1)
 
-    /// Returns the place where the app's rooms begin, or go on behind the room of this name.
+    /// Returns the position where the app's rooms begin, or continue after the room of this name.
     fileprivate func place(after name: String?) -> RoomID? {
         name.map { RoomID(app: self, name: $0) } ?? (self == .standard ? nil : RoomID("\(self)/"))
     }
 
-    /// Returns the place where the search goes on behind the rooms of another app; `nil` when no room of this app
+    /// Returns the position where the search continues after the rooms of another app; `nil` when no room of this app
     /// follows. Only the standard app's rooms lie between those of others.
     fileprivate func place(behindOther room: RoomID) -> RoomID? {
         self == .standard ? RoomID(app: room.app, name: Self.lastName) : nil

@@ -7,7 +7,7 @@ struct SettingsTarget {
     let owner: RoomOwner
     /// Task that pushes to the outputs.
     let id: TaskID
-    /// Name of the task or of the room, for words.
+    /// Name of the task or of the room, for messages.
     let name: String
     /// Whether the settings are the task's own and not the room's.
     let isExplicit: Bool
@@ -18,14 +18,14 @@ struct SettingsTarget {
     let outputs: [OutputID]
     let tag: SettingsTag
 
-    /// Task of a change; `nil` = the change is one of the room.
+    /// Task of a change; `nil` means that the change concerns the room.
     var task: TaskID? { isExplicit ? id : nil }
 }
 
 extension RoomRegistry {
     /// Returns the settings that the path names: those of `{task}`, or those of `{room}`.
     ///
-    /// - Throws: `OrchestratorError` if the task or the room does not exist, and what `taskID` and `roomID` throw.
+    /// - Throws: `OrchestratorError` if the task or the room does not exist, and the errors of `taskID` and `roomID`.
     func settings(_ context: OrchestratorContext) async throws -> SettingsTarget {
         if context.parameters.get("task") != nil {
             let id = try context.taskID()
@@ -47,9 +47,10 @@ extension RoomRegistry {
             tag: SettingsTag(document.settingsVersion))
     }
 
-    /// Returns the settings that a patch changes, and the state in which it wants to find them.
+    /// Returns the settings that a patch changes, and the state that it expects.
     ///
-    /// - Throws: `OrchestratorError` if the body is no patch, the precondition is missing or does not hold, and as `settings(_:)`.
+    /// - Throws: `OrchestratorError` if the body is not a patch, or the precondition is missing or does not hold, and
+    ///   the errors of `settings(_:)`.
     func settings(
         toPatch request: Request, _ context: OrchestratorContext
     ) async throws -> (target: SettingsTarget, precondition: SettingsPrecondition) {

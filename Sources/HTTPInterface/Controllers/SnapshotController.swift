@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import RoomService
 
-/// `PUT /v1/rooms/{room}/streams`: takes a complete list of the published streams and answers as for an event.
+/// `PUT /v1/rooms/{room}/streams`: accepts a complete list of the published streams and answers as for an event.
 package struct SnapshotController: Sendable {
     let pages: PageSupervisor
     let parser: EventParser
@@ -48,7 +48,7 @@ extension Request {
     /// Returns the key that identifies the request, so that repeating it has no further effect.
     func idempotencyKey() throws(InputError) -> String? {
         guard let key = HTTPField.Name("Idempotency-Key").flatMap({ headers[$0] }) else { return nil }
-        // Visible ASCII only: what a header's value may be beyond that, proxies read and trim in ways of their own.
+        // Visible ASCII only: proxies differ in how they read and trim other characters in header values.
         guard 1...256 ~= key.utf8.count, key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw InputError(.invalidField, field: "Idempotency-Key", expected: "1 to 256 characters from ! to ~")
         }

@@ -7,7 +7,7 @@ import MixModel
 import RoomService
 import TaskStore
 
-/// `/v1/subscriptions`: the endpoints that are told what happens.
+/// `/v1/subscriptions`: the endpoints that are notified of events.
 package struct SubscriptionController: Sendable {
     let registry: SubscriptionRegistry
     let engine: DeliveryEngine
@@ -20,7 +20,7 @@ package struct SubscriptionController: Sendable {
     /// Seconds for which messages are also signed with a replaced secret.
     static let overlap = 0...7 * 86_400
     static let standardOverlap = 86_400
-    /// Most secrets with which messages are signed at once.
+    /// Largest number of secrets with which messages are signed at once.
     static let mostSecrets = 3
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -62,7 +62,7 @@ package struct SubscriptionController: Sendable {
         }
     }
 
-    /// Returns the id for a key: the same for the same key, and another one in each app.
+    /// Returns the id for a key: the same for the same key, and different in each app.
     private static func id(forKey key: String, _ app: AppID) -> SubscriptionID {
         let digest = SHA256.hash(data: Data("\(app)\u{0}\(key)".utf8)).prefix(12)
         return SubscriptionID("sub-" + digest.map { String(format: "%02x", $0) }.joined())

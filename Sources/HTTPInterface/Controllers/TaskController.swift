@@ -178,7 +178,7 @@ extension RoomRegistry {
 }
 
 extension Request {
-    /// Checks that the content type is one that merge patches are accepted in.
+    /// Checks that the content type is one that is accepted for merge patches.
     func checkPatchType() throws {
         let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
             .trimmed

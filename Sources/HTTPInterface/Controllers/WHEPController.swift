@@ -5,19 +5,20 @@ import Hummingbird
 import MixModel
 import RoomService
 
-/// WHEP: `POST /whep/{room}` with an offer plays the room's program over WebRTC, `POST /whep/{room}/{user}` what one
-/// participant publishes, and `…/screen` the participant's screen. `PATCH` and `DELETE` of the session's address change
+/// WHEP: `POST /whep/{room}` with an offer plays the room's program over WebRTC, `POST /whep/{room}/{user}` one
+/// participant's stream, and `…/screen` the participant's screen. `PATCH` and `DELETE` of the session's address change
 /// and end it.
 ///
-/// As in the draft (draft-ietf-wish-whep), in which the client offers. Participants of apps other than the standard one are at
-/// `/whep/{app}/{room}/{user}`, programs of theirs at `/live/{app}/{room}.whep`, beside their HTTP-FLV; a token's app needs no name.
+/// As in the draft (draft-ietf-wish-whep), in which the client offers. Participants of apps other than the standard one
+/// are at `/whep/{app}/{room}/{user}`, their programs at `/live/{app}/{room}.whep`, next to HTTP-FLV; a token's app
+/// need not be named.
 package struct WHEPController: Sendable {
     let viewers: WebRTCViewers?
     let access: WebRTCAccess
     private let requests: WebRTCRequests
 
     /// - Parameters:
-    ///   - viewers: `nil` if playing over WebRTC is switched off and was in earlier runs.
+    ///   - viewers: `nil` if playing over WebRTC is switched off, now and in earlier runs.
     ///   - origins: Web pages that may play.
     ///   - homes: Which node has a session.
     package init(

@@ -7,15 +7,15 @@ import RoomService
 
 /// WHIP (RFC 9725): `POST /whip/{room}/{user}` with an offer begins a session, `PATCH` and `DELETE` of its address change and end it.
 ///
-/// Rooms of apps other than the standard one are at `/whip/{app}/{room}/{user}`; a token's app needs no name. `…/screen` publishes
-/// the user's screen beside the camera.
+/// Rooms of apps other than the standard one are at `/whip/{app}/{room}/{user}`; a token's app need not be named.
+/// `…/screen` publishes the user's screen in addition to the camera.
 package struct WHIPController: Sendable {
     let supervisor: WebRTCSupervisor?
     let access: WebRTCAccess
     private let requests: WebRTCRequests
 
     /// - Parameters:
-    ///   - supervisor: `nil` if WebRTC is switched off and was in earlier runs.
+    ///   - supervisor: `nil` if WebRTC is switched off, now and in earlier runs.
     ///   - origins: Web pages that may publish.
     ///   - homes: Which node has a session.
     package init(

@@ -27,8 +27,8 @@ package struct WebAsset: Sendable {
         "\"" + Hexadecimal.text(SHA256.hash(data: bytes).prefix(16)) + "\""
     }
 
-    /// Returns the answer to a request. A browser asks each time whether its copy is the current one, because scripts of
-    /// two releases do not fit together.
+    /// Returns the answer to a request. A browser revalidates its copy each time, because scripts of two releases do
+    /// not work together.
     ///
     /// - Parameter headers: Further headers, such as those for pages of other origins.
     func response(to request: Request, headers: HTTPFields) -> Response {

@@ -2,12 +2,12 @@ import HTTPTypes
 import Hummingbird
 import Synchronization
 
-/// Content that is the same for everybody who asks, sent compressed to those who take that (RFC 9110 §12.5.3).
+/// Content that is the same for all clients, sent compressed to those that accept it (RFC 9110 §12.5.3).
 final class WebContent: Sendable {
     private let plain: [UInt8]
     private let tag: String
     private let type: String
-    /// The compressed content, made when it is first asked for.
+    /// The compressed content, made on first request.
     private let known = Mutex<ByteBuffer?>(nil)
 
     /// - Parameter type: Media type of the content.
@@ -18,10 +18,10 @@ final class WebContent: Sendable {
     }
 
     private static let textTypes = ["text/", "application/json", "image/svg+xml"]
-    /// Fewer bytes fit into one packet anyway.
+    /// Smallest size that is compressed, in bytes. Fewer bytes fit into one packet anyway.
     private static let leastBytes = 1000
 
-    /// Returns the answer to a request: the content, or that the client has it.
+    /// Returns the answer to a request: the content, or 304 if the client has it.
     ///
     /// - Parameter headers: Further headers of the answer.
     func response(to request: Request, headers: HTTPFields) -> Response {
@@ -43,7 +43,7 @@ final class WebContent: Sendable {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
     }
 
-    /// Returns the compressed content; `nil` if it cannot be made, so that it is sent as it is.
+    /// Returns the compressed content; `nil` if compression fails, so that the content is sent uncompressed.
     private func compressed() -> ByteBuffer? {
         known.withLock { known in
             if known == nil { known = Gzip.compressed(plain).map { ByteBuffer(bytes: $0) } }
@@ -54,13 +54,13 @@ final class WebContent: Sendable {
 
 /// The header `Accept-Encoding` (RFC 9110 §12.5.3).
 enum AcceptedEncodings {
-    /// Whether gzip is accepted. A client that does not name it gets the content as it is.
+    /// Returns whether gzip is accepted. A client that does not name it gets the content uncompressed.
     static func takesGzip(_ header: String?) -> Bool {
         guard let header else { return false }
         return header.split(separator: ",").contains { element in
             let parts = element.split(separator: ";").map { $0.trimmed.lowercased() }
             guard parts.first == "gzip" else { return false }
-            // A weight of zero refuses.
+            // A weight of zero means refusal.
             return !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) ?? 0 == 0 }
         }
     }

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// A page for people: one HTML document. Browsers run its own script and those of `/assets/`, and no other.
+/// A page for people: one HTML document. Browsers run only its own script and those of `/assets/`.
 package struct WebPage: Sendable {
     private let content: WebContent
     /// `Content-Security-Policy` (CSP Level 3): scripts and styles of this service, and those in the document by their
@@ -12,7 +12,7 @@ package struct WebPage: Sendable {
 
     /// - Parameters:
     ///   - bytes: HTML in UTF-8 with at most one `<style>` and one `<script>` element without attributes.
-    ///   - framers: Origins whose pages may show this one in a frame, besides the service's own.
+    ///   - framers: Origins, besides the service's own, whose pages may show this one in a frame.
     package init(_ bytes: [UInt8], framers: PlaybackOrigins = .none) {
         content = WebContent(bytes, type: "text/html; charset=utf-8")
         let text = String(decoding: bytes, as: UTF8.self)
@@ -32,7 +32,7 @@ package struct WebPage: Sendable {
         return " 'sha256-\(Data(SHA256.hash(data: Data(text[start..<end].utf8))).base64EncodedString())'"
     }
 
-    /// Returns the answer to a browser that asks for the page.
+    /// Returns the answer to a browser's request for the page.
     func response(to request: Request) -> Response {
         var headers: HTTPFields = [.contentSecurityPolicy: policy]
         for (name, value) in Self.more { if let name = HTTPField.Name(name) { headers[name] = value } }

@@ -6,8 +6,8 @@ import MixModel
 import NIOCore
 import RoomService
 
-/// What the routes of WHIP (RFC 9725) and WHEP have in common: session descriptions that come and go, and web pages of other
-/// origins.
+/// The common part of the routes of WHIP (RFC 9725) and WHEP: the exchange of session descriptions, and web pages of
+/// other origins.
 struct WebRTCRequests: Sendable {
     let limits: RateLimits
     /// Web pages of other origins that may publish and watch.
@@ -26,7 +26,7 @@ struct WebRTCRequests: Sendable {
         self.origins = origins
     }
 
-    /// Counts a session that the caller begins. Says no type of error, as `RateLimits.takeRequest(of:_:)`.
+    /// Counts a session that the caller begins. Has no typed `throws`, like `RateLimits.takeRequest(of:_:)`.
     func takeStart(_ caller: Caller, _ context: OrchestratorContext) throws {
         guard let seconds = starts.take(by: caller.token.map { .token($0) } ?? .address(context.peer)) else { return }
         throw HTTPProblem(
@@ -79,7 +79,7 @@ struct WebRTCRequests: Sendable {
 
     // MARK: - Answers
 
-    /// The answer to an offer.
+    /// Returns the answer to an offer.
     ///
     /// - Parameter sessions: Path of the sessions, with its last slash.
     func created(_ opening: WebRTCOpening, sessions: String, _ servers: [WebRTCRules.ICEServer]) -> Response {
@@ -91,9 +91,9 @@ struct WebRTCRequests: Sendable {
         return Response(status: .created, headers: headers, body: .init(byteBuffer: ByteBuffer(string: opening.answer)))
     }
 
-    /// The answer to a page that asks what it may do.
+    /// Returns the answer to a CORS preflight.
     ///
-    /// - Parameter isSession: Whether it is about a session, not about where sessions begin.
+    /// - Parameter isSession: Whether the request is for a session, rather than for the route that begins sessions.
     func preflight(_ request: Request, isSession: Bool) -> Response {
         var headers = origins.headers(origin: request.headers[.origin])
         let methods = isSession ? "DELETE, OPTIONS, PATCH" : "OPTIONS, POST"
@@ -105,7 +105,7 @@ struct WebRTCRequests: Sendable {
         return Response(status: .noContent, headers: headers)
     }
 
-    /// A server in the form of RFC 9725 §4.6.
+    /// Returns a server in the form of RFC 9725 §4.6.
     private static func link(to server: WebRTCRules.ICEServer) -> String {
         var link = "<\(server.url)>; rel=\"ice-server\""
         if let user = server.user, let password = server.password {

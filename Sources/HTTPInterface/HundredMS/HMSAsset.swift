@@ -1,4 +1,4 @@
-/// A file that a session has left.
+/// A file that a session has produced.
 struct HMSAsset: Hashable, Codable, Sendable {
     enum Kind: String, Hashable, Codable, Sendable {
         case composite = "room-composite"
@@ -9,9 +9,9 @@ struct HMSAsset: Hashable, Codable, Sendable {
     var kind: Kind
     /// Name of the recorded file, or of the HLS session.
     var file: String
-    /// In bytes; `nil` = unknown.
+    /// Size in bytes; `nil` means unknown.
     var size: Int64?
-    /// In seconds.
+    /// Duration in seconds.
     var duration: Double
     var createdAt: Double
 }

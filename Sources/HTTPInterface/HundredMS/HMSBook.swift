@@ -1,20 +1,20 @@
 import MixModel
 import TextFormats
 
-/// The sessions that are known, of all apps: those that run, and the latest that are over. Pure.
+/// The known sessions of all apps: those that run, and the latest that have ended. Pure.
 struct HMSBook: Sendable {
     private var sessions: [String: HMSSession] = [:]
 
-    /// Most sessions that are not over. Further ones are refused.
+    /// Largest number of sessions that have not ended. Further ones are refused.
     static let mostLive = 1000
-    /// Most sessions that are over. The oldest one is forgotten first.
+    /// Largest number of ended sessions. The oldest one is forgotten first.
     static let mostOver = 2000
 
     subscript(id: String) -> HMSSession? { sessions[id] }
 
     var all: some Collection<HMSSession> { sessions.values }
 
-    /// Whether another session fits in.
+    /// Whether there is room for another session.
     var hasRoom: Bool { sessions.values.count { !$0.status.isOver } < Self.mostLive }
 
     mutating func put(_ session: HMSSession) { sessions[session.id] = session }
@@ -29,15 +29,15 @@ struct HMSBook: Sendable {
         return over.sorted(by: Self.isNewer).dropFirst(Self.mostOver).map(\.id)
     }
 
-    /// Returns those of a room that hold something of it or are to be ended.
+    /// Returns the sessions of a room that hold resources of it or are to be ended.
     func present(in room: RoomID) -> [HMSSession] {
         sessions.values.filter { $0.room == room && ($0.status.isLive || $0.holdsRoom) }.sorted(by: Self.isNewer)
     }
 
-    /// Sessions whose course goes on, or whose webhooks wait.
+    /// Sessions that have not ended, or whose webhooks wait.
     var active: [HMSSession] { sessions.values.filter { !$0.status.isOver || !$0.outbox.isEmpty } }
 
-    /// What a list is asked for.
+    /// The filter of a list request.
     struct Filter: Hashable, Sendable {
         var kind: HMSSession.Kind?
         var room: String?

@@ -2,13 +2,13 @@ import EventSubscription
 import Hummingbird
 import MixModel
 
-/// One call of 100ms' interface, whose token is good.
+/// One call of 100ms' interface with a valid token.
 struct HMSCall: Sendable {
     let key: AccessKey
     let request: Request
-    /// URL of this service as the caller knows it.
+    /// URL of this service from the caller's point of view.
     let base: String
-    /// The body; an empty one is an empty object.
+    /// The body; an empty body counts as an empty object.
     let body: JSONValue
     /// Parts of the path, percent-decoded.
     let id: String
@@ -23,7 +23,7 @@ struct HMSCall: Sendable {
         RoomID(app: app, name: try EventParser.identifier(id, field: "room_id"))
     }
 
-    /// The requested page of a list: how many entries, and the last one of the page before.
+    /// Returns the requested page of a list: the number of entries, and the last entry of the previous page.
     func page() throws(InputError) -> (limit: Int, start: String?) {
         // 100ms allows 10 to 100.
         let limit = try request.queryInteger("limit", in: 1...100) ?? 10

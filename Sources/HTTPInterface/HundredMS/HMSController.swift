@@ -10,8 +10,8 @@ import TextFormats
 
 /// The calls of 100ms' server API that have a counterpart here, below `/v2`.
 ///
-/// Callers show management tokens, signed with the secret of an access key (`apps.accessKeys`); refusals of these routes are
-/// in 100ms' form.
+/// Callers present management tokens, signed with the secret of an access key (`apps.accessKeys`); refusals of these
+/// routes have 100ms' form.
 package struct HMSController: Sendable {
     private let desk: HMSDesk?
     private let keys: AccessKeys
@@ -114,7 +114,7 @@ package struct HMSController: Sendable {
             case (.liveStream, "pause-recording"), (.liveStream, "resume-recording"):
                 session = try await desk.setPaused(action == "pause-recording", call.id, kind, of: call.app)
             case (.recording, "pause"), (.recording, "resume"):
-                // 100ms has the id of the room here.
+                // In 100ms' API, this is the id of the room.
                 let isPaused = action == "pause"
                 let known = try await desk.setPaused(isPaused, call.id, kind, of: call.app)
                 session =
@@ -152,7 +152,7 @@ package struct HMSController: Sendable {
 
     // MARK: - Files
 
-    /// The file of an asset, for whoever shows a signed URL.
+    /// Answers with the file of an asset, for any client with a signed URL.
     private func file(_ request: Request, _ context: OrchestratorContext) async -> Response {
         do {
             guard let desk else { throw Self.off }
@@ -229,7 +229,7 @@ package struct HMSController: Sendable {
             ["retry in \(seconds) s; the limit is http.rate.failures"], retryAfter: seconds)
     }
 
-    /// Reads the body, which calls without parameters may leave out.
+    /// Reads the body, which calls without parameters may omit.
     private func body(of request: Request, _ context: OrchestratorContext) async throws -> JSONValue {
         guard request.method == .post, request.head.announcesBody else { return .object([:]) }
         try request.checkLength(upTo: HMSCall.longestBody)
@@ -240,7 +240,7 @@ package struct HMSController: Sendable {
         return body
     }
 
-    /// Returns the URL of this service as the caller knows it.
+    /// Returns the URL of this service from the caller's point of view.
     private func base(of request: Request, _ settings: HMSSettings) -> String {
         let host = request.head.authority ?? "localhost"
         let isHost =

@@ -6,10 +6,10 @@ import TextFormats
 /// A text for the players of a live stream, `{"payload", "duration"}`. Pure.
 struct HMSCue: Hashable, Sendable {
     var payload: String
-    /// In seconds.
+    /// Duration in seconds.
     var seconds: Int
 
-    /// Longest text, in characters, as 100ms has it.
+    /// Longest text in characters, as at 100ms.
     static let longest = 100
     static let durations = 1...86_400
     private static let attribute = "X-100MSLIVE-PAYLOAD"
@@ -30,7 +30,7 @@ struct HMSCue: Hashable, Sendable {
         self.init(payload: payload, seconds: seconds)
     }
 
-    /// Returns it as playlists have it: an object of its text and its times as JSON, in Base64.
+    /// Returns the cue for playlists: a JSON object with its text and times, in Base64.
     ///
     /// - Parameter time: Beginning, in seconds since 1970.
     func range(id: String, at time: Double) -> DateRange? {
@@ -39,14 +39,14 @@ struct HMSCue: Hashable, Sendable {
             "end_date": .string(Self.date(time + Double(seconds))), "version": .string("1.0"),
         ])
         var text = Self.inASCII(JSONText.of(document))
-        // Old players divide the attributes at each `=`, with which Base64 is filled up otherwise.
+        // Old players split the attributes at each `=`, which would otherwise pad the Base64.
         while text.count % 3 != 0 { text.append(UInt8(ascii: " ")) }
         return DateRange(
             id: id, start: Int64(saturating: (time * 1000).rounded()), duration: Int64(seconds) * 1000,
             attribute: Self.attribute, value: Data(text).base64EncodedString())
     }
 
-    /// A browser's `atob` knows no UTF-8.
+    /// Returns JSON in ASCII, because a browser's `atob` does not decode UTF-8.
     private static func inASCII(_ json: String) -> [UInt8] {
         json.utf16.flatMap { unit -> [UInt8] in
             guard unit > 0x7E else { return [UInt8(unit)] }
@@ -55,7 +55,7 @@ struct HMSCue: Hashable, Sendable {
         }
     }
 
-    /// A time as players for Android and for browsers both read it: they take no `Z`, and no colon.
+    /// Returns a time in a form that both Android and browser players read: they do not accept `Z`, or a colon.
     private static func date(_ time: Double) -> String {
         guard case .string(let text) = HMSTime.value(time) else { return "" }
         return text.replacing("Z", with: "+0000")

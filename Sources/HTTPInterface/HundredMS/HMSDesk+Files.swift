@@ -4,18 +4,18 @@ import RoomService
 
 /// The files of sessions, here and in storages.
 extension HMSDesk {
-    /// Returns those recorded files of some sessions of which there are pictures.
+    /// Returns the recorded files of these sessions for which thumbnails exist.
     func pictured(_ sessions: [HMSSession]) async -> Set<String> {
         var pictured: Set<String> = []
         for (room, sessions) in Dictionary(grouping: sessions, by: \.room) {
             let files = sessions.flatMap(\.assets).filter { $0.kind == .composite }.map(\.file)
-            // Without the pool, which is the end of the service, nothing is known.
+            // Without the thread pool, which happens only at shutdown, nothing is known.
             if let found = try? await shelf.pictured(files, of: room) { pictured.formUnion(found) }
         }
         return pictured
     }
 
-    /// Returns a link to an asset whose file is in a storage only, with the seconds for which it is valid.
+    /// Returns a link to an asset whose file is only in a storage, with the seconds for which it is valid.
     func storedLink(_ asset: HMSAsset, of session: HMSSession) async throws -> (url: String, seconds: Int)? {
         let reports: [UploadReport]?
         switch asset.kind {

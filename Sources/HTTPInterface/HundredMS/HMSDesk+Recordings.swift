@@ -6,7 +6,8 @@ import RoomService
 
 /// Pauses of recordings, and texts for the players of live streams.
 extension HMSDesk {
-    /// Pauses the recording of a session, or lets it go on. One that is as wanted is returned as it is.
+    /// Pauses or resumes the recording of a session. A session that is already in the requested state is returned
+    /// unchanged.
     ///
     /// - Returns: `nil` if the app has no session with this id.
     func setPaused(
@@ -16,7 +17,7 @@ extension HMSDesk {
         return try await lanes.pass(known.room) { () -> HMSSession? in try await setPausedInLane(isPaused, id) }
     }
 
-    /// Pauses the newest recording of a room that runs, or lets it go on.
+    /// Pauses or resumes the newest running recording of a room.
     ///
     /// - Returns: `nil` if there is none.
     func setPaused(_ isPaused: Bool, recordingIn room: RoomID) async throws -> HMSSession? {
@@ -86,7 +87,7 @@ extension HMSDesk {
         await keep(resumed)
     }
 
-    /// What is paused has to be the session's alone.
+    /// Checks that the session does not share the recording that it pauses.
     private func checkPause(_ session: HMSSession) throws(HMSFault) {
         let isKept = session.hls?.keepsSegments == true
         guard session.recorder != nil || isKept else {
@@ -146,7 +147,7 @@ extension HMSDesk {
 
     // MARK: Texts for players
 
-    /// Sends a text to the players of a live stream, who show it when they reach this moment of the program.
+    /// Sends a text to the players of a live stream, which show it when they reach this moment of the program.
     ///
     /// - Returns: `nil` if the app has no live stream with this id.
     func announce(_ cue: HMSCue, to id: String, of app: AppID) async throws -> HMSSession? {

@@ -4,16 +4,17 @@ import MixModel
 import RoomService
 import TextFormats
 
-/// What sessions take in their rooms, and give back: a page, outputs, the recording and HLS.
+/// The resources that sessions take in their rooms, and give back: a page, outputs, the recording and HLS.
 ///
-/// A room has one recording and one HLS, which its sessions share; what a session found there stays when it ends.
+/// A room has one recording and one HLS, which its sessions share; anything that existed before a session stays when it
+/// ends.
 extension HMSDesk {
     /// Time without being live after which an output is given up, in seconds.
     private static let longestRetry = 300
     /// Source of the events of pages.
     private static let source = "/v2"
 
-    /// Decides what a session will take, and checks it.
+    /// Decides which resources a session will take, and checks them.
     func plan(_ session: inout HMSSession, _ wish: HMSStart, beside others: [HMSSession]) async throws {
         try planPage(&session, beside: others)
         var destinations: [PushDestination] = []
@@ -51,7 +52,7 @@ extension HMSDesk {
         }
     }
 
-    /// A room has one recording, whose file all sessions share.
+    /// Checks the recording against the current one: a room has one recording, whose file all sessions share.
     private static func check(_ wish: HMSStart, beside current: RecordingSettings?) throws(HMSFault) {
         guard let current, (current.audioOnly ?? false) != wish.isAudioOnly else { return }
         let kind = wish.isAudioOnly ? "with" : "without"
@@ -60,7 +61,8 @@ extension HMSDesk {
             ["a room has one recording, which audio_only concerns: stop it first, or start this one \(kind) them, too"])
     }
 
-    /// Sessions of a room show one page: two would be two participants of one picture.
+    /// Plans the page of a session. Sessions of a room share one page: two pages would be two participants in one
+    /// picture.
     private func planPage(_ session: inout HMSSession, beside others: [HMSSession]) throws {
         guard let url = session.meetingURL else { return }
         guard let other = others.first(where: { $0.page != nil }) else {
@@ -108,7 +110,7 @@ extension HMSDesk {
         }
     }
 
-    /// Puts into the room what a session needs of it.
+    /// Adds the resources that a session needs to the room.
     func take(_ session: inout HMSSession, beside others: [HMSSession]) async throws {
         let now = MonotonicClock.now()
         if let page = session.page, !others.contains(where: { $0.page == page }) {
@@ -162,7 +164,7 @@ extension HMSDesk {
         return wanted
     }
 
-    /// Gives back what no other session needs. Doing it again changes nothing.
+    /// Gives back the resources that no other session needs. Idempotent.
     func release(_ session: HMSSession) async throws {
         let others = book.present(in: session.room).filter { $0.id != session.id }
         guard let owner = try await registry.existingOwner(session.room), await owner.snapshot.isStored else { return }
@@ -187,7 +189,7 @@ extension HMSDesk {
             if endsHLS { changed.hls = nil }
             return changed
         }
-        // First, so that nobody is sent the room without the page.
+        // First, so that no destination is sent the room without the page.
         _ = try await owner.configure(change, at: now)
         if let page = session.page, !others.contains(where: { $0.page == page }) {
             let event = RoomEvent(

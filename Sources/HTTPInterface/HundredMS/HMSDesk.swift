@@ -7,8 +7,8 @@ import RoomService
 import ServiceLifecycle
 import TextFormats
 
-/// Runs the external streams, live streams and recordings of 100ms' interface: starts and ends them in their rooms, looks at
-/// the rooms for what becomes of them, stores them, and delivers their webhooks.
+/// Runs the external streams, live streams and recordings of 100ms' interface: starts and ends them in their rooms,
+/// observes their state in the rooms, stores them, and delivers their webhooks.
 ///
 /// A session changes only in its room's lane.
 package actor HMSDesk: Service {
@@ -33,15 +33,15 @@ package actor HMSDesk: Service {
     /// The attempts at a session's oldest webhook.
     private struct Delivery {
         var failures = 0
-        /// Time before which it is not sent again, in seconds since 1970.
+        /// Time of the next attempt, in seconds since 1970.
         var notBefore = 0.0
     }
 
     /// - Parameters:
-    ///   - parser: Reads the publication of a page, with the places that pages may be at.
-    ///   - outputs: Reads destinations, with the places that they may be at.
+    ///   - parser: Reads the publication of a page, within the permitted addresses of pages.
+    ///   - outputs: Reads destinations, within the permitted addresses.
     ///   - callbacks: `callbacks.allow`.
-    /// - Throws: `StartupError` if the directory of sessions cannot be made.
+    /// - Throws: `StartupError` if the directory of sessions cannot be created.
     package init(
         _ settings: HMSSettings, data: String, registry: RoomRegistry, pages: PageSupervisor, parser: EventParser,
         outputs: RoomSettingsReader, shelf: RecordingShelf, archives: ArchiveShelf?, hls: HLSFiles,
@@ -67,7 +67,7 @@ package actor HMSDesk: Service {
                 await look(in: &group)
                 try? await cancelWhenGracefulShutdown { [settings] in try await Task.sleep(for: settings.interval) }
             }
-            // What is not delivered is stored, and delivered by the next run.
+            // Undelivered webhooks are stored, and delivered by the next run.
             group.cancelAll()
         }
         await webhooks?.close()
@@ -75,7 +75,7 @@ package actor HMSDesk: Service {
 
     // MARK: Looking
 
-    /// Looks once at the rooms of all sessions that are not over.
+    /// Observes the rooms of all sessions that have not ended, once.
     private func look(in group: inout DiscardingTaskGroup) async {
         for known in book.active {
             if !known.status.isOver, !lanes.isBusy(known.room) {
@@ -99,7 +99,7 @@ package actor HMSDesk: Service {
                 seen.files = HMSFilesOnDisk(try await shelf.files(of: session.room), of: recorder.id)
             }
         } catch {
-            // A room that cannot be read at the moment is looked at again.
+            // A room that cannot be read now is observed again later.
             return
         }
         session.observe(seen, at: wallClock(), within: settings.limits)
@@ -107,7 +107,7 @@ package actor HMSDesk: Service {
         if session.status == .stopping, session.holdsRoom { await giveBack(session.id) }
     }
 
-    /// Gives the room back what a session holds of it; if that does not work now, it is tried again.
+    /// Gives back the resources that a session holds in its room; if that fails, it is retried later.
     private func giveBack(_ id: String) async {
         guard var session = book[id] else { return }
         do {
@@ -119,7 +119,8 @@ package actor HMSDesk: Service {
         }
     }
 
-    /// Takes over a changed session that is a fact already. One that cannot be stored now is stored with its next change.
+    /// Accepts a change of a session that has already happened. If it cannot be stored now, it is stored with the next
+    /// change.
     func keep(_ session: HMSSession) async {
         do {
             try await put(session)
@@ -129,7 +130,7 @@ package actor HMSDesk: Service {
         }
     }
 
-    /// Stores a session, and takes it over then.
+    /// Stores a session, and then accepts it.
     ///
     /// - Throws: `HMSFault` of status 503 if it cannot be stored.
     func put(_ session: HMSSession) async throws {
@@ -146,7 +147,7 @@ package actor HMSDesk: Service {
         book.put(session)
     }
 
-    /// Changes sessions that share something with one that ends.
+    /// Changes a session that shares resources with one that ends.
     func hand(over change: (inout HMSSession) -> Void, to id: String) async {
         guard var session = book[id] else { return }
         change(&session)
@@ -157,8 +158,8 @@ package actor HMSDesk: Service {
 
     /// Starts a session.
     ///
-    /// - Parameter base: URL of this service as the caller knows it.
-    /// - Returns: It as it is then: starting.
+    /// - Parameter base: URL of this service from the caller's point of view.
+    /// - Returns: The session, which is starting.
     func start(
         _ kind: HMSSession.Kind, _ wish: HMSStart, in room: RoomID, by key: String, base: String
     ) async throws -> HMSSession {
@@ -185,7 +186,7 @@ package actor HMSDesk: Service {
         session.size = wish.size
         session.destination = wish.destination
         try await plan(&session, wish, beside: others)
-        // Before it takes anything, so that a crash leaves nothing in the room that nobody ends.
+        // Before it takes resources, so that a crash leaves nothing in the room that would never be ended.
         try await put(session)
         do {
             try await take(&session, beside: others)
@@ -201,9 +202,9 @@ package actor HMSDesk: Service {
         return session
     }
 
-    /// Begins to end a session. One that is ending or over is returned as it is.
+    /// Begins to end a session. A session that is ending or has ended is returned unchanged.
     ///
-    /// - Returns: `nil` if the app has none with this id.
+    /// - Returns: `nil` if the app has no session with this id.
     func stop(_ id: String, _ kind: HMSSession.Kind, of app: AppID) async throws -> HMSSession? {
         guard let known = find(id, kind, of: app) else { return nil }
         return try await lanes.pass(known.room) { try await stopInLane(id) }
@@ -243,7 +244,7 @@ package actor HMSDesk: Service {
         return nil
     }
 
-    /// Closes a room, which ends what runs in it.
+    /// Closes a room, which ends everything that runs in it.
     func endRoom(_ room: RoomID) async throws {
         guard let owner = try await registry.existingOwner(room), await owner.snapshot.room.document.isOpen,
             await !owner.snapshot.room.document.isBlank
@@ -263,7 +264,7 @@ package actor HMSDesk: Service {
         group.addTask { await self.deliver(id, webhooks) }
     }
 
-    /// Delivers a session's oldest webhook, and the next ones while that works.
+    /// Delivers a session's oldest webhook, and further ones as long as delivery succeeds.
     private func deliver(_ id: String, _ webhooks: HMSWebhooks) async {
         defer { delivering.remove(id) }
         while let session = book[id], let notice = session.outbox.first, !Task.isCancelled {

@@ -8,7 +8,7 @@ import TaskStore
 struct HMSFault: Error, Hashable, Sendable {
     var status: HTTPResponse.Status
     var message: String
-    /// What was found, and what helps.
+    /// Descriptions of the error and the remedy.
     var details: [String]
     /// Time before the next attempt, in seconds.
     var retryAfter: Int?
@@ -20,7 +20,7 @@ struct HMSFault: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// The refusal of a token. It says nothing of the token's content.
+    /// Returns the refusal of a token, which reveals nothing about the token's content.
     static func token(_ detail: String) -> HMSFault { HMSFault(.unauthorized, "Token validation error", [detail]) }
 
     static func notFound(_ what: String, _ cure: String) -> HMSFault {
@@ -67,7 +67,7 @@ extension HMSFault {
             retryAfter: problem.headers[.retryAfter].flatMap { Int($0) })
     }
 
-    /// What a caller can correct is 400 here; the rest is as everywhere.
+    /// Returns 400 for errors that a caller can correct; other statuses are unchanged.
     private static func status(of status: HTTPResponse.Status) -> HTTPResponse.Status {
         switch status {
         case .unprocessableContent, .conflict, .unsupportedMediaType: .badRequest

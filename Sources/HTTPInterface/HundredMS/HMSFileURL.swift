@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import TextFormats
 
-/// The signed URL of an asset's file, with which anybody may fetch it for a while. Pure.
+/// The signed URL of an asset's file, with which any client may fetch it for a while. Pure.
 enum HMSFileURL {
     /// Seconds for which a URL is valid.
     static let validity = 3600
@@ -15,7 +15,8 @@ enum HMSFileURL {
         return "expires=\(end)&signature=\(Hexadecimal.text(code))"
     }
 
-    /// Whether a query lets its holder fetch the asset now. Takes the same time for every signature of the right length.
+    /// Returns whether a query lets its holder fetch the asset now. Takes the same time for every signature of the
+    /// right length.
     static func isValid(
         expires: String?, signature: String?, of asset: String, _ key: SymmetricKey, now: Double
     ) -> Bool {

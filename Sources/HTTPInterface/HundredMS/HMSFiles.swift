@@ -6,11 +6,11 @@ struct HMSFiles: Sendable {
     let directory: String
     private static let longest = 256 << 10
 
-    /// - Throws: `StartupError` if the directory cannot be made.
+    /// - Throws: `StartupError` if the directory cannot be created.
     init(data: String) throws(StartupError) {
         directory = data + "/hundredms"
         do {
-            // URLs with stream keys are in it.
+            // The files contain URLs with stream keys.
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
@@ -20,7 +20,7 @@ struct HMSFiles: Sendable {
 
     private func path(_ id: String) -> String { "\(directory)/\(id).json" }
 
-    /// Writes a session, to the disk: what is acknowledged goes on after a crash.
+    /// Writes a session to the disk, so that acknowledged sessions continue after a crash.
     func write(_ session: HMSSession) throws {
         let file = path(session.id)
         let new = file + ".new"
@@ -31,7 +31,7 @@ struct HMSFiles: Sendable {
 
     func remove(_ id: String) { unlink(path(id)) }
 
-    /// Returns the sessions of earlier runs. One that cannot be read is left where it is.
+    /// Returns the sessions of earlier runs. Unreadable files are left in place.
     func found() -> [HMSSession] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter { $0.hasSuffix(".json") }.compactMap { name in

@@ -1,17 +1,17 @@
 import MixModel
 import RoomService
 
-/// What is on disk of a session's recording.
+/// The files of a session's recording on disk.
 enum HMSFilesOnDisk: Hashable, Sendable {
-    /// A recorder is at work on one.
+    /// A recorder is still writing a file.
     case beingWritten
     case closed([File])
 
     struct File: Hashable, Sendable {
         var name: String
-        /// In bytes.
+        /// Size in bytes.
         var size: Int64
-        /// In seconds.
+        /// Duration in seconds.
         var duration: Double
     }
 

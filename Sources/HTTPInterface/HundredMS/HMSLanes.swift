@@ -1,21 +1,21 @@
 import MixModel
 import Synchronization
 
-/// Lets the callers for one room work one after another, in the order in which they came. Thread-safe.
+/// Serializes the calls for each room, in order of arrival. Thread-safe.
 final class HMSLanes: Sendable {
-    /// Those who wait, of each room in which someone works.
+    /// Waiting calls, by room in which a call is in progress.
     private let waiting = Mutex<[RoomID: [CheckedContinuation<Void, any Error>]]>([:])
 
-    /// Most callers that wait for one room.
+    /// Largest number of calls that wait for one room.
     static let longest = 64
 
-    /// What a caller finds in front of a room.
+    /// The state in which a call finds a room's lane.
     private enum Place { case free, taken, full }
 
-    /// Whether someone works in the room.
+    /// Returns whether a call is in progress in the room.
     func isBusy(_ room: RoomID) -> Bool { waiting.withLock { $0[room] != nil } }
 
-    /// - Throws: `HMSFault` if too many wait, and what `body` throws.
+    /// - Throws: `HMSFault` if too many calls wait, and the errors of `body`.
     func pass<Value: Sendable>(
         _ room: RoomID, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
     ) async throws -> Value {

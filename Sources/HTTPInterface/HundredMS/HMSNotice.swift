@@ -1,16 +1,16 @@
 import EventSubscription
 import MixModel
 
-/// A webhook that is to be delivered. Its body is made of the session as it is then.
+/// A webhook to be delivered. Its body is made from the session at the time of delivery.
 struct HMSNotice: Hashable, Codable, Sendable {
     enum Event: String, Hashable, Codable, Sendable {
         case started, stopped, recorded, failed
     }
 
-    /// The same in every repetition.
+    /// Identifier; the same in every repetition.
     var id: String
     var event: Event
-    /// Seconds since 1970.
+    /// Time in seconds since 1970.
     var at: Double
 }
 
@@ -70,7 +70,7 @@ extension HMSSession {
         return data
     }
 
-    /// What is said of files: the first one of each kind at the top, all of a live stream's in a list.
+    /// Fields about files: the first file of each kind at the top level, all files of a live stream in a list.
     private var recorded: [String: JSONValue] {
         var data: [String: JSONValue] = ["stopped_at": HMSTime.value(stoppedAt)]
         let files = assets.filter { $0.kind == .composite }

@@ -2,7 +2,7 @@ import EventSubscription
 import MixModel
 import RoomService
 
-/// What a room shows of one session at a moment.
+/// The state of one session in its room at one moment.
 struct HMSObservation: Hashable, Sendable {
     enum Part: Hashable, Sendable {
         case waiting, working
@@ -11,30 +11,30 @@ struct HMSObservation: Hashable, Sendable {
 
     /// State of the session's page.
     enum Page: Hashable, Sendable {
-        /// There is none any more.
+        /// The page no longer exists.
         case gone
         case waiting, working
     }
 
     /// False if the room is closed, or has been deleted.
     var isOpen = true
-    /// Whether someone other than pages is in the room.
+    /// Whether there are participants other than pages in the room.
     var hasPeople = false
-    /// `nil` = the session has no page.
+    /// State of the page; `nil` if the session has none.
     var page: Page?
     /// States of its outputs, in their order.
     var outputs: [Part] = []
-    /// `nil` = it records nothing.
+    /// State of the recording; `nil` if the session records nothing.
     var recording: Part?
-    /// `nil` = it has no HLS.
+    /// State of HLS; `nil` if the session has none.
     var hls: Part?
     /// Directory name of the HLS segments.
     var hlsDirectory: String?
-    /// Whether the program has something of the session that it was told to end.
+    /// Whether the program still sends a part of the session that it was told to end.
     var isStillSent = false
     /// Whether the room still wants its recording: others use it, or had begun it.
     var isRecordingWanted = false
-    /// What is on disk; read only while a session waits for it.
+    /// Files on disk; read only while a session waits for them.
     var files: HMSFilesOnDisk?
 }
 

@@ -1,7 +1,7 @@
 import EventSubscription
 import TextFormats
 
-/// One page of a list, as 100ms' SDKs walk through it: they pass `last` as `start` until a page is not full. Pure.
+/// One page of a list, as 100ms' SDKs iterate over it: they pass `last` as `start` until a page is not full. Pure.
 struct HMSPage {
     let document: JSONValue
 
@@ -9,8 +9,8 @@ struct HMSPage {
     ///
     /// - Parameters:
     ///   - entries: The whole list.
-    ///   - start: Id of the last entry of the page before. With `nil`, or an entry that is gone, the list begins at its
-    ///     beginning.
+    ///   - start: Id of the last entry of the previous page. With `nil`, or an entry that is gone, the page begins at
+    ///     the start of the list.
     static func entries<Entry>(
         of entries: [Entry], _ limit: Int, after start: String?, id: (Entry) -> String
     ) -> [Entry] {
@@ -18,7 +18,7 @@ struct HMSPage {
         return Array(entries.dropFirst(index.map { $0 + 1 } ?? 0).prefix(limit))
     }
 
-    /// - Parameter entries: Those of the page.
+    /// - Parameter entries: Entries of the page.
     init<Entry>(_ entries: [Entry], _ limit: Int, id: (Entry) -> String, view: (Entry) -> JSONValue) {
         document = .object([
             "limit": .number(Double(limit)), "data": .array(entries.map(view)),
@@ -26,7 +26,7 @@ struct HMSPage {
         ])
     }
 
-    /// - Parameter pictured: Files of which there are pictures.
+    /// - Parameter pictured: Files for which thumbnails exist.
     init(_ sessions: [HMSSession], _ limit: Int, pictured: Set<String> = []) {
         self.init(sessions, limit, id: \.id) { $0.view(pictured: pictured) }
     }

@@ -1,8 +1,9 @@
 import MixModel
 
-/// The course of a session: what it becomes by what is seen of its room, and by calls. Pure.
+/// The course of a session: its changes as a result of observations of its room and of calls. Pure.
 ///
-/// Notices for webhooks are added to `outbox`; who owns the session gives the room back what it holds once it is stopping.
+/// Notices for webhooks are added to `outbox`; the owner of the session gives back its resources in the room once it is
+/// stopping.
 extension HMSSession {
     /// Reasons for an end, in 100ms' words.
     enum EndReason: String, Hashable, Sendable {
@@ -12,14 +13,14 @@ extension HMSSession {
         case empty = "last peer left"
     }
 
-    /// Time for which a page may be missing: the service may just have started, in seconds.
+    /// Time in seconds for which a page may be missing, because the service may just have started.
     static let pagePatience = 5.0
     /// Time after which an output that was told to end counts as ended, in seconds.
     static let longestStop = 15.0
     /// Time in which a recording that has stopped must have left a file, in seconds.
     static let filePatience = 20.0
 
-    /// Takes note of what the room shows.
+    /// Records an observation of the room.
     ///
     /// - Parameter now: Seconds since 1970.
     mutating func observe(_ seen: HMSObservation, at now: Double, within limits: Limits) {
@@ -46,7 +47,7 @@ extension HMSSession {
         }
     }
 
-    /// Begins to end it. Nothing changes if it is ending.
+    /// Begins to end the session. Does nothing if it is already ending.
     mutating func stop(_ reason: EndReason, at now: Double) {
         guard status.isLive else { return }
         self.reason = reason.rawValue
@@ -69,7 +70,7 @@ extension HMSSession {
 
     private var isFailed: Status { failure == nil ? .completed : .failed }
 
-    /// Whether files of it are expected once it has stopped.
+    /// Whether it is expected to leave files once it has stopped.
     private var leavesFiles: Bool { recorder != nil || (hls?.keepsSegments == true && hls?.directory != nil) }
 
     // MARK: On air
@@ -81,7 +82,7 @@ extension HMSSession {
         sights.pageGoneSince = seen.page == .gone ? sights.pageGoneSince ?? now : nil
     }
 
-    /// Whether everything that was asked for is on air. What has failed for good is not waited for.
+    /// Returns whether everything requested is on air. Parts that have failed for good are not waited for.
     private func isOnAir(_ seen: HMSObservation) -> Bool {
         guard seen.page == nil || seen.page == .working else { return false }
         let parts = seen.outputs + [seen.recording, seen.hls].compactMap(\.self)
@@ -89,7 +90,7 @@ extension HMSSession {
     }
 
     private func failure(of seen: HMSObservation, _ now: Double) -> Failure? {
-        // Nobody looks at a session while it is being started, unless another run of the service was starting it.
+        // A session is not observed while it is being started, unless an earlier run of the service was starting it.
         guard isComplete else { return Failure(kind: .internal, message: "the service ended while it was starting it") }
         if status == .starting, isPageGone(now) {
             return Failure(kind: .internal, message: "the page was not ready in time, or ended")
@@ -110,7 +111,7 @@ extension HMSSession {
 
     private func reason(toEnd seen: HMSObservation, _ now: Double, _ limits: Limits) -> EndReason? {
         if sights.open, !seen.isOpen { return .roomEnded }
-        // A page that has gone on air says itself that its meeting is over.
+        // A page that has been on air itself reports the end of its meeting.
         if status == .running, isPageGone(now) { return .roomEnded }
         if limits.longest > 0, now - createdAt >= limits.longest { return .duration }
         if limits.empty > 0, sights.people, let since = sights.emptySince, now - since >= limits.empty { return .empty }
@@ -143,7 +144,7 @@ extension HMSSession {
         advance(to: isFailed, at: now)
     }
 
-    /// Most notices that wait. A session makes fewer.
+    /// Largest number of waiting notices. A session makes fewer.
     static let mostNotices = 8
 
     private mutating func tell(_ event: HMSNotice.Event, at now: Double) {

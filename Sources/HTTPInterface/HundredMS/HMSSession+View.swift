@@ -4,9 +4,9 @@ import RoomService
 
 /// Sessions and their files in 100ms' terms. Pure.
 extension HMSSession {
-    /// Returns the object that calls answer with.
+    /// Returns the object for answers to calls.
     ///
-    /// - Parameter pictured: Files of which there are pictures.
+    /// - Parameter pictured: Files for which thumbnails exist.
     func view(pictured: Set<String> = []) -> JSONValue {
         var fields: [String: JSONValue] = [
             "id": .string(id), "room_id": .string(room.name), "session_id": .string(session),
@@ -45,8 +45,8 @@ extension HMSSession {
     }
 
     /// - Parameters:
-    ///   - pictured: Files of which there are pictures.
-    ///   - isPart: Whether it is shown in its session, whose ids it does not repeat.
+    ///   - pictured: Files for which thumbnails exist.
+    ///   - isPart: Whether it is part of its session's view, whose ids it does not repeat.
     func assetView(_ asset: HMSAsset, _ pictured: Set<String>, isPart: Bool = false) -> JSONValue {
         var fields: [String: JSONValue] = [
             "id": .string(asset.id), "type": .string(asset.kind.rawValue), "path": .string(path(of: asset)),
@@ -69,13 +69,13 @@ extension HMSSession {
         return .object(fields)
     }
 
-    /// Paths of pictures at this service. HLS is pictured as the files that were recorded with it.
+    /// Returns the paths of thumbnails at this service. HLS has the thumbnails of the files that were recorded with it.
     private func thumbnails(of asset: HMSAsset, _ pictured: Set<String>) -> [String] {
         (asset.kind == .composite ? [asset] : assets).filter { $0.kind == .composite && pictured.contains($0.file) }
             .map { "\(path(of: $0).dropLast(4)).jpg" }
     }
 
-    /// Path of a file at this service.
+    /// Returns the path of a file at this service.
     func path(of asset: HMSAsset) -> String {
         switch asset.kind {
         case .composite:

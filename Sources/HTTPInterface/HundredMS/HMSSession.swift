@@ -1,6 +1,7 @@
 import MixModel
 
-/// One external stream, live stream or recording: what was asked for, what it holds in its room, and how far it is.
+/// One external stream, live stream or recording: the request, the resources that it holds in its room, and its
+/// progress.
 ///
 /// The document is stored: fields that are added later are optional.
 struct HMSSession: Hashable, Codable, Sendable {
@@ -10,7 +11,7 @@ struct HMSSession: Hashable, Codable, Sendable {
         case liveStream = "live-streams"
         case recording = "recordings"
 
-        /// Whether 100ms runs it in the one browser that sends RTMP and records. HLS has another.
+        /// Whether 100ms runs it in the browser that sends RTMP and records. HLS has a separate one.
         var isBeam: Bool { self != .liveStream }
     }
 
@@ -19,7 +20,7 @@ struct HMSSession: Hashable, Codable, Sendable {
         case postProcessing = "post_processing"
         case completed, failed
 
-        /// Whether it can still be stopped.
+        /// Whether the session can still be stopped.
         var isLive: Bool { self == .starting || self == .running }
         var isOver: Bool { self == .completed || self == .failed }
     }
@@ -35,7 +36,7 @@ struct HMSSession: Hashable, Codable, Sendable {
         var url: String
     }
 
-    /// Why it ended early.
+    /// The reason why it ended early.
     struct Failure: Hashable, Codable, Sendable {
         enum Kind: String, Hashable, Codable, Sendable {
             case `internal` = "INTERNAL_ERROR"
@@ -43,7 +44,7 @@ struct HMSSession: Hashable, Codable, Sendable {
             case upload = "UPLOAD_ERROR"
         }
         var kind: Kind
-        /// Redacted.
+        /// Description, redacted.
         var message: String
     }
 
@@ -53,9 +54,9 @@ struct HMSSession: Hashable, Codable, Sendable {
         var id: String
         /// Whether it ends with the last session that uses it, because one of them began it.
         var isOwn: Bool
-        /// Whether only sound is recorded; `nil` = false.
+        /// Whether only audio is recorded; `nil` means false.
         var audioOnly: Bool?
-        /// Settings with which it goes on after a pause; `nil` = it is not paused.
+        /// Settings with which it continues after a pause; `nil` if it is not paused.
         var held: RecordingSettings?
     }
 
@@ -67,30 +68,30 @@ struct HMSSession: Hashable, Codable, Sendable {
         var metadata: String?
         /// Whether it ends with the last session that uses it, because one of them began it.
         var isOwn: Bool
-        /// Directory name of the segments, once there are some.
+        /// Directory name of the segments, once there are any.
         var directory: String?
-        /// Whether segments are left out of what is kept at the moment; `nil` = false.
+        /// Whether segments are currently omitted from the kept playlists; `nil` means false.
         var isPaused: Bool?
     }
 
     var id: String
     var kind: Kind
     var room: RoomID
-    /// The same for all that run in a room at the same time.
+    /// Session id; the same for all sessions that run in a room at the same time.
     var session: String
     /// Id of the access key of the caller.
     var accessKey: String
-    /// URL of this service as the caller knows it.
+    /// URL of this service from the caller's point of view.
     var base: String
     var meetingURL: String?
-    /// Participant that is the page; `nil` without one.
+    /// Participant that represents the page; `nil` without a page.
     var page: UserID?
     var outputs: [Output] = []
     var recorder: Recorder?
     var hls: HLS?
     var size: Size?
     var destination: String?
-    /// Whether the room had no outputs of its own before; they are then the configured ones again afterwards.
+    /// Whether the room previously had no outputs of its own; afterwards, the configured ones apply again.
     var hidesDefaults = false
 
     var status = Status.starting
@@ -99,28 +100,28 @@ struct HMSSession: Hashable, Codable, Sendable {
     var updatedAt: Double
     var startedAt: Double?
     var stoppedAt: Double?
-    /// Why it ended, in 100ms' words.
+    /// Reason for its end, in 100ms' words.
     var reason: String?
     var failure: Failure?
-    /// Whether the room has everything of it; false while it is being started.
+    /// Whether all of its resources are in the room; false while it is being started.
     var isComplete = false
-    /// Whether the room has something of it.
+    /// Whether it holds resources in the room.
     var holdsRoom = true
     var sights = Sights()
     var assets: [HMSAsset] = []
     /// Webhooks that have not been delivered, oldest first.
     var outbox: [HMSNotice] = []
 
-    /// What has been seen of the room so far.
+    /// Observations of the room so far.
     struct Sights: Hashable, Codable, Sendable {
         var open = false
         var people = false
-        /// Times since which it is so.
+        /// Times since which the room has been empty, and the page gone.
         var emptySince: Double?
         var pageGoneSince: Double?
     }
 
-    /// Limits of its duration, in seconds; 0 = none.
+    /// Limits of its duration, in seconds; 0 means none.
     struct Limits: Hashable, Sendable {
         var longest: Double
         var empty: Double

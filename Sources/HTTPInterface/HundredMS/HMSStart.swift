@@ -2,15 +2,15 @@ import EventSubscription
 import MixModel
 import TextFormats
 
-/// The body of a call that starts something, checked as far as that needs no room. Pure.
+/// The body of a call that starts a session, checked as far as possible without the room. Pure.
 ///
-/// Fields that are not known are ignored, as 100ms does.
+/// Unknown fields are ignored, as at 100ms.
 struct HMSStart: Hashable, Sendable {
     var meetingURL: String?
     var urls: [String] = []
     /// Whether a file is recorded.
     var records = false
-    /// Whether the file has no pictures.
+    /// Whether the file has no video.
     var isAudioOnly = false
     /// Whether HLS keeps its segments.
     var keepsSegments = false
@@ -22,7 +22,7 @@ struct HMSStart: Hashable, Sendable {
     /// Longest name of a destination, in bytes.
     static let longestDestination = 256
 
-    /// - Throws: `HMSFault` for what is understood and not there, `InputError` for what is wrong.
+    /// - Throws: `HMSFault` for valid requests that are not supported, `InputError` for invalid ones.
     init(_ body: JSONValue, _ kind: HMSSession.Kind, _ settings: HMSSettings) throws {
         var reader = try FieldReader(body)
         meetingURL = try reader.string("meeting_url", expected: "the URL of a page").flatMap { $0.isEmpty ? nil : $0 }
@@ -56,7 +56,8 @@ struct HMSStart: Hashable, Sendable {
         }
     }
 
-    /// Reads `variants` of a live stream, as clients name its page and its metadata. All are one program here.
+    /// Reads `variants` of a live stream, in which clients name its page and its metadata. Here, all variants are one
+    /// program.
     private mutating func takeVariants(_ reader: inout FieldReader) throws {
         metadata = try reader.string("metadata")
         for (element, path) in try reader.array("variants") ?? [] {

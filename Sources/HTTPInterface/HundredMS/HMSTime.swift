@@ -5,7 +5,7 @@ import Foundation
 enum HMSTime {
     private static let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    /// - Parameter seconds: Since 1970.
+    /// - Parameter seconds: Time in seconds since 1970.
     static func value(_ seconds: Double?) -> JSONValue {
         seconds.map { .string(Date(timeIntervalSince1970: $0).formatted(format)) } ?? .null
     }

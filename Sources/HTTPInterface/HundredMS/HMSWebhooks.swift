@@ -12,7 +12,7 @@ package struct HMSWebhooks: Sendable {
         /// Name of the header by which the app's server recognises this service, and its secret.
         let header: (name: String, value: String)?
 
-        /// Most bytes of the header's name.
+        /// Longest name of the header, in bytes.
         package static let longestName = 64
 
         package init(url: StreamURL, header: (name: String, value: String)?) {
@@ -24,19 +24,19 @@ package struct HMSWebhooks: Sendable {
     private let settings: Settings
     private let post: SignedPost
 
-    /// Time for one attempt.
+    /// Time limit for one attempt.
     private static let limit = Duration.seconds(10)
-    /// Most connections at once; further webhooks wait.
+    /// Largest number of simultaneous connections; further webhooks wait.
     static let mostConnections = 16
 
     /// - Parameter allowed: `callbacks.allow`.
     package init(_ settings: Settings, allowed: AllowList) {
         self.settings = settings
-        // 100ms signs nothing: its customers choose a header.
+        // 100ms does not sign: its customers choose a header.
         post = SignedPost(allowed: allowed, secret: nil, connections: Self.mostConnections)
     }
 
-    /// - Returns: `nil` on success, which is the status 200; otherwise what is wrong, in words.
+    /// - Returns: `nil` on success, which is the status 200; otherwise a description of the error.
     func send(_ body: JSONValue, id: String) async -> String? {
         let answer = await post.send(
             Array(JSONText.of(body).utf8), id: id, to: settings.url, within: Self.limit,
