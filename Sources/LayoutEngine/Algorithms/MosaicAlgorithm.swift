@@ -1,7 +1,7 @@
 /// Rows or columns that fill the whole space; the first people get the larger panes.
 struct MosaicAlgorithm: LayoutAlgorithm {
     static let name = "mosaic"
-    static let summary = "rows or columns that fill the space, the first people larger"
+    static let summary = "rows or columns that fill the space, the first participants larger"
     static let keys: [AlgorithmKey] = []
 
     init() {}
