@@ -14,7 +14,7 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract:
-            "Checks that the required GStreamer elements are installed and names missing Debian packages; tries the video encoders."
+            "Checks the required GStreamer elements, reports missing Debian packages, and tests the video encoders."
     )
 
     @Flag(help: "Print one JSON object to standard output.")

@@ -11,10 +11,10 @@ import ProgramRelay
 struct ForkServerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forkserver",
-        abstract: "Makes mixers for relays, which then need neither a start nor memory of their own for libraries.",
+        abstract: "Forks mixers for relays, so that they start at once and share the memory of their libraries.",
         discussion: """
-            Started by mixorchestrator, and ends when its standard input ends; its mixers go on. Relays that do not reach it \
-            start mixers themselves.
+            Started by mixorchestrator. Exits when its standard input ends; its mixers keep running. A relay that cannot \
+            reach it starts mixers itself.
             """)
 
     @Option(help: "Unix socket to listen on, at most 107 bytes long.")

@@ -6,11 +6,11 @@ import StreamIngest
 struct IngestCommandLine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",
-        abstract: "Takes streams that publishers send over RTMP, and lets relays play them.",
+        abstract: "Receives streams of publishers over RTMP, and serves them to relays.",
         discussion: """
-            Started by mixorchestrator when ingest.rtmp.listen is set, which tells it over the socket where to listen and \
-            who may publish. Publishers stay connected while no orchestrator is there; new ones wait some seconds and are \
-            then refused. It exits after --orphan-timeout without an orchestrator, and on SIGTERM.
+            Started by mixorchestrator if ingest.rtmp.listen is set; receives its addresses and the decisions about \
+            publishers over the socket. While no orchestrator is connected, publishers stay connected; new ones wait a few \
+            seconds and are then refused. Exits after --orphan-timeout without an orchestrator, and on SIGTERM.
             """)
 
     @OptionGroup var options: SocketOptions

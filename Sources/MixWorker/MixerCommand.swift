@@ -28,14 +28,14 @@ struct MixerCommandLine: AsyncParsableCommand {
     @Option(
         help: """
             Encoder for programs that name no preset: software, auto (the first hardware encoder that works), or one \
-            that `mixworker doctor` names. Software encodes where it does not work.
+            that `mixworker doctor` names. If it does not work, the software encoder is used.
             """)
     var encoder = "software"
 
-    @Option(help: "Process of the relay that the mixer works for: shown by ps, and not used.")
+    @Option(help: "Process id of the mixer's relay; only for display in ps.")
     var relay: Int32?
 
-    @Option(help: "Encoder threads per picture for programs that set none, 1 to 16; 0: as many as the canvas needs.")
+    @Option(help: "Encoder threads per frame for programs that set none, 1 to 16; 0: as many as the canvas needs.")
     var threads = EncoderTuning().threads
 
     func validate() throws {

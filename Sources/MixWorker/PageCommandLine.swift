@@ -9,8 +9,8 @@ struct PageCommandLine: AsyncParsableCommand {
         commandName: "page",
         abstract: "Opens one web page in a browser, and publishes its picture and sound to the ingest.",
         discussion: """
-            Started by mixorchestrator for each page, which sends it over the socket. It starts a display without a screen, a \
-            sound server and Chromium, and ends them with itself. It exits with its page, after --orphan-timeout without an \
+            Started by mixorchestrator for each page; receives the page over the socket. Starts a virtual display, a sound \
+            server and Chromium, and ends them when it exits. Exits when the page ends, after --orphan-timeout without an \
             orchestrator, and on SIGTERM.
             """)
 

@@ -8,8 +8,8 @@ struct PictureCommand: AsyncParsableCommand {
         commandName: "picture",
         abstract: "Rasterises an SVG drawing, as the mixer does with cards, labels and texts.",
         discussion: """
-            The picture has the drawing's size, 1 to \(ImageDecoder.mostSide) pixels a side. Files and addresses that \
-            the drawing names are not read.
+            The picture has the drawing's size, 1 to \(ImageDecoder.mostSide) pixels per side. External files and URLs \
+            in the drawing are not loaded.
 
             Example: mixorchestrator layout preview layouts/grid.json --participants 4 | \
             mixworker picture --svg - --png grid.png

@@ -25,7 +25,7 @@ struct ProbeCommand: AsyncParsableCommand {
     @Option(help: "Synthetic source that may be on air: ID[:WIDTHxHEIGHT[@FPS]]. Default: 1 to 4, 720x1280@20.")
     var publisher: [String] = []
 
-    @Flag(help: "The sources show people (publish --person), with the mark in a corner.")
+    @Flag(help: "The sources are those of `publish --person`, with the mark in a corner.")
     var people = false
 
     @Option(help: "Seconds to record. Default: until the stream ends or a signal arrives.")
@@ -37,7 +37,7 @@ struct ProbeCommand: AsyncParsableCommand {
     @Option(help: "Write the report to this file.")
     var json: String?
 
-    @Option(help: "Splices between bypass and mix that must be seen.")
+    @Option(help: "Required number of splices between bypass and mix.")
     var expectSwitches: Int?
 
     @Option(help: "Write contact-sheet.png to this directory.")

@@ -39,10 +39,10 @@ struct PublishCommand: ParsableCommand {
     @Option(help: "Colour of the picture as #RRGGBB. Default: chosen by the number.")
     var colour: String?
 
-    @Option(help: "Show a person of this name who talks, and a clock, instead of a plain picture.")
+    @Option(help: "Show a talking person with this name, and a clock, instead of a plain picture.")
     var person: String?
 
-    @Option(help: "How the stream signals its colour space: none, bt709 or bt601.")
+    @Option(help: "Colour space signalled in the stream: none, bt709 or bt601.")
     var colourSignal = "none"
 
     @Option(help: "Video bit rate in bit/s.")

@@ -10,8 +10,8 @@ struct PullCommand: AsyncParsableCommand {
         abstract: "Pulls one source with GStreamer, for a relay.",
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input. Reads one line of JSON and \
-            writes the source as FLV: H.264 and AAC as they came, everything else transcoded. Ends with the source, \
-            or when its input ends. Of a source that the relay pulls itself, it is sent the tracks to transcode.
+            writes the source as FLV: H.264 and AAC unchanged, other codecs transcoded. Exits when the source or its input \
+            ends. If the relay pulls the source itself, it sends this process only the tracks to transcode.
             """)
 
     func run() async throws {

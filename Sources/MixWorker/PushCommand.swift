@@ -12,8 +12,8 @@ struct PushCommand: AsyncParsableCommand {
         abstract: "Sends a program over SRT, or over WebRTC to a WHIP server, for a relay.",
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input. Reads one line of JSON and \
-            then the program as FLV. Sends it as MPEG-TS over SRT, or as H.264 and Opus over WebRTC, as the URL in that line \
-            says; writes how much is sent, one JSON object per line. Exits when its input ends or the connection fails.
+            then the program as FLV. Depending on the URL in that line, sends it as MPEG-TS over SRT, or as H.264 and Opus \
+            over WebRTC. Reports the amount sent, one JSON object per line. Exits when its input ends or the connection fails.
             """)
 
     @Flag(help: "Write the program to a file below outputs.directory instead.")

@@ -7,7 +7,7 @@ import ProgramRelay
 struct RecorderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recorder",
-        abstract: "Records the program that a relay feeds to it as MP4.",
+        abstract: "Records a relay's program as MP4.",
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input: a line of JSON with the \
             settings, then the program as FLV. Files are fragmented while they are being written, so that a crash loses \

@@ -12,10 +12,10 @@ struct RelayCommandLine: AsyncParsableCommand {
         commandName: "relay",
         abstract: "Runs a program: pulls its sources, splices them and pushes to its outputs.",
         discussion: """
-            Started by mixorchestrator, which tells it over the socket what to put on air. It keeps the last plan on \
-            air while no orchestrator is connected, and exits after --orphan-timeout. SIGTERM closes its outputs and \
-            ends it. With --shared it runs the programs that the orchestrator names on its standard input, which is a \
-            socket, each with its own socket, and exits when none is left.
+            Started by mixorchestrator, which sends it plans over the socket. While no orchestrator is connected, it keeps \
+            the last plan on air, and exits after --orphan-timeout. On SIGTERM it closes its outputs and exits. With \
+            --shared it runs the programs that the orchestrator names on its standard input, which is a socket; each \
+            program has its own socket. It then exits when no program is left.
             """)
 
     @Option(help: "Identifier of the task.")
@@ -24,7 +24,7 @@ struct RelayCommandLine: AsyncParsableCommand {
     @Option(help: "Unix socket to listen on, at most 100 bytes long.")
     var socket: String?
 
-    @Option(help: "Run several programs, with sockets in this directory, as the socket on standard input says.")
+    @Option(help: "Run the programs named on standard input (a socket), with their own sockets in this directory.")
     var shared: String?
 
     @Option(help: "Seconds without an orchestrator after which the program ends.")
@@ -32,10 +32,11 @@ struct RelayCommandLine: AsyncParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Keep a spare mixer process (15 MB) beside a bypass that others may join, memory permitting.")
+        help: "Keep a spare mixer process (15 MB) beside a bypass that can become a mix, memory permitting.")
     var readyMixer = true
 
-    @Option(help: "Unix socket of `mixworker forkserver`, which makes mixers. Without it, they are started.")
+    @Option(
+        help: "Unix socket of `mixworker forkserver`, which forks mixers. Default: start mixers directly.")
     var forkServer: String?
 
     @Option(help: "Encoder of mixers, as for `mixworker mixer`.")

@@ -7,10 +7,10 @@ import ProgramMixer
 struct ThumbnailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "thumbnail",
-        abstract: "Turns keyframes into small pictures and measures sound, for one service.",
+        abstract: "Makes small pictures from keyframes and measures audio levels, for one service.",
         discussion: """
-            Started by mixorchestrator with one end of a socket pair as its standard input. Answers one request after
-            another; exits when its input ends.
+            Started by mixorchestrator with one end of a socket pair as its standard input. Answers one request at a
+            time; exits when its input ends.
             """)
 
     func run() async throws {

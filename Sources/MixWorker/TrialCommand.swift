@@ -7,9 +7,9 @@ struct TrialCommand: AsyncParsableCommand {
     static let name = "trial"
     static let configuration = CommandConfiguration(
         commandName: name,
-        abstract: "Tries what a mixer may not do, and prints what came of it.",
+        abstract: "Attempts operations that are forbidden to mixers, and prints the results.",
         discussion:
-            "Contained as a mixer is, it writes one JSON object to standard output. `mixworker doctor` runs it.",
+            "Runs in the sandbox of a mixer, and writes one JSON object to standard output. `mixworker doctor` runs it.",
         shouldDisplay: false)
 
     @Option(help: "A file that exists and that the user of this process can read and write.")

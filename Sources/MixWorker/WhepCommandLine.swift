@@ -7,10 +7,10 @@ struct WhepCommandLine: AsyncParsableCommand {
         commandName: "whep",
         abstract: "Plays one stream to viewers over WebRTC.",
         discussion: """
-            Started by mixorchestrator for each stream that is watched over WHEP, which sends it viewers' offers over the \
-            socket and gets the answers. It reads a program from its relay, or a publisher's stream from the ingest. H.264 \
-            goes on untouched; AAC becomes Opus, once for all viewers. It exits when its stream has been away for too long, \
-            after --orphan-timeout without an orchestrator, and on SIGTERM.
+            Started by mixorchestrator for each stream that is watched over WHEP; receives the viewers' offers over the \
+            socket and returns the answers. Reads a program from its relay, or a publisher's stream from the ingest. \
+            Forwards H.264 untouched and transcodes AAC to Opus, once for all viewers. Exits when the stream has been \
+            missing for too long, after --orphan-timeout without an orchestrator, and on SIGTERM.
             """)
 
     @OptionGroup var options: SocketOptions

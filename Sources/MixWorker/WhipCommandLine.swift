@@ -8,9 +8,9 @@ struct WhipCommandLine: AsyncParsableCommand {
         commandName: "whip",
         abstract: "Receives one publisher over WebRTC, and publishes its stream to the ingest.",
         discussion: """
-            Started by mixorchestrator for each publisher over WHIP, which sends it the offer over the socket and gets the \
-            answer. H.264 goes on untouched; Opus becomes AAC. It exits with its publisher, after --orphan-timeout \
-            without an orchestrator, and on SIGTERM.
+            Started by mixorchestrator for each publisher over WHIP; receives the offer over the socket and returns the \
+            answer. Forwards H.264 untouched and transcodes Opus to AAC. Exits when the publisher ends, after \
+            --orphan-timeout without an orchestrator, and on SIGTERM.
             """)
 
     @OptionGroup var options: SocketOptions

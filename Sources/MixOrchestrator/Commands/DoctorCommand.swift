@@ -9,7 +9,7 @@ import TaskStore
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Checks what the service needs and how to fix what is missing.")
+        commandName: "doctor", abstract: "Checks the requirements of the service and explains how to fix problems.")
 
     @Option(help: "YAML file with the configuration.")
     var config: String?

@@ -5,7 +5,7 @@ import RoomService
 
 struct LayoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "layout", abstract: "Checks layouts and shows what they do.",
+        commandName: "layout", abstract: "Checks and previews layouts.",
         subcommands: [LayoutValidateCommand.self, LayoutPreviewCommand.self, LayoutGalleryCommand.self])
 }
 

@@ -3,7 +3,7 @@ import Foundation
 
 struct LayoutGalleryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "gallery", abstract: "Draws every layout of a directory for its README.md.",
+        commandName: "gallery", abstract: "Draws every layout of a directory, for its README.md.",
         discussion: """
             Writes pictures/NAME-9x16.svg and pictures/NAME-16x9.svg for each layout and the built-in one, for 1 to 16 people, \
             and the part of README.md below its marker line. The text above that line is kept.

@@ -8,29 +8,29 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
         commandName: "preview", abstract: "Draws a layout as SVG or PNG.",
         discussion: """
             Rooms on air are not affected. A range (--participants 1-9) or --sheet draws one contact sheet with \
-            every number of people. PNG output needs mixworker, either next to this program or named by \
+            every number of participants. PNG output requires mixworker, in the directory of this program or as named by \
             MIXORCHESTRATOR_WORKER.
             """)
 
     @Argument(help: "Layout file, or \(LayoutLibrary.automaticName) for the built-in layout.")
     var file: String
-    @Option(help: "Number of people, 0…16, or a range such as 1-9.")
+    @Option(help: "Number of participants, 0…16, or a range such as 1-9.")
     var participants: String?
     @Option(help: "Canvas, WIDTHxHEIGHT or WIDTHxHEIGHT@FPS.")
     var canvas = "720x1280@20"
     @Option(name: .shortAndLong, help: "File to write, .svg or .png. Default: SVG on standard output.")
     var output: String?
-    @Option(name: .customLong("param"), help: "Value of a parameter, NAME=VALUE; once for each.")
+    @Option(name: .customLong("param"), help: "Value of a layout parameter, NAME=VALUE. Repeatable.")
     var params: [String] = []
     @Option(
         name: .customLong("value"),
-        help: "What texts show: viewers=NUMBER, likes=NUMBER or comment=TEXT; once for each.")
+        help: "Value for texts: viewers=NUMBER, likes=NUMBER or comment=TEXT. Repeatable.")
     var values: [String] = []
-    @Flag(help: "Draw a contact sheet, of 0 to 16 people unless --participants is given.")
+    @Flag(help: "Draw a contact sheet, for 0 to 16 participants unless --participants is given.")
     var sheet = false
     @Flag(help: "Let the host share a screen.")
     var screen = false
-    @Flag(help: "Draw everyone without a camera.")
+    @Flag(help: "Draw all participants without a camera.")
     var withoutCameras = false
 
     func run() async throws {

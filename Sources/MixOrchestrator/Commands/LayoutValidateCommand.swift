@@ -6,8 +6,8 @@ struct LayoutValidateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "validate", abstract: "Prints every error of layout files, with line and column.",
         discussion: """
-            Ends with status 1 when a file has an error. Images that cannot be read, and names that no room \
-            could use, are warnings.
+            Exits with status 1 if a file has an error. Images that cannot be read, and file names that rooms cannot \
+            use, are warnings.
             """)
 
     @Argument(help: "Layout files.")

@@ -7,24 +7,23 @@ struct SignURLCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-url", abstract: "Signs the URL of a program for viewers, or of a stream for its publisher.",
         discussion: """
-            Prints the URL with an auth_key of ApsaraVideo Live's type A. It grants access to that path only, until it \
-            expires. The key must be the service's playback.key, its channel.key for a URL of a room's channel \
-            (/v1/rooms/…), or its ingest.key for a URL of WHIP (/whip/…) \
-            and for an rtmp:// or rtmps:// URL that does not begin with /program/. Without --key it is read from MIXORCHESTRATOR_PLAYBACK_KEY, \
-            MIXORCHESTRATOR_CHANNEL_KEY, MIXORCHESTRATOR_INGEST_KEY or the configuration; other \
-            users of this machine can see arguments.
+            Prints the URL with an auth_key of ApsaraVideo Live's type A, which grants access to that path only, until it \
+            expires. The key is the service's channel.key for a room's channel (/v1/rooms/…); its ingest.key for WHIP \
+            (/whip/…) and for rtmp:// and rtmps:// URLs whose path does not begin with /program/; and its playback.key for \
+            other URLs. Without --key, the key is read from MIXORCHESTRATOR_PLAYBACK_KEY, MIXORCHESTRATOR_CHANNEL_KEY, \
+            MIXORCHESTRATOR_INGEST_KEY or the configuration. Other users of this machine can see the argument of --key.
             """)
 
     @Argument(
         help:
-            "Such as http://127.0.0.1:8080/live/demo.flv or rtmp://127.0.0.1/live/demo__alice. Other query parameters are kept."
+            "URL to sign, such as http://127.0.0.1:8080/live/demo.flv or rtmp://127.0.0.1/live/demo__alice. Keeps its query."
     )
     var url: String
-    @Option(help: "playback.key, channel.key or ingest.key of the service.")
+    @Option(help: "The service's playback.key, channel.key or ingest.key.")
     var key: String?
     @Option(help: "Seconds for which the URL is valid, in addition to the service's playback.validity. Default 3600.")
     var ttl = 3600
-    @Option(help: "User of the URL: letters and digits. Default 0.")
+    @Option(help: "User id in the auth_key: letters and digits. Default 0.")
     var uid = "0"
     @Option(help: "YAML file with the configuration of the service.")
     var config: String?

@@ -7,7 +7,7 @@ import TaskStore
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store", abstract: "Prepares, checks and copies the store.",
-        discussion: "The store is the one of the configuration: store.url, or the SQLite file in the data directory.",
+        discussion: "The configuration names the store: store.url, or the SQLite file in the data directory.",
         subcommands: [StoreMigrateCommand.self, StoreCheckCommand.self, StoreCopyCommand.self, StoreExpelCommand.self])
 }
 
@@ -43,7 +43,7 @@ struct StoreOptions: ParsableArguments {
 struct StoreMigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate", abstract: "Creates the tables, or brings them up to date.",
-        discussion: "`serve` does the same when it starts. Of several that run at once, one does it.")
+        discussion: "`serve` does the same when it starts. If several processes start at once, one of them does it.")
 
     @OptionGroup var options: StoreOptions
 
@@ -70,7 +70,7 @@ struct StoreMigrateCommand: ParsableCommand {
 
 struct StoreCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Looks at the store and counts its rows; writes nothing to a database.")
+        commandName: "check", abstract: "Checks the store and counts its rows, without writing to the database.")
 
     @OptionGroup var options: StoreOptions
 
@@ -112,11 +112,11 @@ struct StoreCopyCommand: ParsableCommand {
         commandName: "copy", abstract: "Copies the whole store between the data directory and a database.",
         discussion: """
             Copies everything in one transaction, compares every row afterwards, and prints what was copied. The target \
-            must be empty, and no service may run. store.url names the database in both directions.
+            must be empty, and no service may be running. store.url names the database in both directions.
             """)
 
     @OptionGroup var options: StoreOptions
-    @Option(help: "Where to: postgresql (store.url) or sqlite (the file in the data directory).")
+    @Option(help: "Target: postgresql (store.url) or sqlite (the file in the data directory).")
     var to: Engine
 
     func run() throws {

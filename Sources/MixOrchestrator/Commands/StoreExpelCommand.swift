@@ -5,14 +5,14 @@ import TaskStore
 
 struct StoreExpelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "expel", abstract: "Frees the rooms of a node that is dead.",
+        commandName: "expel", abstract: "Releases the rooms of a node that has failed.",
         discussion: """
-            The other nodes take its rooms at once, and do not wait until its lease has run out. The node's machine must be \
-            off, or its relays must have ended: otherwise two relays push to the same destinations.
+            The other nodes take over its rooms at once, without waiting for its lease to expire. Make sure that the node's \
+            machine is off or its relays have ended: otherwise two relays push to the same destinations.
             """)
 
     @OptionGroup var options: StoreOptions
-    @Argument(help: "The node's node.id, as `GET /v1/nodes` shows it.")
+    @Argument(help: "The node.id of the node, as in `GET /v1/nodes`.")
     var node: String
 
     func run() async throws {
