@@ -56,28 +56,28 @@ test-long: ## run the long form of some tests: a million rooms, 50000 malformed 
 		scripts/test.sh $(BUILD_DIR) --filter '$(LONG_TESTS)'
 	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)
 
-soak: build ## run four rooms for MINUTES (60) and say whether a process grows
+soak: build ## run four rooms for MINUTES (60) and report processes that grow
 	@scripts/soak.py --binary $(BUILD_DIR)/debug --minutes $(or $(MINUTES),60)
 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
 
-check: setup ## format, warnings, module edges, folders, link line, scripts, examples, instruction and allocation counts
+check: setup ## check format, warnings, module edges, folders, link line, scripts, examples, instruction and allocation counts
 	@scripts/check.sh
 
 format: ## format the sources as `make check` requires
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-bench: setup ## benchmark the pure modules and the whole service, optimised
+bench: setup ## benchmark the pure modules and the whole service, with optimisation
 	@scripts/bench.sh
 
-bench-media: setup ## measure bypass, mix, density, switches and latency beside ffmpeg on RTMP: more than an hour
+bench-media: setup ## compare bypass, mix, density, switches and latency with ffmpeg over RTMP: more than an hour
 	@scripts/bench.sh media
 
-chaos: build ## inject faults into a service on air for MINUTES (5), with SEED, and print what a viewer notices
+chaos: build ## inject faults into a service on air for MINUTES (5), with SEED, and print their effects on a viewer
 	@scripts/chaos.sh --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
-fuzz: setup ## feed every door for bytes of strangers what libFuzzer finds: SECONDS_EACH (60) for each of eleven
+fuzz: setup ## fuzz each of the eleven entry points for untrusted input with libFuzzer, for SECONDS_EACH (60)
 	@scripts/fuzz.sh
 
 clean: ## remove all build products

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs PostgreSQL and three nodes on loopback, puts a room on air, takes its node away and shows that another one goes on;
+# Runs PostgreSQL and three nodes on loopback, puts a room on air, kills its node and shows that another node takes over;
 # `make cluster` runs it.
 #
-# Environment: KEEP=1 goes on until Ctrl-C · BUILD_DIR (.build) · OUT (demo-out) · LEASE (6) seconds
-# Exit status 0 only if the room was on air again after its node was killed, and moved from the next one to a third while a viewer of
-# the one that was drained kept his connection.
+# Environment: KEEP=1 keeps running until Ctrl-C · BUILD_DIR (.build) · OUT (demo-out) · LEASE (6) seconds
+# Exit status 0 only if the room was on air again after its node was killed, and then moved from its second node to the third while
+# a viewer of the second node kept the connection.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Shows the service at work on real streams and measures every switch from the viewer's side; `make demo` runs it.
 #
-# Publishers publish to the service's own RTMP server. The program is pushed there, too, under another stream key, from which
-# the viewer plays it: the server stands for a CDN. With CDN=nginx both are a local nginx instead, and events are reported.
+# Publishers publish to the service's own RTMP server. The program is also pushed to that server, under another stream key, and
+# the viewer plays it from there: the server stands for a CDN. With CDN=nginx, a local nginx replaces the server in both roles,
+# and the script reports the events.
 #
-# Environment: KEEP=1 goes on until Ctrl-C · ROUNDS (3) joins and leaves · CDN (ingest) · BUILD_DIR (.build) · OUT (demo-out)
-# Exit status 0 only if every switch is within its limits and no connection was made twice.
+# Environment: KEEP=1 keeps running until Ctrl-C · ROUNDS (3) joins and leaves · CDN (ingest) · BUILD_DIR (.build) · OUT (demo-out)
+# Exit status 0 only if every switch is within its limits and no client had to reconnect.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A private nginx with the RTMP module on loopback, as the rooms' media server and as the CDN of the demo and the tests.
+# Runs a private nginx with the RTMP module on loopback: the media server and the CDN of the demo and the tests.
 #
 #   media-server.sh start DIRECTORY [RTMP_PORT [HTTP_PORT]]   prints RTMP_PORT=… HTTP_PORT=… PID=… for `eval`
 #   media-server.sh stop DIRECTORY
 #
-# Needs no root. Everything it writes is in DIRECTORY. Without ports, or with port 0, free ones are chosen.
+# Needs no root, and writes only to DIRECTORY. If a port is omitted or 0, a free one is chosen.
 set -euo pipefail
 
 die() {

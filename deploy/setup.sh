@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Installs what the build, the tests and the demo need on Debian 12, and nothing else. Does nothing, quickly, when all
-# of it is there. Needs root or sudo only when something is missing.
+# Installs the packages that the build, the tests and the demo need on Debian 12, and no others. Returns quickly if all are
+# installed. Needs root or sudo only if a package is missing.
 #
-#   deploy/setup.sh            install what is missing
-#   deploy/setup.sh --tests    and the browser that tests play in (290 MB), an RTSP server, a TURN server, and PostgreSQL's
-#                              server; without them these tests are skipped
-#   deploy/setup.sh --fonts    and fonts for names in other scripts, Chinese, Japanese and Korean among them, and for emoji (145 MB)
-#   deploy/setup.sh --pages    and what web pages as sources need: Chromium, a display without a screen and a sound server (400 MB)
-#   deploy/setup.sh --check    only say what is missing; exit 1 if something is
+#   deploy/setup.sh            install missing packages
+#   deploy/setup.sh --tests    also the browser for playback tests (290 MB), an RTSP server, a TURN server, and PostgreSQL's
+#                              server; tests that need one that is missing are skipped
+#   deploy/setup.sh --fonts    also fonts for names in other scripts, such as Chinese, Japanese and Korean, and for emoji (145 MB)
+#   deploy/setup.sh --pages    also the packages for web pages as sources: Chromium, a virtual display and a sound server (400 MB)
+#   deploy/setup.sh --check    only report missing packages; exit 1 if there are any
 set -euo pipefail
 
-# One line a purpose.
+# One line for each purpose.
 packages=(
     # The start files and libraries of C and C++ that Swift's linker asks for.
     g++
     # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite), OpenSSL's for RTMPS, those of
     # PostgreSQL's client, and zlib's for pages.
     libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev libssl-dev libpq-dev zlib1g-dev pkg-config make git
-    # Running: TLS and whom it believes, and PostgreSQL's client, which is loaded even where the store is a file.
+    # Running: TLS and its root certificates, and PostgreSQL's client, which is loaded even if the store is a file.
     libssl3 ca-certificates libpq5
     # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly
     gstreamer1.0-libav gstreamer1.0-nice
-    # Drawing: the font that names and texts are measured for, and what says which characters have one.
+    # Drawing: the font for which names and texts are measured, and the library that looks up fonts for characters.
     fonts-dejavu-core libfontconfig-dev
     # The media server of the tests and of the demo, and their publishers.
     nginx libnginx-mod-rtmp ffmpeg
@@ -31,12 +31,12 @@ packages=(
     # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
     python3 python3-venv
 )
-# Web pages as sources: the browser, its display, its sound, and who starts it as another user.
+# Web pages as sources: the browser, its display, its sound server, and a tool that starts it as another user.
 page_packages=(chromium xvfb pulseaudio gstreamer1.0-pulseaudio util-linux)
-# The browser and what pages need, an RTSP server for the pulls, a TURN server, and a database server, which tests start for
+# The packages for pages, an RTSP server for pulls, a TURN server, and a database server; tests start these servers
 # themselves.
 test_packages=("${page_packages[@]}" gir1.2-gst-rtsp-server-1.0 python3-gi coturn postgresql)
-# A service without such names can do without them.
+# A service without such names does not need them.
 font_packages=(fonts-noto-cjk fonts-noto-color-emoji fonts-noto-core)
 oldest_swift=6.2
 

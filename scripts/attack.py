@@ -1,4 +1,4 @@
-"""Attacks a service that it starts on loopback, and says for each attack what was expected and what was seen.
+"""Attacks a service that it starts on loopback, and prints the expected and the observed result of each attack.
 
 Started by scripts/attack.sh. Uses Python's standard library alone. Every connection goes to 127.0.0.1; addresses elsewhere are
 only named in requests that have to be refused before anything is connected to.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Attacks a service that it starts on loopback; prints a table: attack, expected, seen. Exits 0 when all were withstood.
+# Attacks a service that it starts on loopback; prints a table: attack, expected, seen. Exits 0 if the service withstood all.
 #
 #   scripts/attack.sh [MIXORCHESTRATOR] [OPTION …]     default: the release build, then the debug build
 #
-# --help lists the options, --rooms 1000000 --kills 200 --stores 500 --tasks 3500 is the long form.
+# --help lists the options; the long form is --rooms 1000000 --kills 200 --stores 500 --tasks 3500.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures web pages as sources: how soon they are on air, whether they keep rate, pixels, colour and sound, what they cost beside
-the usual way in the same run, what viewers see when one crashes or hangs, and pages over a program.
+"""Measures web pages as sources: the time until they are on air, the fidelity of frame rate, pixels, colour and sound, their cost
+compared with the usual way in the same run, what viewers see when one crashes or hangs, and pages over a program.
 
 The page is that of the tests (Tests/Support/TestPage.swift): a frame counter, and a flash and a beep each second. The usual way is
 Chromium at 60 Hz on Xvfb with PulseAudio, captured by ffmpeg at the same rate and encoded with x264 `veryfast`.
@@ -517,7 +517,7 @@ def main():
         epilog="The machine should have nothing else to do; on a busy one only ratios of one run mean something.")
     parser.add_argument("--binary", type=pathlib.Path, default=ROOT / ".build/debug", metavar="DIR",
                         help="directory of mixorchestrator and mixworker (.build/debug)")
-    parser.add_argument("--only", choices=ROWS, action="append", help="measure this alone; repeatable")
+    parser.add_argument("--only", choices=ROWS, action="append", help="measure only this; repeatable")
     parser.add_argument("--runs", type=int, default=5, help="repetitions of starts, costs and failures (5)")
     parser.add_argument("--seconds", type=float, default=20, help="length of each measuring window (20)")
     parser.add_argument("--user", default="nobody", help="user of the browsers if this runs as root (nobody)")

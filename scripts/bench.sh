@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Builds optimised, in a directory of its own, and measures: the pure modules, the whole service from outside, its media.
+# Makes an optimised build, in a directory of its own, and measures the pure modules, the whole service from outside, and its media.
 #
-#   scripts/bench.sh                    everything but the media benchmarks
+#   scripts/bench.sh                    all except the media benchmarks
 #   scripts/bench.sh pure               the pure modules
 #   scripts/bench.sh fuzz COUNT SEED    breaks layouts
-#   scripts/bench.sh playback           viewers over HTTP-FLV beside nginx-rtmp, as service playback
+#   scripts/bench.sh playback           viewers over HTTP-FLV compared with nginx-rtmp; the same as `service playback`
 #   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory, playback, cluster
-#   scripts/bench.sh media [CASE] …     the service beside ffmpeg, from RTMP to RTMP; `media --help` has the cases
-#   scripts/bench.sh pages …            web pages as sources, beside the usual way to take them; `pages --help` has the options
-#   scripts/bench.sh outputs            what another RTMP destination costs, beside nginx-rtmp as a fan-out
+#   scripts/bench.sh media [CASE] …     the service compared with ffmpeg, from RTMP to RTMP; `media --help` lists the cases
+#   scripts/bench.sh pages …            web pages as sources, compared with the usual way; `pages --help` lists the options
+#   scripts/bench.sh outputs            the cost of another RTMP destination, compared with nginx-rtmp as a fan-out
 #
 # Figures and plots of them are written to bench-out/.
 set -euo pipefail

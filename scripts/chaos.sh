@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Injects faults into a service that it starts on loopback, and prints what a viewer noticed. Exits 0 if every limit is kept.
+# Injects faults into a service that it starts on loopback, and prints their effects on a viewer. Exits 0 if every limit is kept.
 #
 #   scripts/chaos.sh [--minutes 5] [--seed N] [--only NAME] …     the release build, or the debug build
 #

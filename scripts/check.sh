@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that is checked without running the whole program. Goes on after a failure and names all of them at the end.
+# Runs all checks that do not need the whole program. Continues after a failure, and lists all failures at the end.
 #
 #   scripts/check.sh           every step
 #   scripts/check.sh STEP…     only these: format, scripts, deployments, paths, edges, pure, build, link, counts

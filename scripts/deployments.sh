@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the examples for Kubernetes and Patroni in deploy/: scripts/deployments.py says how. Installs the schemas into a virtual
+# Checks the examples for Kubernetes and Patroni in deploy/: scripts/deployments.py describes the checks. Installs the schemas into a virtual
 # environment first, once.
 #
 # Environment: BUILD_DIR (.build). Exit status 1 if an example has a fault, 2 if the schemas cannot be installed.

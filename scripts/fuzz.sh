@@ -2,11 +2,11 @@
 # Builds the fuzz targets with libFuzzer, optimised and in a directory of their own, and runs them one after another.
 #
 #   scripts/fuzz.sh                     every target, SECONDS_EACH (60) each
-#   scripts/fuzz.sh TARGET…             only these; a name that there is not prints all names
-#   scripts/fuzz.sh TARGET FILE         one input again, for example a finding
+#   scripts/fuzz.sh TARGET…             only these; an unknown name prints all names
+#   scripts/fuzz.sh TARGET FILE         runs one input again, for example a finding
 #
 # Environment: SECONDS_EACH · RUNS (inputs of each target instead of seconds) · SEED (0: any) · BUILD_DIR (.build)
-#   MERGE=1 adds to Fuzzing/Corpus what the runs found that reaches new code, and nothing else
+#   MERGE=1 adds to Fuzzing/Corpus only those new inputs that reach new code
 # Findings are written to fuzz-out/TARGET. Exit status 0 only if there are none.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of docs/pictures: starts the service with two people on air, and takes screenshots of every page.
+"""Makes the pictures of docs/pictures: starts the service with two participants on air, and takes screenshots of every page.
 
   make build && scripts/pictures.py
   scripts/pictures.py --only watch publish --out /tmp/pictures
@@ -157,11 +157,11 @@ def smaller(file):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binaries", type=Path, default=ROOT / ".build/debug", help="directory of the programs (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures", help="directory (default: %(default)s)")
-    parser.add_argument("--only", nargs="+", choices=[name for name, _, _ in PAGES], help="these pages")
-    parser.add_argument("--seconds", type=float, default=8, help="seconds from the opening to the picture (default: %(default)s)")
-    parser.add_argument("--scheme", choices=("dark", "light"), default="dark", help="colours (default: %(default)s)")
+    parser.add_argument("--binaries", type=Path, default=ROOT / ".build/debug", help="directory of the binaries (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures", help="output directory (default: %(default)s)")
+    parser.add_argument("--only", nargs="+", choices=[name for name, _, _ in PAGES], help="only these pages")
+    parser.add_argument("--seconds", type=float, default=8, help="seconds from opening a page to the screenshot (default: %(default)s)")
+    parser.add_argument("--scheme", choices=("dark", "light"), default="dark", help="colour scheme (default: %(default)s)")
     arguments = parser.parse_args()
     for program in ("mixorchestrator", "mixworker"):
         if not os.access(arguments.binaries / program, os.X_OK):

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Plays a stream for some seconds with FFmpeg's newer libraries, as somebody who joins now, and tells in one line of JSON
-# what came of its pictures; scripts/play.py says what is in it. Installs the libraries first, once.
+# Plays a stream for some seconds with FFmpeg's newer libraries, like a viewer who joins now, and prints one line of JSON about
+# its pictures; scripts/play.py describes the fields. Installs the libraries first, once.
 #
 #   scripts/play.sh URL SECONDS
-#   scripts/play.sh --install     # the libraries and nothing else: that is not to happen beside what is measured
+#   scripts/play.sh --install     # only installs the libraries, so that this does not disturb a measurement
 #
 # Environment: BUILD_DIR (.build).
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs an S3-compatible storage in memory on 127.0.0.1, to try uploads (docs/upload.md) and to test them. It checks signatures;
-# scripts/s3-server.py says what else it does. Installs moto's server into a virtual environment first, once.
+# scripts/s3-server.py describes its other features. Installs moto's server into a virtual environment first, once.
 #
 #   scripts/s3-server.sh PORT ACCESS_KEY SECRET_KEY BUCKET…
 #

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Runs schemathesis with all checks against a real service on a free port of this machine, then looks at the service's
-# metrics and ends it. Exit 0 only if nothing was found.
+# metrics and ends it. Exits 0 only if it has no findings.
 #
 #   scripts/schemathesis.sh [open|tokens] [MIXORCHESTRATOR]
 #
 #   open     a service without tokens, as on a developer's machine
-#   tokens   a service with two apps and tokens of several scopes; requests come with one that has all of them, and
-#            schemathesis also looks whether it is asked for
+#   tokens   a service with two apps and tokens of several scopes; requests have a token with all scopes, and
+#            schemathesis also checks that the service requires it
 #
 # Environment: ONLY, a regular expression of paths; SEED (1), EXAMPLES for each operation (15), PHASES (examples,coverage,fuzzing,stateful), TIME_LIMIT in
 # seconds (700), BUILD_DIR (.build).

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes screenshots of pages of a running service in Chromium, and tells what pages complain about.
+"""Takes screenshots of pages of a running service in Chromium, and reports the errors that the pages log.
 
   make run                                                    # in another terminal; publish as in the README
   scripts/screenshots.py http://127.0.0.1:8080 /watch/show    # to screenshots/watch-show.{size}-{scheme}.png
@@ -133,11 +133,11 @@ def shoot(browser, url, size, scheme, file, seconds, script=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("service", help="address of the service, as in http://127.0.0.1:8080")
-    parser.add_argument("paths", nargs="+", help="paths of pages, as in /watch/demo")
-    parser.add_argument("--out", type=Path, default=Path("screenshots"), help="directory (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=6, help="seconds from the opening to the picture (default: %(default)s)")
-    parser.add_argument("--script", help="JavaScript to run before the picture")
+    parser.add_argument("service", help="address of the service, such as http://127.0.0.1:8080")
+    parser.add_argument("paths", nargs="+", help="paths of pages, such as /watch/demo")
+    parser.add_argument("--out", type=Path, default=Path("screenshots"), help="output directory (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=6, help="seconds from opening the page to the screenshot (default: %(default)s)")
+    parser.add_argument("--script", help="JavaScript to run before the screenshot")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES))
     arguments = parser.parse_args()

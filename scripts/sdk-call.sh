@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes calls of the ApsaraVideo Live interface with Alibaba Cloud's own SDKs, unchanged: one JSON object a line in, one
-# out; scripts/sdk-call.py says what is in them. Installs the SDKs first, once.
+# Makes calls of the ApsaraVideo Live interface with Alibaba Cloud's own SDKs, unchanged: reads one JSON object per line and writes
+# one for each; scripts/sdk-call.py describes their fields. Installs the SDKs first, once.
 #
 #   SECRET=… scripts/sdk-call.sh new|legacy HOST:PORT ACCESS_KEY_ID
 #

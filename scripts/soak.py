@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs rooms for a long time and says whether any of their processes grows.
+"""Runs rooms for a long time and reports whether any of their processes grows.
 
 Real publishers, a private nginx-rtmp on loopback, and rooms that change between bypass and mix at random times. One of them
-is recorded and one has HLS. Every process is looked at every few seconds: memory that is its own (anonymous RSS), open
-descriptors and threads. After a warm-up, a line through these figures gives a slope per hour for each process that lives
-until the end; mixers come and go, so that only the most that one of them had at its end is told. Exit status 0 only if none
-grows. What is judged has to last for ten minutes: what a shorter run shows is noise.
+is recorded and one has HLS. The script samples every process every few seconds: private memory (anonymous RSS), open
+descriptors and threads. After a warm-up, a line fitted to these samples gives a slope per hour for each process that lives
+until the end. Mixers come and go, so for them only the largest value at the end of any mixer is reported. Exit status 0 only
+if no process grows. The judged part has to last for at least ten minutes: a shorter run shows only noise.
 """
 import argparse
 import json
@@ -165,7 +165,7 @@ def main():
     parser.add_argument("--pace", type=float, default=20, help="longest time between two changes of a room, in s")
     parser.add_argument("--warm-up", type=float, default=0.25, help="share of the run that is not judged")
     parser.add_argument("--canvas", type=Canvas.parse, default="360x640@15", help="picture of publishers and mixes")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32), help="of the changes")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32), help="seed of the changes")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="file for all figures")
     parser.add_argument("--keep", action="store_true", help="keep the temporary directory, with all logs")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of socket.io.min.js: Socket.IO's own client for browsers, version 4.8.1 (MIT licence). It is taken once out of
-# a package of PyPI that carries it.
+# Prints the path of socket.io.min.js: Socket.IO's own client for browsers, version 4.8.1 (MIT licence). It is extracted once from
+# a package of PyPI that contains it.
 #
 #   scripts/socketio-browser.sh
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Uses a service as apps do, with an unchanged Python client of Socket.IO: over polling, over a WebSocket, and from one to the
-# other. Installs the clients first, once.
+# Uses a service as apps do, with an unchanged Python client of Socket.IO: over polling, over a WebSocket, and with an upgrade from
+# one to the other. Installs the clients first, once.
 #
 #   scripts/socketio-client.sh 4|3 URL
 #

@@ -14,19 +14,19 @@ from .errors import BenchError
 from .stage import ROOT, Stage, find_ffmpeg, find_nginx
 
 _ABOUT = """\
-Measures the service beside ffmpeg, from RTMP to RTMP, in one run: a private nginx-rtmp on loopback, real publishers,
-the same bit rates, preset, tune, GOP and scaler on both sides, overload steps and admission off. Frames are counted at
-the destination of every side. A run in which any side lost or repeated a frame, or in which our seams are not within
-the demo's limits, is shown as INVALID and is in no median.
+Compares the service with ffmpeg in the same run, from RTMP to RTMP: a private nginx-rtmp on loopback, real publishers,
+the same bit rates, preset, tune, GOP and scaler on both sides; overload steps and admission are off. Frames are counted
+at the destination of each side. A run in which either side lost or repeated a frame, or in which the service's seams
+exceed the demo's limits, is shown as INVALID and excluded from all medians.
 """
 _MORE = """\
 examples:
   scripts/bench.sh media bypass --rooms 8 --runs 1 --seconds 20
   scripts/bench.sh media mix --people 4 --canvas 1280x720@30
-  scripts/bench.sh media mix --against DIRECTORY      a second build of ours in the same runs
+  scripts/bench.sh media mix --against DIRECTORY      a second build of the service in the same runs
   scripts/bench.sh media                              every case, 5 runs each: more than an hour
 
-The machine must have nothing else to do. Times depend on it; compare ratios of one run, and their medians.
+The machine must be otherwise idle. Times depend on it: compare ratios within one run, and their medians.
 """
 
 
@@ -35,15 +35,15 @@ def _common(parser, default_runs=5):
     parser.add_argument("--seconds", type=float, help="length of the measuring window (20)")
     parser.add_argument("--settle", type=float, default=6, help="seconds between start and measuring (6)")
     parser.add_argument("--binary", type=pathlib.Path, metavar="DIR",
-                        help="directory of mixorchestrator and mixworker; scripts/bench.sh builds a release without it")
+                        help="directory of mixorchestrator and mixworker; if omitted, scripts/bench.sh builds a release")
     parser.add_argument("--against", type=pathlib.Path, metavar="DIR",
                         help="a second build to measure in the same runs")
     parser.add_argument("--setting", action="append", default=[], metavar="YAML",
-                        help="a line for the service's configuration, as in 'relay: { readyMixer: false }'; repeatable")
+                        help="a line for the service's configuration, such as 'relay: { readyMixer: false }'; repeatable")
     parser.add_argument("--preset", default="veryfast", help="x264 preset of ffmpeg (veryfast)")
     parser.add_argument("--x264", default="me=dia:scenecut=0:partitions=i8x8:subme=1:aq-strength=0.5", metavar="OPTIONS",
-                        help="further x264 options of ffmpeg; by default those of the mixer's own settings. Empty: the "
-                             "preset alone, which costs 1.65 times as much")
+                        help="further x264 options of ffmpeg; default: the mixer's own settings. Empty: only the "
+                             "preset, which costs 1.65 times as much")
     parser.add_argument("--footage", type=pathlib.Path, metavar="FILE",
                         help="video to publish instead of ffmpeg's moving test picture")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench-out", metavar="DIR",

@@ -18,17 +18,17 @@ from .world import CANVAS, World
 
 _ABOUT = """\
 Starts a service with one room, a media server, publishers and a viewer on loopback, injects faults in a random order, and
-prints what the viewer noticed. Exits with 1 if a limit is broken. docs/faults.md has the limits and their reasons.
+prints their effects on the viewer. Exits with 1 if a limit is exceeded. docs/faults.md has the limits and their reasons.
 """
 
 
 def _options():
     parser = argparse.ArgumentParser(prog="scripts/chaos.sh", description=_ABOUT)
-    parser.add_argument("--minutes", type=float, default=5, help="time of the faults (5)")
-    parser.add_argument("--seed", type=int, help="seed of the order and of all durations; random if it is missing")
+    parser.add_argument("--minutes", type=float, default=5, help="duration of the fault injection (5)")
+    parser.add_argument("--seed", type=int, help="seed of the order and of all durations; default: random")
     parser.add_argument("--binary", type=pathlib.Path, required=True, metavar="DIR",
                         help="directory of mixorchestrator and mixworker")
-    parser.add_argument("--only", action="append", metavar="NAME", help="only faults whose name has this; repeatable")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only faults whose name contains this text; repeatable")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "chaos-out", metavar="DIR",
                         help="directory for JSON and, after a failure, for logs (chaos-out)")
     options = parser.parse_args()
