@@ -251,7 +251,7 @@ struct StreamBook: Sendable {
         }
         for (connection, wait) in patient where now >= wait.until {
             patient[connection] = nil
-            actions.append(.refuse(connection: connection, .notFound("nobody publishes this stream")))
+            actions.append(.refuse(connection: connection, .notFound("this stream is not being published")))
         }
         return actions
     }

@@ -206,7 +206,7 @@ struct ConsoleTests {
             try await page.wait(for: "document.querySelector('\(people) .problem[role=alert]')")
             let problem: String = try await page.evaluate(
                 "document.querySelector('\(people) .problem[role=alert]').textContent")
-            #expect(problem.contains("Something is set for too many users"), "\(problem)")
+            #expect(problem.contains("Too many users are muted, hidden or have a gain"), "\(problem)")
             try await press("Reset u1")
             try await waitUntil("u1 is as usual") {
                 try await !stage.client.request("GET", "\(room)/participants/u1").text.contains("\"muted\":true")

@@ -221,7 +221,9 @@ import Testing
             .recognise(connection: 4), .accept(connection: 4), .play(stream: Self.key, connection: 4),
         ]
         #expect(book.requested(Self.relay(), by: 4, address: "::1", now: 0) == actions)
-        #expect(book.tick(now: 15 * Self.second) == [.refuse(connection: 4, .notFound("nobody publishes this stream"))])
+        #expect(
+            book.tick(now: 15 * Self.second)
+                == [.refuse(connection: 4, .notFound("this stream is not being published"))])
         // The publisher comes: the relay waits no longer.
         _ = book.requested(Self.relay(), by: 5, address: "::1", now: 20 * Self.second)
         _ = publish(&book, 6, now: 21 * Self.second)

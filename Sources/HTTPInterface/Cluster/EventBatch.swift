@@ -37,7 +37,7 @@ struct EventBatch {
             let counts = try? JSONDecoder().decode(Counts.self, from: Data(bytes.readableBytesView))
         else {
             throw OrchestratorError(
-                .unavailable, "node-refused", "Another node does not take its events",
+                .unavailable, "node-refused", "Another node refuses the events of its rooms",
                 detail: "the node \(node.name) answered \(answer.status): send the batch again, what is stored is not "
                     + "stored twice", retryAfter: 1)
         }

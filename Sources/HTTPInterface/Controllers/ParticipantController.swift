@@ -63,7 +63,7 @@ package struct ParticipantController: Sendable {
         let control = room.control(of: user)
         let isPresent = room.participant(user) != nil
         var notes: [String] = []
-        if !isPresent { notes.append("\(user) is not in the room: this applies when they come") }
+        if !isPresent { notes.append("\(user) is not in the room: this applies once they join") }
         if control.hidden { notes.append("\(user) is hidden: neither seen nor heard, and not pulled") }
         if control.level > 0, control.gain != ParticipantControl.usualGain {
             notes.append("a gain needs a mix: while \(user) is alone on air, they are mixed instead of copied")

@@ -132,7 +132,7 @@ package struct RecordingController: Sendable {
             return Self.noFile(name, room)
         }
         return OrchestratorError(
-            .notFound, "recording-moved", "The file is in the storage only",
+            .notFound, "recording-moved", "The file exists only in the storage",
             detail: "\(name): GET /v1/rooms/\(room.name)/recordings has links to it")
     }
 

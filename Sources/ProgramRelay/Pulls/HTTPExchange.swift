@@ -135,7 +135,7 @@ final class HTTPExchange: @unchecked Sendable {
             try response.push(bytes)
         } catch {
             if error == .tooLong, case .anyBody = extent, response.status >= 300 { return end(.success(response)) }
-            let words = error == .tooLong ? "the server sends more than is read" : "the server's answer is not HTTP/1.1"
+            let words = error == .tooLong ? "the server's answer is too large" : "the server's answer is not HTTP/1.1"
             return end(.failure(ConnectionFault(.protocolBroken, words)))
         }
         let isWanted =

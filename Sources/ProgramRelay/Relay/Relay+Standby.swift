@@ -67,7 +67,7 @@ extension Relay {
     /// Ends a standby relay that is no longer needed.
     func endForgottenStandby() {
         guard standby.isSilent, silencing == .none, BootClock.now() >= sendsUntil else { return }
-        logger.notice("nobody needs this relay, which stands by: it ends")
+        logger.notice("this standby relay is not needed: it exits")
         isDraining = true
     }
 

@@ -23,12 +23,12 @@ extension OrchestratorError {
     }
 
     static let noReply = OrchestratorError(
-        .failed, "node-refused", "The node that has the room answers something else",
-        detail: "all nodes have to be of the same release")
+        .failed, "node-refused", "The node that has the room sent an unexpected answer",
+        detail: "all nodes must run the same release")
 
     static let notOpener = OrchestratorError(
-        .forbidden, "channel-not-opener", "The room belongs to somebody else",
-        detail: "only who opened the room, or a moderator, may open it again or close it")
+        .forbidden, "channel-not-opener", "The room was opened by another user",
+        detail: "only the user who opened the room, or a moderator, may open it again or close it")
 
     static func channelsFull(_ what: String, setting: String) -> OrchestratorError {
         OrchestratorError(

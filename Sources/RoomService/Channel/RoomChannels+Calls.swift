@@ -56,7 +56,7 @@ extension RoomChannels {
             guard let told = answer.read(ChannelAnswer.self) else {
                 return .failure(
                     OrchestratorError(
-                        .unavailable, "node-refused", "The node that has the room takes no calls of others",
+                        .unavailable, "node-refused", "The node that has the room refuses calls of other nodes",
                         detail: "the node \(other.name) answered \(answer.status)", retryAfter: 2))
             }
             return .success(told)

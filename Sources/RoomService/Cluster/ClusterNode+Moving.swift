@@ -72,7 +72,7 @@ extension ClusterNode {
         for room in machine.withLock({ $0.holdings.keys.sorted() }) {
             guard machine.withLock({ $0.isDraining && $0.holdings[room] != nil }), !shutdown.hasBegun else { continue }
             if let end, ContinuousClock.now >= end {
-                drained.keep(room, "the time for moves is over")
+                drained.keep(room, "the time limit for moving rooms is over")
                 continue
             }
             try? await readRoster()
@@ -96,7 +96,7 @@ extension ClusterNode {
     private func move(
         _ room: RoomID, to receiver: Node, _ profile: NodeProfile, until end: ContinuousClock.Instant?
     ) async -> MoveMachine.Outcome {
-        guard let registry = registry.withLock({ $0 }) else { return .kept("the node is not at work") }
+        guard let registry = registry.withLock({ $0 }) else { return .kept("the node is not running yet") }
         let hasPrograms = await registry.hasPrograms(room)
         let hasBelongings = await belongings.withLock { $0 }?.rooms.contains(room) ?? false
         if hasPrograms || hasBelongings, let messenger = messenger.withLock({ $0 }) {

@@ -69,7 +69,7 @@ extension ClusterNode {
 
     /// Registers as a new life, without the rooms of the life that another node has ended.
     private func beginAnotherLife() async {
-        logger.warning("the node was expelled: it gives up its rooms and goes on as a new one")
+        logger.warning("the node was expelled: it gives up its rooms and continues as a new node")
         do {
             let node = try await base.register(identity, for: settings.lease)
             // The operator who expelled the node wants other nodes to have its rooms.

@@ -190,7 +190,7 @@ actor IngestWorker {
         switch IngestStreamKey.publishing(request, of: rules, secret: secret) {
         case .none: break
         case .refused:
-            refuse(request, isName: false, "only workers of the service publish here")
+            refuse(request, isName: false, "only the service's own workers may publish here")
             return []
         case .proven(let key):
             // The publisher was approved when the worker was started; only the operator's server has not been asked
@@ -217,7 +217,7 @@ actor IngestWorker {
             if desk.has(key) {
                 send(.allow(request: request.request, session: request.session, stream: key.text))
             } else {
-                refuse(request, isName: true, "nobody publishes this stream")
+                refuse(request, isName: true, "this stream is not being published")
             }
         }
         return []
@@ -276,7 +276,7 @@ actor IngestWorker {
         switch lanes.add(.begin(key, request, process: process)) {
         case .first: return [.lane(key.names.room)]
         case .waits: break
-        case .full: refuse(request, isName: false, "too much happens in this room at the moment: try again")
+        case .full: refuse(request, isName: false, "too many requests are waiting: try again")
         }
         return []
     }

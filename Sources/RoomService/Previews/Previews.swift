@@ -102,7 +102,7 @@ package final class Previews: Sendable {
         let key = PreviewKey(task: task, source: source)
         return try await pictures.value(of: key) { () async throws(OrchestratorError) in
             let flv = try await self.streams([(source, true)], of: task).first ?? []
-            guard !flv.isEmpty else { throw .noPreviewNow("nothing has come of it yet") }
+            guard !flv.isEmpty else { throw .noPreviewNow("no picture of it has arrived yet") }
             let keyframe = SHA256.hash(data: flv)
             if let last = self.pictures.last(of: key), last.keyframe == keyframe { return last }
             let answer = try await self.maker.answer(PreviewRequest(side: self.settings.size, flv: flv))

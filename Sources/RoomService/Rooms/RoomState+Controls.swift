@@ -36,7 +36,7 @@ extension OrchestratorError {
 
     fileprivate static func tooManyControls(_ room: RoomID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "too-many-controls", "Something is set for too many users",
+            .conflict, "too-many-controls", "Too many users are muted, hidden or have a gain",
             detail: "\(room.name) has \(Room.mostControls) users who are muted, hidden or have a gain: "
                 + "set muted, gain and hidden of one of them to null first")
     }

@@ -34,7 +34,7 @@ extension RoomState {
         case (.streamPublished, .changed) where facts.outputs(of: room.document).isEmpty:
             facts.hasDestination(room.document)
                 ? "the room has no RTMP output: its program is at \(room.document.id.livePath).flv"
-                : "the room has no output, so that it has no program: PUT /v1/rooms/\(room.document.id.name) with outputs, "
+                : "the room has no output, and therefore no program: PUT /v1/rooms/\(room.document.id.name) with outputs, "
                     + "recording or hls"
         default: nil
         }

@@ -8,7 +8,7 @@ extension OrchestratorError {
         self.init(
             error.isUnsuitable ? .unacceptable : .malformed,
             error.isUnsuitable ? "offer-unsuitable" : "offer-malformed",
-            error.isUnsuitable ? "Nothing in the offer can be taken" : "The body is not a session description",
+            error.isUnsuitable ? "The offer contains no supported media" : "The body is not a session description",
             detail: error.reason,
             expected: error.isUnsuitable ? "H.264 with packetization-mode=1, and Opus or no audio, bundled" : nil)
     }
@@ -42,12 +42,12 @@ extension OrchestratorError {
 
     static func outdatedICE(_ tag: WebRTCTag) -> OrchestratorError {
         OrchestratorError(
-            .outdated, "ice-outdated", "The session has another ICE by now", detail: "it is \(tag.text)",
+            .outdated, "ice-outdated", "The session's ICE has changed", detail: "it is \(tag.text)",
             field: "If-Match", expected: "the ETag of the newest answer, or * to restart ICE")
     }
 
     static let otherICE = OrchestratorError(
-        .conflict, "ice-other", "The fragment belongs to another ICE than the session's",
+        .conflict, "ice-other", "The fragment does not belong to the session's ICE",
         detail: "its ice-ufrag is not that of the offer", field: "If-Match", expected: "* to restart ICE")
 
     static func cannotRestartICE(_ reason: String) -> OrchestratorError {

@@ -205,7 +205,7 @@ struct PlayMachine: Sendable {
         }
         if case .ended = state { return actions }
         if let idleSince, now >= idleSince.saturatingSum(Self.idleLimit.nanoseconds) {
-            actions += terminate("nobody watches", now)
+            actions += terminate("it has no viewers", now)
         }
         return actions
     }

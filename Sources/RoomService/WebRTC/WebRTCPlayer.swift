@@ -101,7 +101,7 @@ actor WebRTCPlayer {
         await withCheckedContinuation { continuation in
             openings[viewer.id] = continuation
             guard case .enqueued = input.yield(.view(viewer, offer: offer)) else {
-                return settle(viewer.id, .failure(Self.unavailable("too much waits for the worker")))
+                return settle(viewer.id, .failure(Self.unavailable("too many messages are waiting for the worker")))
             }
         }
     }

@@ -149,7 +149,7 @@ actor WebRTCSession {
             settleOpening(
                 .failure(
                     OrchestratorError(
-                        .unavailable, "webrtc-unavailable", "The publisher cannot be taken at the moment",
+                        .unavailable, "webrtc-unavailable", "The publisher cannot be accepted at the moment",
                         detail: URLRedaction.redact(reason), retryAfter: 2)))
         case .restarted(let fragment):
             record.generation += 1

@@ -185,7 +185,7 @@ package final class WebRTCSupervisor: Service {
         } catch {
             state.withLock { $0.sessions[id] = nil }
             throw OrchestratorError(
-                .unavailable, "webrtc-unavailable", "The publisher cannot be taken at the moment",
+                .unavailable, "webrtc-unavailable", "The publisher cannot be accepted at the moment",
                 detail: "the session cannot be stored", retryAfter: 5)
         }
         guard case .enqueued = start.yield(session) else {

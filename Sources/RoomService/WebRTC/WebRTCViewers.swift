@@ -118,7 +118,7 @@ package final class WebRTCViewers: Service {
 
     private func adopted(_ id: String, _ text: String, _ viewers: [PlayViewer]) {
         guard let stream = PlayedStream(text) else {
-            state.withLock { $0.players[id] }?.player.terminate(reason: "what it plays cannot be told")
+            state.withLock { $0.players[id] }?.player.terminate(reason: "the stream that it plays is unknown")
             return
         }
         state.withLock { state in

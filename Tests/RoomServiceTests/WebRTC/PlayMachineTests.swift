@@ -66,7 +66,7 @@ import Testing
                 == [.ended(viewer: "ben", reason: "silent"), .wake(after: Machine.idleLimit)])
         #expect(
             machine.take(.tick, now: 30 * Self.second)
-                == [.send(.terminate), .end(reason: "nobody watches"), .wake(after: Machine.endLimit)])
+                == [.send(.terminate), .end(reason: "it has no viewers"), .wake(after: Machine.endLimit)])
         #expect(
             machine.take(.view(Self.ann, offer: "a"), now: 30 * Self.second)
                 == [.refuse(viewer: "ann", reason: "the worker is about to end")])
