@@ -186,7 +186,7 @@ final class Browser: @unchecked Sendable {
             send("Target.attachToTarget", ["targetId": .text(page.targetId), "flatten": .flag(true)], inPage: false) {
                 [weak self] answer in
                 guard let session = answer.result?.sessionId else {
-                    self?.end("the browser does not let its page be ruled: \(answer.error?.message ?? "no session")")
+                    self?.end("the browser refuses control of its page: \(answer.error?.message ?? "no session")")
                     return
                 }
                 self?.session = session

@@ -111,7 +111,7 @@ final class IngestClient {
             leave()
         } else if session.phase != .playing, queued > Self.longestOutbox {
             close()
-            onEvent(self, .closed(reason: "the client does not read what it is answered"))
+            onEvent(self, .closed(reason: "the client does not read the answers"))
         }
     }
 

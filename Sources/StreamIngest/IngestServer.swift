@@ -158,7 +158,7 @@ final class IngestServer: @unchecked Sendable {
             }
             guard let oldest = undecided.map(\.client).min(by: { $0.id < $1.id }) else { return false }
             oldest.close()
-            take(.closed(reason: "it made way for another"), of: oldest)
+            take(.closed(reason: "a newer connection took its place"), of: oldest)
             return connections.enter(address) == .taken
         }
     }

@@ -36,7 +36,7 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case .conflict(let document):
             "\(document) was changed by another writer: read it again and repeat the change"
         case .fenced(let what):
-            "\(what) was taken over by another node, which goes on with it: nothing was stored here"
+            "\(what) was taken over by another node, which continues it: nothing was stored here"
         case .expelled(let node):
             "the node \(node) was expelled, others may run its tasks: restart this service"
         case .overloaded:

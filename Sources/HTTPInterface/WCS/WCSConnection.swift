@@ -184,7 +184,7 @@ actor WCSConnection {
         asked[wish.id] = number
         let question = WCSHookLane.Question.begin(wish, number: number)
         if lane.put(method, hooks.rules.fields(method, fields), question) { return [] }
-        return decided(question, .failed(words: "was not asked: too many calls wait"))
+        return decided(question, .failed(words: "was not asked: too many calls are waiting"))
     }
 
     /// Takes the app's server's answer.

@@ -41,7 +41,7 @@ package struct ClosedWebRTCDoor: WebRTCDoor {
         _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession {
         throw OrchestratorError(
-            .unavailable, "webrtc-off", "WebRTC is off", detail: "this service takes no publishers over WebRTC")
+            .unavailable, "webrtc-off", "WebRTC is off", detail: "this service does not accept publishers over WebRTC")
     }
 
     package func close(_ session: String, of app: AppID) {}

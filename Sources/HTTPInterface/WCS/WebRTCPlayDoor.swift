@@ -42,7 +42,7 @@ package struct ClosedWebRTCPlayDoor: WebRTCPlayDoor {
         _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession {
         throw OrchestratorError(
-            .unavailable, "webrtc-off", "WebRTC is off", detail: "this service plays nothing over WebRTC")
+            .unavailable, "webrtc-off", "WebRTC is off", detail: "this service does not play streams over WebRTC")
     }
 
     package func stopPlaying(_ session: String, of app: AppID) {}
