@@ -48,7 +48,7 @@ extension Composition {
 }
 
 extension Composition {
-    /// The rectangle in which a pane is drawn: with its shadow, if that falls on other panes.
+    /// The rectangle in which a pane is drawn, including its shadow if that falls on other panes.
     private func reach(of index: Int) -> VideoRect {
         let rect = panes[index].pane.rect
         guard isFloating(index), let shadow = panes[index].pane.shadow else { return rect }

@@ -9,7 +9,7 @@ import MixModel
 struct HeldGroups: Sendable {
     /// Largest number of bytes held per source.
     static let mostBytes = 8 << 20
-    /// Longest time that decoding the group of one source, and of all, may take.
+    /// Longest time that decoding the group of one source, and of all sources, may take.
     static let longest = MediaTime.milliseconds(150)
     static let longestOfAll = MediaTime.milliseconds(300)
 

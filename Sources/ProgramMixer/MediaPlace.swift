@@ -1,7 +1,7 @@
 import Foundation
 import TextFormats
 
-/// The directories of the files that may be played. Calls block.
+/// The directories from which files may be played. Its methods block.
 public struct MediaPlace: Sendable {
     /// A file that cannot be opened, with the reason and the cure for operators.
     public struct Refusal: Error, CustomStringConvertible {

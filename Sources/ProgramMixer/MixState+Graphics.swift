@@ -63,7 +63,7 @@ extension MixState {
         }
     }
 
-    /// Returns the card; nothing for a pane with a matte, because the matte is shown instead.
+    /// Returns the card, or nothing for a pane with a matte, which is shown instead.
     private func lastResort(of pane: Pane) -> [Graphic] { pane.matte == nil ? [Graphic(cardOf: pane)] : [] }
 
     private func hasPicture(_ id: SourceID) -> Bool {

@@ -3,7 +3,7 @@ import LayoutEngine
 import MixModel
 
 extension MixState {
-    /// The newest scene that was requested.
+    /// The newest requested scene.
     var told: Scene? { wanted?.scene ?? player?.scene }
 
     mutating func show(_ scene: Scene, at now: MediaTime) {
@@ -46,7 +46,7 @@ extension MixState {
         shelf.sweep(unusedSince: nextTick - 1)
     }
 
-    /// Drops ended sources that are neither shown nor heard nor about to be.
+    /// Drops ended sources that are neither shown nor heard, nor wanted by the next scene.
     mutating func forgetEnded(shown: Scene) {
         guard sources.values.contains(where: \.hasEnded) else { return }
         var named: Set<SourceID> = []

@@ -108,7 +108,7 @@ extension MixState {
             source.sound.discard(before: range.upperBound)
             sources[id] = source
         }
-        // A single voice passes unchanged, as in its bypass.
+        // A single voice passes unchanged, as it does in bypass.
         if voices > 1 || loudest > 1 { Loudness.softClip(&sum) }
         if let host = setup.host, let sound = sources[host]?.sound, sound.end != nil {
             let movement = soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))

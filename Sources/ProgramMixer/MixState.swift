@@ -103,7 +103,7 @@ struct MixState: Sendable {
         meter = VolumeMeter(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
     }
 
-    /// Returns the delays with which sources are shown, if they differ from those reported last.
+    /// Returns the delays with which sources are shown, if they differ from the last reported ones.
     ///
     /// A delay differs by an eighth of a frame interval or more; half an interval tells one frame from the next.
     mutating func newDelays() -> [SourceID: MediaTime]? {

@@ -30,7 +30,7 @@ final class PlaylistRun {
     private var order: PlaylistOrder
     private var current: Opened?
     private var upcoming: Opened?
-    /// Program time at which the current file begins, or the next one at the earliest.
+    /// Program time at which the current file begins, or the earliest time for the next one.
     private var base: MediaTime
     /// Time at which the current file last delivered media.
     private var lastTaken = MediaTime.zero

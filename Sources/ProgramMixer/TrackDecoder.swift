@@ -13,7 +13,7 @@ struct DecoderOutput: Sendable {
     var failed: @Sendable (Track, String) -> Void
 }
 
-/// The decoder of one track of one source, for one codec configuration. Another configuration needs another decoder.
+/// The decoder of one track of one source, for one codec configuration. A new configuration needs a new decoder.
 ///
 /// Frames are decoded in order, on the pushing thread or on the decoder's own, as `DecodingPlace` chooses. One thread
 /// at a time may push.

@@ -10,7 +10,7 @@ protocol EncodingChain: Sendable {
     func encode(_ picture: VideoFrame, at runningTime: UInt64, duration: UInt64)
     /// Ends the chain and frees its elements. Blocks until that is done.
     func tearDown()
-    /// Tears down without waiting, because a failed encoder may never end.
+    /// Tears down without waiting: a failed encoder may never end.
     func abandon()
     /// The first error that an element reported.
     var firstError: BusFailure? { get }

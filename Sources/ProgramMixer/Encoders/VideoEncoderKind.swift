@@ -3,8 +3,8 @@ import MixModel
 
 /// A way to encode the canvas: GStreamer elements with their settings.
 ///
-/// Every kind outputs a picture before it is given the next one, and an IDR where one is requested. `VideoEncoderKinds.all`
-/// lists the kinds; CONTRIBUTING.md describes how to add one.
+/// Every kind outputs a picture before it is given the next one, and an IDR where one is requested.
+/// `VideoEncoderKinds.all` lists the kinds; CONTRIBUTING.md describes how to add one.
 package protocol VideoEncoderKind: Sendable {
     /// Name in the configuration (`mixer.encoder`) and in `mixworker doctor`: lower-case letters and digits.
     static var name: String { get }

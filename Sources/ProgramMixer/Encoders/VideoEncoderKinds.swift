@@ -1,7 +1,7 @@
 import EncodedMedia
 import MixModel
 
-/// The kinds of encoder.
+/// The supported kinds of encoder.
 package enum VideoEncoderKinds {
     /// All kinds; with `EncoderChoice.automatic`, the first one that works is used.
     package static let all: [any VideoEncoderKind.Type] = [
