@@ -14,7 +14,7 @@ extension EncodedFrame {
         bytes.reserveCapacity(payload.count + missing.count + 16)
         var isOwed = !missing.isEmpty
         for unit in units {
-            // An access unit delimiter comes before everything (ITU-T H.264 §7.4.1.2.3).
+            // An access unit delimiter comes first (ITU-T H.264 §7.4.1.2.3).
             if isOwed, NALUnitKind(unit, codec) != .accessUnitDelimiter {
                 bytes += missing
                 isOwed = false

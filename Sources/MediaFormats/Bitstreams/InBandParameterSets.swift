@@ -100,7 +100,7 @@ package struct InBandParameterSets: Sendable {
         case .h265:
             let parameters = BitReader.payload(of: first)
             guard parameters.count >= 15, old.bytes.count >= 23 else { return nil }
-            // Profile, tier and level are those of the set (ITU-T H.265 §7.3.3).
+            // Profile, tier and level come from the set (ITU-T H.265 §7.3.3).
             bytes += parameters[3..<15]
             bytes += old.bytes[13..<22]
             bytes.append(UInt8(Kind.allCases.count))

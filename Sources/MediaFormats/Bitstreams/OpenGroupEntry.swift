@@ -6,9 +6,10 @@ import EncodedMedia
 /// is missing here: they are dropped. Nothing is lost if the earlier content reaches up to the time of the first
 /// picture: they would then be shown a second time.
 ///
-/// An open group of H.265 begins with a CRA picture, which is marked as a BLA picture without leading pictures: that is how the
-/// standard marks a splice (ITU-T H.265 §3.9, §7.4.2.2). H.264 has no such picture: a program begins with IDR pictures only, after which
-/// nothing is shown before them, but a decoder may begin with the I picture of an open group (`beginsOpenGroup`).
+/// An open group of H.265 begins with a CRA picture, which is marked as a BLA picture without leading pictures: that is
+/// how the standard marks a splice (ITU-T H.265 §3.9, §7.4.2.2). H.264 has no such picture: a program begins with IDR
+/// pictures only, which have no leading pictures, but a decoder may begin with the I picture of an open group
+/// (`beginsOpenGroup`).
 package struct OpenGroupEntry: Sendable {
     private static let cra: UInt8 = 21
     private static let blaWithoutLeading: UInt8 = 18

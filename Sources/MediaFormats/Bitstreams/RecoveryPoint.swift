@@ -19,8 +19,8 @@ extension EncodedFrame {
     /// recovery point that says that all pictures from it on, in presentation order, can be decoded
     /// (`recovery_frame_cnt` 0).
     ///
-    /// A decoder can begin with it. A program cannot: only an IDR picture may bring other parameter sets into force. Open groups of
-    /// H.265 begin with a CRA picture, which counts as an IDR.
+    /// A decoder can begin with it. A program cannot: only an IDR picture may bring other parameter sets into force.
+    /// Open groups of H.265 begin with a CRA picture, which counts as an IDR.
     package func beginsOpenGroup(of configuration: VideoConfiguration) -> Bool {
         guard configuration.codec == .h264, track == .video, !isIDR else { return false }
         var isComplete = false

@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// One message of supplemental enhancement information (ITU-T H.264 §7.3.2.3.1, annex D; the same in H.265 §7.3.5).
+/// A message of supplemental enhancement information (ITU-T H.264 §7.3.2.3.1, annex D; the same in H.265 §7.3.5).
 public struct SEIMessage: Hashable, Sendable {
     /// `payloadType`; programs use 0…254.
     public var type: Int
@@ -44,7 +44,7 @@ extension SEIMessage {
 }
 
 extension [UInt8] {
-    /// Appends a `payloadType` or `payloadSize`: a byte of 255 for each 255 of it, then the rest (§7.3.2.3.1).
+    /// Appends a `payloadType` or `payloadSize`: a byte of 255 for each whole 255, then the remainder (§7.3.2.3.1).
     fileprivate mutating func append(coded value: Int) {
         self += repeatElement(0xFF, count: value / 255)
         append(UInt8(value % 255))

@@ -8,7 +8,7 @@ package enum AMF0: Hashable, Sendable {
     case boolean(Bool)
     case string(String)
     case object([Property])
-    /// Written as an ECMA array, whose keys are names; read as `object`.
+    /// Written as an ECMA array with named keys; read as `object`.
     case ecmaArray([Property])
     case array([AMF0])
     /// Null or `undefined`.

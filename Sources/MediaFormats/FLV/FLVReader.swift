@@ -5,7 +5,7 @@ import EncodedMedia
 /// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream whose times leave `span`
 /// restarts at its written timestamp, after a discontinuity. Payloads are copied untouched.
 public struct FLVReader: Sendable {
-    /// The reason why a stream cannot be read any further; its description is worded for operators.
+    /// The reason that a stream cannot be read any further; its description is worded for operators.
     public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
         case notFLV
         /// A tag of a kind that FLV does not have: the reader has lost the tag boundaries.

@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// One tag of an FLV stream (Adobe Flash Video File Format 10.1, §E.4.1).
+/// A tag of an FLV stream (Adobe Flash Video File Format 10.1, §E.4.1).
 public struct FLVTag: Hashable, Sendable {
     /// The `TagType`, as it is written.
     public enum Kind: UInt8, Hashable, Sendable {

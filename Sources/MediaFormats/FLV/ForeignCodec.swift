@@ -19,8 +19,8 @@ package enum ForeignCodec: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Finds the codec of a tag by FLV's number for it (§E.4.2.1, §E.4.3.1; 12 is H.265 by common usage), or by the FourCC
-    /// of Enhanced RTMP; `nil` for every other codec.
+    /// Finds the codec of a tag by FLV's number for it (§E.4.2.1, §E.4.3.1; 12 is H.265 by common usage), or by the
+    /// FourCC of Enhanced RTMP; `nil` for every other codec.
     ///
     /// - Parameter body: Body of a tag without modifiers and other tracks (`PublishedTag`).
     package init?(_ track: Track, body: some Collection<UInt8>) {

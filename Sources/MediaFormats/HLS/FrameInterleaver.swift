@@ -20,7 +20,7 @@ struct FrameInterleaver: Sendable {
     /// Size of the waiting frames in bytes, as counted by `EncodedFrame.footprint`.
     private var bytes = 0
 
-    /// Longest wait of one track for the other, in media time. A track that lags by more is not waited for.
+    /// Longest wait of one track for the other, in media time. A track that lags by more does not delay the other.
     static let patience = MediaTime.seconds(1)
     /// Limit of the waiting frames in bytes; above it, neither track waits for the other.
     static let byteLimit = 32 << 20

@@ -1,4 +1,4 @@
-/// One segment as playlists describe it.
+/// A segment as playlists describe it.
 public struct PlaylistEntry: Hashable, Codable, Sendable {
     /// Media sequence number.
     public var number: Int
@@ -34,7 +34,7 @@ public struct PlaylistEntry: Hashable, Codable, Sendable {
 
     /// Whether all numbers are plausible; false means that the stored entry is damaged.
     public var isSound: Bool {
-        // Sizes and durations are added up, in playlists of any length.
+        // Sizes and durations are summed over playlists of any length.
         0...(1 << 53) ~= number && 0...(1 << 40) ~= bytes && 0...3_600_000_000 ~= duration
             && 0...(1 << 53) ~= wallClock
             && 0...16384 ~= format.width && 0...16384 ~= format.height && 0...1_000_000 ~= format.frameRate

@@ -78,7 +78,7 @@ public struct PlaylistFollower: Sendable {
         }
     }
 
-    /// Returns what to do now.
+    /// Returns the next step.
     public mutating func step() -> Step {
         guard let playlist else { return .load(after: 0) }
         while let next, let first = playlist.segments.first?.number, next >= first,

@@ -57,7 +57,7 @@ public struct PlaylistMarks: Hashable, Codable, Sendable {
         var lines: [Substring]
     }
 
-    /// Returns a media playlist that `MediaPlaylist` has written with the marks. Any other text is returned as it is.
+    /// Returns a media playlist written by `MediaPlaylist`, with the marks. Any other text is returned as it is.
     ///
     /// - Parameter isComplete: Whether it is a complete playlist, from which pauses are omitted.
     public func applied(to playlist: String, isComplete: Bool) -> String {
@@ -69,7 +69,8 @@ public struct PlaylistMarks: Hashable, Codable, Sendable {
             for range in ranges where Self.text(range.end) > first.start {
                 let start = Self.text(range.start)
                 guard !isComplete || !isPaused(at: start) else { continue }
-                // The last segment that does not begin later. The place has no meaning for players (RFC 8216 §4.3.2.7).
+                // The last segment that does not begin later. The position has no meaning for players (RFC 8216
+                // §4.3.2.7).
                 let index = segments.lastIndex { $0.start <= start } ?? 0
                 segments[index].lines.insert(Substring(range.text.dropLast()), at: 0)
             }

@@ -23,7 +23,7 @@ struct PlaylistReader {
     private var isGap = false
     private var map: ReceivedSegment.Resource?
     private var key: ReceivedSegment.Key?
-    /// The reason why segments from here on cannot be read.
+    /// The reason that segments from here on cannot be read.
     private var unreadable: Failure?
 
     mutating func read(_ line: String) throws(Failure) {
@@ -57,7 +57,7 @@ struct PlaylistReader {
         }
     }
 
-    /// Reads the reference that ends a segment or a variant.
+    /// Reads the reference that completes a segment or a variant.
     private mutating func resource(_ uri: String) throws(Failure) {
         if var variant {
             variant.uri = uri

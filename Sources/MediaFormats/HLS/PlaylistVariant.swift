@@ -1,4 +1,4 @@
-/// One rendition of a program: its playlist, its entry in a master playlist, and which of its files may be removed.
+/// A rendition of a program: its playlist, its entry in a master playlist, and which of its files may be removed.
 ///
 /// Codable, so that another process can continue where this one has ended.
 public struct PlaylistVariant: Hashable, Codable, Sendable {
@@ -82,7 +82,7 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
         return Self.rate(bytes: entries.reduce(0) { $0 + $1.bytes }, entries.reduce(0) { $0 + $1.duration })
     }
 
-    /// The format that a player of this variant must be able to play now.
+    /// The format that a player of this variant must support now.
     public var format: SegmentFormat {
         live.entries.filter { !$0.isGap }.reduce(SegmentFormat()) { $0.joined($1.format) }
     }

@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// Decides where a program is cut into segments.
+/// Decides where to cut a program into segments.
 ///
 /// A segment begins with an IDR, and the program is cut immediately if the codec configuration changes. A group of
 /// pictures longer than the target duration is cut at the limit: no segment's rounded duration may exceed the target
@@ -146,7 +146,7 @@ public struct ProgramSegmenter: Sendable {
 
     private func isDue(_ entry: FrameInterleaver.Entry, after step: MediaTime?, in current: OpenSegment) -> Bool {
         let elapsed = entry.time - current.start
-        // The next frame may come after as long a time as this one: another source's frame rate may be lower.
+        // The next frame may last as long as this one: another source's frame rate may be lower.
         let interval = step.map { $0 < Self.hole ? max($0, frameInterval) : frameInterval } ?? frameInterval
         if entry.frame.isIDR {
             // Half a frame is allowed: a publisher's groups of pictures are rarely a whole multiple of its frame

@@ -65,9 +65,9 @@ public struct ReceivedVariant: Hashable, Sendable {
 public struct ReceivedSegments: Hashable, Sendable {
     /// Target duration in seconds, 1…60.
     public var targetDuration: Double
-    /// Distance from the end at which playing starts, in seconds; `nil` if the server leaves that to players.
+    /// Distance from the end at which playback starts, in seconds; `nil` if the server leaves that to players.
     public var holdBack: Double?
-    /// Whether no segment will be added.
+    /// Whether no further segments will be added.
     public var isEnded = false
     /// Whether playing starts at the first segment, however old it is.
     public var isOnDemand = false
@@ -75,7 +75,7 @@ public struct ReceivedSegments: Hashable, Sendable {
     public var segments: [ReceivedSegment] = []
 }
 
-/// One segment of a media playlist.
+/// A segment of a media playlist.
 public struct ReceivedSegment: Hashable, Sendable {
     /// A reference, relative to the playlist, and the range of bytes; `nil` means the whole resource.
     public struct Resource: Hashable, Sendable {
@@ -93,13 +93,13 @@ public struct ReceivedSegment: Hashable, Sendable {
 
     public var number: Int64
     public var resource: Resource
-    /// The initialization section that has to be read before it; `nil` for MPEG-TS.
+    /// The initialization section that has to be read first; `nil` for MPEG-TS.
     public var map: Resource?
     /// Duration in seconds, 0…3600.
     public var duration: Double
     /// Whether its format or its times do not continue those of the previous segment.
     public var isDiscontinuity = false
-    /// Whether the server does not have it.
+    /// Whether the server does not have the segment.
     public var isGap = false
 
     /// Initialization vector with which its bytes are encrypted.

@@ -14,7 +14,7 @@ public struct RenditionAssembler: Sendable {
     private var pictures: [Picture] = []
     private var configuration: CodecConfiguration?
     private var newest: MediaTime?
-    /// Latest presentation time in the segment that was made last.
+    /// Latest presentation time in the last segment that was made.
     private var shownUntil: MediaTime?
 
     /// Number of segments that may wait for the transcoder.
@@ -43,8 +43,8 @@ public struct RenditionAssembler: Sendable {
         if let newest, frame.pts <= newest, newest - frame.pts < .seconds(60) { return }
         newest = frame.pts
         pictures.append(Picture(frame: frame, configuration: configuration))
-        // With no segment waiting, keep as many pictures as the longest segment may have; otherwise as many as all that
-        // wait.
+        // With no segment waiting, keep as many pictures as the longest segment may have; otherwise as many as all
+        // waiting segments may have.
         if pictures.count > (waiting.isEmpty ? 4096 : 16_384) { pictures.removeFirst(2048) }
     }
 

@@ -37,7 +37,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
         }
     }
 
-    /// Returns the format that a player needs for both.
+    /// Returns the requirements for playing both formats.
     package func joined(_ other: SegmentFormat) -> SegmentFormat {
         let largest = other.width * other.height > width * height ? other : self
         return SegmentFormat(

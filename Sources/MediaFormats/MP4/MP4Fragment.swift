@@ -1,6 +1,6 @@
 /// A fragment of a recording, about a second long: one `moof` and its `mdat` (ISO/IEC 14496-12 §8.8).
 public struct MP4Fragment: Hashable, Sendable {
-    /// One sample of a track run (§8.8.8).
+    /// A sample of a track run (§8.8.8).
     public struct Sample: Hashable, Sendable {
         /// Duration in units of the track, as is `compositionOffset`.
         public var duration: UInt32
@@ -28,7 +28,7 @@ public struct MP4Fragment: Hashable, Sendable {
 
     public var runs: [Run]
 
-    /// Flags of a sample that depends on no other, and of one that depends on others (§8.8.3.1).
+    /// Sample flags: depends on no other sample, and depends on others (§8.8.3.1).
     private static let syncFlags: UInt32 = 0x0200_0000
     private static let otherFlags: UInt32 = 0x0101_0000
 
@@ -69,7 +69,7 @@ public struct MP4Fragment: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Reads a `moof` box as `encode` writes it; `nil` if the bytes are anything else.
+    /// Reads a `moof` box as `encode` writes it; `nil` for any other bytes.
     package init?(moof bytes: [UInt8]) {
         let reader = MP4Reader(bytes: bytes)
         guard let moof = reader.box("moof", in: 0..<bytes.count) else { return nil }

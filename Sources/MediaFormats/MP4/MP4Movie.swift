@@ -61,7 +61,7 @@ public struct MP4Movie: Hashable, Sendable {
         for brand in ["isom", "iso6", "mp41"] { writer.append(brand.utf8) }
     }
 
-    /// A free box that is as long as a box header with a 64-bit size (§4.2).
+    /// A free box with the length of a box header with a 64-bit size (§4.2).
     package static let placeholder = MP4Writer.box("free") { $0.zeros(8) }
 
     /// Writes the movie header. `duration` is in units of `movieTimescale`.
@@ -152,7 +152,7 @@ extension MP4Writer {
 }
 
 extension MP4Movie {
-    /// Reads the `moov` box that `header` has written; `nil` if the bytes are anything else.
+    /// Reads a `moov` box written by `header`; `nil` for any other bytes.
     public init?(box bytes: [UInt8]) {
         let reader = MP4Reader(bytes: bytes)
         guard let movie = reader.box("moov", in: 0..<bytes.count) else { return nil }

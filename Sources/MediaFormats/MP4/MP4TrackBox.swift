@@ -1,10 +1,10 @@
-/// One `trak` box (ISO/IEC 14496-12 §8.3).
+/// A `trak` box (ISO/IEC 14496-12 §8.3).
 package struct MP4TrackBox {
     package var id: Int
     package var timescale: Int
     /// Picture size in pixels; `nil` means audio.
     package var size: (width: Int, height: Int)?
-    /// The only sample entry.
+    /// The track's only sample entry.
     package var entry: [UInt8]
     /// Duration in units of the movie.
     package var duration: Int64 = 0
@@ -74,7 +74,7 @@ extension MP4Writer {
             writer.box("dinf") { writer in
                 writer.fullBox("dref") { writer in
                     writer.uint32(1)
-                    // The media is in this very file.
+                    // The media is in this file.
                     writer.fullBox("url ", flags: 1) { _ in }
                 }
             }

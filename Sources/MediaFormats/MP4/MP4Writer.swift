@@ -43,7 +43,7 @@ package struct MP4Writer {
 
 /// Reads boxes of an ISO base media file.
 struct MP4Reader {
-    /// One box: its type and its place.
+    /// The type and place of a box.
     struct Box {
         var type: String
         /// Range of the content.

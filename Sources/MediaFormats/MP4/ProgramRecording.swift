@@ -24,16 +24,16 @@ public struct ProgramRecording: Sendable {
     }
 
     public enum Action: Hashable, Sendable {
-        /// The beginning of a part. `at` is its time 0 on the stream's timeline.
+        /// The beginning of a part. `at` is the part's time 0 on the stream's timeline.
         case begin(MP4Movie, at: MediaTime)
-        /// The next complete fragment of the part. `duration` is that of the part so far, in seconds.
+        /// The next complete fragment of the part. `duration` is the duration of the part so far, in seconds.
         case write([UInt8], duration: Double)
         case end(EndReason)
         /// The end of the recording: no part follows.
         case finished(EndReason)
     }
 
-    /// The reason why a part ended.
+    /// The reason that a part ended.
     public enum EndReason: String, Hashable, Codable, Sendable {
         /// The recording was stopped, or the program has ended.
         case stopped
@@ -178,7 +178,7 @@ public struct ProgramRecording: Sendable {
         return nil
     }
 
-    /// Drops frames that cannot be the beginning, and returns whether the rest can.
+    /// Drops frames that cannot begin a part, and returns whether the rest can.
     private mutating func canBegin(atEnd: Bool) -> Bool {
         if video != nil {
             // Audio just before the keyframe does not belong to it.

@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// One file of a recording while it is written: the fragment in progress, and the positions of its tracks.
+/// A file of a recording in progress: the current fragment, and the positions of its tracks.
 struct RecordingPart: Sendable {
     private struct Picture {
         var frame: EncodedFrame

@@ -1,6 +1,6 @@
 /// A fragment of a session description with which a client sends ICE candidates after its offer (RFC 8840 §9).
 public struct ICEFragment: Hashable, Sendable {
-    /// The client's name and password. A name other than that of its offer restarts ICE.
+    /// The client's name and password. A name other than the one in its offer restarts ICE.
     public var credentials: WebRTCOffer.Credentials?
     /// Number of candidates.
     public var candidates: Int

@@ -22,7 +22,7 @@ struct SDPText: Sendable {
     /// Largest description, in bytes.
     static let longest = 64 << 10
     static let mostSections = 16
-    /// Chromium's video has about 220 attributes.
+    /// Maximum number of attributes. Chromium's video has about 220.
     static let mostAttributes = 512
 
     private(set) var session: [Attribute] = []

@@ -27,7 +27,7 @@ extension WebRTCOffer {
         /// Index of the section in `sections`.
         public var section: Int
         public var format: Format
-        /// Payload type of retransmissions.
+        /// Payload type of its retransmissions.
         public var retransmission: Int?
     }
 

@@ -12,7 +12,7 @@ public struct WebRTCOffer: Hashable, Sendable {
         public var receives: Bool { self == .sendrecv || self == .recvonly }
     }
 
-    /// One format of a section.
+    /// A format of a section.
     public struct Format: Hashable, Sendable {
         /// Payload type, 0…127.
         public var payload: Int

@@ -14,7 +14,7 @@ public enum WebRTCOfferError: Error, Hashable, Sendable {
     case noH264(offered: [String])
     /// Audio is offered, but no Opus.
     case noOpus(offered: [String])
-    /// Media are offered that the client does not send.
+    /// The client offers media that it does not send.
     case sendsNothing(WebRTCOffer.Kind)
     /// A viewer's offer has no media that the client would receive.
     case receivesNothing

@@ -14,7 +14,7 @@ package struct ProgramPackets: Sendable {
 
     package init() {}
 
-    /// Returns the packets of these items, which are the next ones of the program.
+    /// Returns the packets of the next items of the program.
     package mutating func bytes(of items: [MediaItem]) -> [UInt8] {
         var output: [UInt8] = []
         var frames: [EncodedFrame] = []

@@ -11,8 +11,8 @@ public enum SegmentStart {
     /// The owner of the ID3 frame that contains the time of packed audio.
     private static let owner = Array("com.apple.streaming.transportStreamTimestamp\0".utf8)
 
-    /// Returns the presentation time of a track's first frame in ticks of 90 kHz; `nil` if the segment does not carry one, as
-    /// fragments of MP4 do not.
+    /// Returns the presentation time of a track's first frame in ticks of 90 kHz; `nil` if the segment carries none, as
+    /// in fragments of MP4.
     public static func ticks(of track: Track, in bytes: [UInt8]) -> Int64? {
         let bytes = bytes.prefix(most)
         return bytes.starts(with: Array("ID3".utf8)) ? packed(bytes.prefix(4096)) : transported(track, bytes)

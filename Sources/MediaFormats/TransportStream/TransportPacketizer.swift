@@ -5,7 +5,7 @@ struct TransportPacketizer: Sendable {
 
     static let packetLength = 188
 
-    /// The signals of the first packet of a payload.
+    /// The signals in the first packet of a payload.
     struct Adaptation {
         /// Time by the program clock, in units of 90 kHz.
         var clock: Int64?

@@ -8,9 +8,9 @@ public struct TransportStreamWriter: Sendable {
     private var video = TransportPacketizer(identifier: ProgramTables.videoIdentifier)
     private var audio = TransportPacketizer(identifier: ProgramTables.audioIdentifier)
 
-    /// Stream time of program time 0, so that frames decoded before program time 0 have a time, too.
+    /// Stream time of program time 0, so that frames decoded before program time 0 have a valid time.
     public static let origin = MediaTime.seconds(10)
-    /// Lag of the program clock behind the time of the frame that it is sent with.
+    /// Lag of the program clock behind the time of the frame that carries it.
     private static let delay = MediaTime.milliseconds(300)
     /// Duration of audio that shares one PES packet, whose overhead would otherwise be a tenth of it.
     private static let grouping = MediaTime.milliseconds(100)
