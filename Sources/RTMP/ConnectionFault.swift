@@ -13,9 +13,9 @@ package struct ConnectionFault: Error, Hashable, Sendable {
         case timedOut
         /// The connection was made and then failed.
         case lost
-        /// The server ended the stream that was played, or never sent any of it.
+        /// The server ended the stream being played, or never sent any of it.
         case ended
-        /// The publisher has left the stream that was played.
+        /// The publisher has left the stream being played.
         case unpublished
         /// A TLS connection to the server is not possible or not permitted.
         case tlsFailed

@@ -52,7 +52,7 @@ package final class ControlSocket: @unchecked Sendable {
         }
     }
 
-    /// Obeys this connection from now on, in place of any other: an older service has gone, or has lost its lock.
+    /// Obeys this connection from now on, in place of any other: an older service has ended, or has lost its lock.
     package func obey(_ sender: Sender) {
         if let service, service != sender { connections.removeValue(forKey: service)?.channel?.close() }
         service = sender
@@ -65,7 +65,7 @@ package final class ControlSocket: @unchecked Sendable {
         channel.send(Array(line.utf8) + [0x0A])
     }
 
-    /// Stops listening and closes every connection, after what was sent.
+    /// Stops listening, and closes every connection once the queued lines are sent.
     package func close() {
         listener?.close()
         listener = nil

@@ -83,7 +83,7 @@ package struct Destination: Sendable {
 
     /// Throws unless connections to the host are allowed now; for elements that resolve it themselves.
     ///
-    /// - Parameter limit: Longest wait. A name server that does not answer holds a thread, but not the caller.
+    /// - Parameter limit: Longest wait. A name server that does not answer blocks a thread, but not the caller.
     /// - Returns: The first allowed address.
     package func check(within limit: Duration) async throws(Unreachable) -> InternetAddress? {
         let once = Once<Result<[SocketAddress], Unreachable>>()
@@ -114,7 +114,7 @@ package struct Destination: Sendable {
 extension Destination {
     /// Creates a destination from a URL of any scheme, for elements that accept whole URLs; `nil` if it has no host.
     ///
-    /// - Parameter defaultPort: Port of a URL that names none; `nil` = that of HTTP and RTMP, with or without TLS.
+    /// - Parameter defaultPort: Port of a URL without a port; `nil` means that of HTTP or RTMP, with or without TLS.
     package init?(url: String, limits: Limits?, defaultPort: UInt16? = nil) {
         guard let separator = url.firstRange(of: "://") else { return nil }
         let scheme = url[..<separator.lowerBound].lowercased()

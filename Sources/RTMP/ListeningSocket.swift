@@ -11,7 +11,8 @@ import Foundation
 final class ListeningSocket: @unchecked Sendable {
     /// Pause in ns before the next check for free descriptors.
     private static let pause: Int64 = 100_000_000
-    /// Most connections that are accepted in one turn of the loop, so that a flood of them does not delay the other sockets.
+    /// Maximum number of connections accepted in one turn of the loop, so that a flood of them does not delay the other
+    /// sockets.
     private static let mostAtOnce = 16
 
     private let loop = SocketLoop.shared

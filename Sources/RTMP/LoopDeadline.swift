@@ -10,7 +10,8 @@ package final class LoopDeadline: @unchecked Sendable {
 
     /// Begins without a deadline.
     ///
-    /// - Parameter onDeadline: Called on the loop once for every time that is reached, until `end()`. Kept until then.
+    /// - Parameter onDeadline: Called on the loop once for every deadline that is reached, until `end()`. Retained
+    ///   until then.
     package func begin(_ onDeadline: @escaping @Sendable () -> Void) {
         loop.run { [self] in
             guard watch == nil, !isOver else { return }

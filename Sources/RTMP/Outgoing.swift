@@ -39,7 +39,7 @@ struct Outgoing {
     private var isFinishing = false
     /// Whether the socket has accepted bytes since the last `takeHasWritten()`.
     private var hasWritten = false
-    /// Whether nothing is added to `bytes` any more.
+    /// Whether no more bytes are added to `bytes`.
     private var isComplete = false
 
     /// - Parameter tls: A session that no other code uses.

@@ -10,7 +10,7 @@ import MediaFormats
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class ProgramFeed: @unchecked Sendable {
     package enum Event {
-        /// The relay begins: with the headers and the current group of pictures.
+        /// The relay begins with the headers and the current group of pictures.
         case began
         case tags([FLVTag])
         /// The last event: no relay has had the program for some time, or the relay does not send FLV.

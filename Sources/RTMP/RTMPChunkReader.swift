@@ -159,7 +159,7 @@ package struct RTMPChunkReader: Sendable {
             stream.message.stream = try number(at: basic + 7, bytes: 4).byteSwapped
         }
         var surplus: [UInt8] = []
-        // Not every peer repeats the extended timestamp in a header of type 3: then it differs from the one before.
+        // Not every peer repeats the extended timestamp in a header of type 3; such bytes differ from the previous one.
         if format == 3, stream.isExtended, try number(at: header.count - 4, bytes: 4) != stream.field {
             surplus = Array(header.suffix(4))
         }

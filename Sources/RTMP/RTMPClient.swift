@@ -13,7 +13,7 @@ package struct RTMPClient: Sendable {
         case publish
     }
 
-    /// The step that the connection waits for. Only moves forward.
+    /// The step that the connection is waiting for. Only moves forward.
     package enum Step: Int, Hashable, Comparable, Sendable {
         case handshake, connect, createStream, start, running, ended
 
@@ -23,7 +23,7 @@ package struct RTMPClient: Sendable {
     package enum Event: Hashable, Sendable {
         /// The server plays the stream, or accepts the published one.
         case began
-        /// An audio, video or script message of the stream that is played.
+        /// An audio, video or script message of the stream being played.
         case media(RTMPMessage)
         /// The server has acknowledged more of the bytes sent to it.
         case acknowledged
@@ -60,7 +60,7 @@ package struct RTMPClient: Sendable {
     package private(set) var stream: UInt32 = 0
     private var acknowledgeEvery: Int64 = 2_500_000
     private var acknowledged: Int64 = 0
-    /// The last window size that the server was told, in bytes.
+    /// The last window size that the server was sent, in bytes.
     private var toldWindow: UInt32?
     /// Whether the server has sent a valid message.
     private var isProven = false
@@ -150,7 +150,7 @@ package struct RTMPClient: Sendable {
             guard let window = message.body.bigEndian(UInt32.self, at: 0) else {
                 throw .malformed("a bandwidth of \(message.body.count) bytes")
             }
-            // A publisher sends a window that it has chosen itself.
+            // A publisher sends a window of its own choice.
             guard window != toldWindow, purpose == .play else { break }
             toldWindow = window
             control(.windowSize, window)
@@ -176,7 +176,7 @@ package struct RTMPClient: Sendable {
         guard body.count <= Self.longestCommand else {
             throw .malformed("a control message of \(body.count) bytes")
         }
-        // Servers send events of their own, of any length. None of those that matter here is shorter (§7.1.7).
+        // Servers send events of their own, of any length. No event that matters here is shorter (§7.1.7).
         guard body.count >= 6 else { return }
         switch body.bigEndian(UInt16.self, at: 0) {
         // The end of the stream.

@@ -18,7 +18,7 @@ package enum RTMPError: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed(String)
     /// A refused request, with its description and the server's answer.
     case refused(Gate, String, answer: String)
-    /// The publisher has left the stream that is played.
+    /// The publisher has left the stream being played.
     case unpublished
     /// The server has announced that it closes the connection.
     case closed

@@ -1,6 +1,6 @@
 import MediaFormats
 
-/// One message of an RTMP connection, assembled from its chunks (Adobe RTMP 1.0, §6).
+/// A message of an RTMP connection, assembled from its chunks (Adobe RTMP 1.0, §6).
 package struct RTMPMessage: Hashable, Sendable {
     /// The message type as written (§5.4, §6.2, §7.1). A server may send others.
     package struct Kind: RawRepresentable, Hashable, Sendable {
@@ -48,8 +48,8 @@ package struct RTMPMessage: Hashable, Sendable {
         bytes.appendFLVTag(kind.rawValue, timestamp: timestamp, body: body)
     }
 
-    /// Largest number of messages in an aggregate: each takes more memory than the 11 bytes in which it may have been
-    /// written.
+    /// Largest number of messages in an aggregate. A message takes more memory than the 11 bytes in which it may have
+    /// been written.
     package static let mostParts = 4096
 
     /// Returns the messages inside an aggregate (§7.1.6): FLV tags whose timestamps are relative to the aggregate's

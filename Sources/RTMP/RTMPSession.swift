@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// One RTMP connection: its socket, the client that speaks over it, and its deadlines.
+/// An RTMP connection: its socket, the client that speaks over it, and its deadlines.
 ///
 /// `@unchecked Sendable`: all state belongs to the loop; `start()`, `stop()` and `close()` may be called from any
 /// thread. The code that starts a session stops it.
@@ -102,8 +102,8 @@ package final class RTMPSession: @unchecked Sendable {
         }
     }
 
-    /// Sends the waiting bytes, tells the server that the stream is over, and closes, all within `limit` seconds. A
-    /// stream that has not begun gets that time to begin.
+    /// Sends the queued bytes, tells the server that the stream is over, and closes, all within `limit` seconds. A
+    /// stream that has not begun has that time to begin.
     package func finish(within limit: Double) async {
         await withCheckedContinuation { continuation in
             loop.perform { [self] in
@@ -117,7 +117,7 @@ package final class RTMPSession: @unchecked Sendable {
         }
     }
 
-    /// Asks for a keyframe of the stream that is played, if the server takes such requests. Returns at once.
+    /// Asks for a keyframe of the stream being played, if the server accepts such requests. Returns at once.
     package func requestKeyframe() {
         loop.run { [self] in
             guard !isOver, let connection else { return }
@@ -131,7 +131,7 @@ package final class RTMPSession: @unchecked Sendable {
     private struct Farewell {
         let end: Int64
         let continuation: CheckedContinuation<Void, Never>
-        /// Whether everything was given to the connection.
+        /// Whether everything has been passed to the connection.
         var isSaid = false
     }
 

@@ -20,7 +20,7 @@ package struct RTMPUplink: Sendable {
         self.bytesBefore = bytesBefore
     }
 
-    /// Sends a tag, reusing the bytes that other destinations have encoded alike.
+    /// Sends a tag, reusing the bytes that other destinations have encoded in the same form.
     package func send(_ tag: OutputTag) {
         let isUsual = stream == Self.usualStream && writer.chunkSize == RTMPClient.publishedChunkSize
         connection.send(isUsual ? tag.message { encode(tag.tag) } : encode(tag.tag))

@@ -41,7 +41,7 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    /// Returns all addresses of a host, in the order in which the system wants them tried.
+    /// Returns all addresses of a host, in the system's order of preference.
     ///
     /// Blocks while it queries the network, unless `isNumeric` is true, which accepts only numeric addresses.
     package static func resolve(host: String, port: UInt16, isNumeric: Bool) throws(Unresolved) -> [SocketAddress] {

@@ -13,9 +13,9 @@ package final class SocketChannel: @unchecked Sendable {
         var bytes: [UInt8] = []
         /// Number of `bytes` that the kernel has already accepted.
         var head = 0
-        /// Whether the loop will look at `bytes` without being told.
+        /// Whether the loop will process `bytes` without being told.
         var isScheduled = false
-        /// Whether writing ends after what is pending.
+        /// Whether writing ends after the pending bytes.
         var isEnding = false
         /// Whether the kernel accepts no more output.
         var isOver = false
@@ -25,7 +25,7 @@ package final class SocketChannel: @unchecked Sendable {
         mutating func take(_ count: Int) {
             head += count
             if head == bytes.count {
-                // A large buffer is given back.
+                // A large buffer is released.
                 bytes.removeAll(keepingCapacity: bytes.count <= SocketChannel.piece)
                 head = 0
             } else if head > SocketChannel.piece, head * 2 > bytes.count {
@@ -41,7 +41,7 @@ package final class SocketChannel: @unchecked Sendable {
         }
     }
 
-    /// Most bytes that are read at once.
+    /// Maximum number of bytes per read.
     private static let piece = 1 << 16
 
     private let loop = SocketLoop.shared
@@ -54,7 +54,7 @@ package final class SocketChannel: @unchecked Sendable {
     private var isFull = false
     /// Whether input waits in the socket until `resume()`.
     private var isPaused: Bool
-    /// Whether the other side can still send something.
+    /// Whether the other side can still send bytes.
     private var isOpen = true
     /// Whether `finish()` was called: input is not delivered any more.
     private var isFinishing = false
@@ -91,7 +91,7 @@ package final class SocketChannel: @unchecked Sendable {
         }
     }
 
-    /// Bytes that were handed over and are not yet with the kernel.
+    /// Number of bytes that were sent and are not yet with the kernel.
     package var pendingBytes: Int { sending.withLock { $0.pending } }
 
     /// Queues `bytes`; never blocks. If the connection has broken they are lost, and `onClosed` is called.
@@ -106,7 +106,7 @@ package final class SocketChannel: @unchecked Sendable {
         if !isScheduled { loop.perform { [self] in flush() } }
     }
 
-    /// Ends the output after what is queued. Input is still received.
+    /// Ends the output after the queued bytes. Input is still received.
     package func endWriting() {
         sending.withLock { $0.isEnding = true }
         loop.perform { [self] in flush() }
@@ -167,7 +167,7 @@ package final class SocketChannel: @unchecked Sendable {
         let isEmpty = sending.withLock { sending in
             sending.isScheduled = false
             isFull = write(&sending)
-            // `ready()` looks at what is added meanwhile.
+            // `ready()` checks the bytes added meanwhile.
             if isFull { sending.isScheduled = true }
             if sending.isEnding, sending.pending == 0 { shutdown(descriptor, Int32(SHUT_WR)) }
             return sending.pending == 0

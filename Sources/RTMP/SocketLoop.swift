@@ -48,7 +48,7 @@ package final class SocketLoop: @unchecked Sendable {
     /// A time before which no deadline passes. It may be too early, because postponed deadlines do not move it.
     private var earliest = Int64.max
     fileprivate var poller: SocketPoller
-    /// Bytes of the socket that is being read, shared by all of them. Use on the loop only.
+    /// Buffer for the socket that is being read, shared by all sockets. Use on the loop only.
     var scratch = [UInt8](repeating: 0, count: 1 << 16)
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
@@ -103,7 +103,7 @@ package final class SocketLoop: @unchecked Sendable {
         expect(watch.deadline)
     }
 
-    /// Removes a watch, which is not called any more; its socket may be closed at once. Call on the loop only.
+    /// Removes a watch, whose callbacks are no longer called; its socket may be closed at once. Call on the loop only.
     package func remove(_ watch: Watch) {
         watch.isOver = true
         watch.descriptor = -1
@@ -196,7 +196,7 @@ package final class SocketLoop: @unchecked Sendable {
         while recv(wake.read, &bytes, bytes.count, 0) > 0 {}
     }
 
-    /// Runs the waiting work, including work that it adds itself, but in a bounded number of rounds so that sockets get
+    /// Runs the waiting work, including work that it adds itself, in a bounded number of rounds so that sockets get
     /// their turn.
     private func emptyInbox() {
         for _ in 0..<8 {

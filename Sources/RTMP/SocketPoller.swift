@@ -55,7 +55,7 @@ struct SocketPoller {
 
     /// Waits, at most for `timeout` ms; −1 means for ever.
     ///
-    /// - Returns: The number of descriptors that are ready, whose tags are `self[0]` and so on.
+    /// - Returns: The number of ready descriptors, whose tags are `self[0]` and so on.
     mutating func wait(_ timeout: Int32) -> Int {
         guard epoll >= 0 else {
             usleep(UInt32(timeout < 0 ? Self.patience : min(timeout, Self.patience)) * 1000)

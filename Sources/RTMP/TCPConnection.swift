@@ -11,7 +11,7 @@ package final class TCPConnection: @unchecked Sendable {
     package enum Event {
         /// The connection is established; with TLS, the server has proved its identity.
         case connected
-        /// Bytes, valid for the time of the call, and their arrival time in ns of CLOCK_MONOTONIC.
+        /// Bytes, valid during the call, and their arrival time in ns of CLOCK_MONOTONIC.
         case received(ArraySlice<UInt8>, arrivedAt: Int64)
         /// The last event; it does not come after `close()`. `nil` means that the server closed.
         case ended(ConnectionFault?)
@@ -82,7 +82,7 @@ package final class TCPConnection: @unchecked Sendable {
 
     deinit { drop() }
 
-    /// Resolves the name and tries its addresses one after another.
+    /// Resolves the name and tries its addresses in turn.
     ///
     /// A connection from a client begins at once.
     package func open() {
@@ -98,7 +98,7 @@ package final class TCPConnection: @unchecked Sendable {
         let watch = makeWatch()
         isResolving = true
         watch.deadline = MonotonicClock.now() + timeout
-        // Not on the loop: a name server that does not answer holds the thread for many seconds.
+        // Not on the loop: a name server that does not answer blocks the thread for many seconds.
         DispatchQueue.global().async { [weak self, destination, loop] in
             let result = Result { () throws(Destination.Unreachable) in try destination.addresses() }
             loop.perform { [weak self] in self?.resolved(result) }
@@ -239,7 +239,7 @@ package final class TCPConnection: @unchecked Sendable {
         } else {
             onEvent(.connected)
         }
-        // Bytes that were sent before go out now.
+        // Bytes sent before the connection was made go out now.
         flush()
     }
 
@@ -247,7 +247,7 @@ package final class TCPConnection: @unchecked Sendable {
 
     private func ready() {
         guard isConnected else { return }
-        // Otherwise no bytes wait for the socket.
+        // Otherwise no bytes are queued for the socket.
         if watch?.events != POLLIN { flush() }
         receive()
     }
@@ -307,7 +307,7 @@ package final class TCPConnection: @unchecked Sendable {
 
     // MARK: - The end
 
-    /// Fault of a connection that the server has closed; `nil` leaves its meaning to the owner.
+    /// Fault of a connection that the server has closed; `nil` leaves the interpretation to the owner.
     private var faultOfClosing: ConnectionFault? {
         guard isShakingHands else { return nil }
         let peer = destination == nil ? "client" : "server"

@@ -37,7 +37,7 @@ final class TCPDialler {
     /// - Parameters:
     ///   - timeout: Timeout of each address in ns.
     ///   - onEnd: Called once, on the loop, perhaps within `dial`, with the connected socket, which the receiver then
-    ///     owns, or the reason why there is none.
+    ///     owns, or the reason that there is none.
     init(loop: SocketLoop, timeout: Int64, onEnd: @escaping (Result<Int32, ConnectionFault>) -> Void) {
         self.loop = loop
         self.timeout = timeout

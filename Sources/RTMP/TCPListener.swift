@@ -11,7 +11,7 @@ package final class TCPListener: Sendable {
         package let isTaken: Bool
     }
 
-    /// Connections that the kernel may keep until they are accepted.
+    /// Maximum number of connections that the kernel keeps until they are accepted.
     private static let backlog: Int32 = 512
 
     /// The actual port, even if any free one was requested.

@@ -1,7 +1,7 @@
 import EncodedMedia
 import Foundation
 
-/// A server's certificate, with its chain, and its key: PEM files that are read again when they change.
+/// A server's certificate, with its chain, and its key, from PEM files that are read again when they change.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class TLSCertificate: @unchecked Sendable {

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// The trusted certificates, or a server's own certificate, for any number of `TLSSession`s.
 ///
-/// `@unchecked Sendable`: it does not change after it is made, and OpenSSL counts references and locks its caches.
+/// `@unchecked Sendable`: it does not change after its creation, and OpenSSL counts references and locks its caches.
 package final class TLSContext: @unchecked Sendable {
     /// The certificates that the system trusts (on Debian the package ca-certificates; `SSL_CERT_FILE` and
     /// `SSL_CERT_DIR` name others). Reading them takes some 20 ms, once.

@@ -1,7 +1,7 @@
-/// Counts how many plaintext bytes have arrived, given the number of ciphertext bytes that have. Pure.
+/// Counts the plaintext bytes that have arrived, given the number of ciphertext bytes that have. Pure.
 ///
-/// A write counts when the last byte of its ciphertext does, because no part of a record can be decrypted alone. TLS's
-/// own messages are ciphertext without plaintext.
+/// A write counts once the last byte of its ciphertext has arrived, because no part of a record can be decrypted alone.
+/// TLS's own messages are ciphertext without plaintext.
 struct TLSProgress: Sendable {
     /// The end of a write, counted from the beginning of the connection.
     private struct Mark {
@@ -47,7 +47,7 @@ struct TLSProgress: Sendable {
         }
     }
 
-    /// Returns the number of plaintext bytes of those writes that lie entirely within `ciphertext` bytes.
+    /// Returns the number of plaintext bytes in the writes that lie entirely within `ciphertext` bytes.
     func plaintext(within ciphertext: Int64) -> Int64 {
         var (low, high) = (head, marks.count)
         while low < high {

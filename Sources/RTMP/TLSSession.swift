@@ -18,7 +18,7 @@ final class TLSSession {
     private(set) var state = State.handshake
     /// The OpenSSL session; `nil` only in a session that has failed.
     private let ssl: OpaquePointer?
-    /// Bytes that came from the peer, and bytes for the peer. Both are owned by `ssl`.
+    /// Bytes received from the peer, and bytes to send to it. Both are owned by `ssl`.
     private let incoming: OpaquePointer?
     private let outgoing: OpaquePointer?
     private var hasSaidGoodbye = false
@@ -150,7 +150,7 @@ final class TLSSession {
         return plaintext
     }
 
-    /// Acts on the result of a call that did not succeed.
+    /// Handles the result of a call that did not succeed.
     private func check(_ status: Int32) {
         switch SSL_get_error(ssl, status) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: break
@@ -169,7 +169,7 @@ final class TLSSession {
         }
     }
 
-    /// The first error of the calling thread's list, in words.
+    /// Description of the first error in the calling thread's list.
     static var reason: String? {
         let error = ERR_get_error()
         guard error != 0 else { return nil }

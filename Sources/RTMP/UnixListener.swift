@@ -71,7 +71,7 @@ package final class UnixListener: Sendable {
     private static func connect(_ address: sockaddr_un) -> Bool {
         let descriptor = socket(AF_UNIX, kind, 0)
         defer { Foundation.close(descriptor) }
-        // A listener that has too many connections waiting is one, too.
+        // A listener with too many waiting connections also counts.
         return withSocketAddress(address) { Foundation.connect(descriptor, $0, $1) } == 0 || errno == EAGAIN
     }
 

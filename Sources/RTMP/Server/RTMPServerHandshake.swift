@@ -1,7 +1,7 @@
 import EncodedMedia
 
 /// The server's side of the handshake: the simple one (Adobe RTMP 1.0, §5.2), and the one with digests that Flash and
-/// several encoders begin with. Pure.
+/// several encoders use. Pure.
 ///
 /// Nothing is sent before a complete C0 and C1 have arrived, so that a response is at most twice as long as the
 /// request.
@@ -9,7 +9,7 @@ struct RTMPServerHandshake: Sendable {
     static let packetLength = RTMPHandshake.packetLength
 
     private(set) var isDone = false
-    /// Whether the client signed its numbers, and got signed ones back.
+    /// Whether the client signed its numbers and received signed ones.
     private(set) var isDigested = false
     private var received: [UInt8] = []
     private var missingEcho = packetLength
@@ -23,7 +23,7 @@ struct RTMPServerHandshake: Sendable {
     ]
     /// Positions of the four bytes that encode the position of the digest, for the two forms in use.
     private static let offsetPositions = [772, 8]
-    /// Version in S1 by which clients know that the digest is there.
+    /// Version in S1 by which clients recognise that the digest is present.
     private static let digestVersion: [UInt8] = [3, 5, 1, 1]
 
     /// Consumes the bytes that the handshake needs from the front of `bytes`.

@@ -17,7 +17,7 @@ package struct RTMPServerLimits: Hashable, Sendable {
     package var chunkStreams = 64
     /// Largest number of message streams that a connection may create.
     package var streams = 8
-    /// Most commands and control messages in `commandWindow`.
+    /// Maximum number of commands and control messages in `commandWindow`.
     package var commands = 200
     package var commandWindow: Int64 = 10_000_000_000
     /// Largest `onMetaData`. A larger one is dropped.

@@ -129,7 +129,7 @@ extension RTMPServerSession {
 
 /// Delivery of tags to an accepted player.
 extension RTMPServerSession {
-    /// The number that nearly every client's only stream has.
+    /// The message stream of nearly every client with only one stream.
     package static let usualStream: UInt32 = 1
 
     /// Returns the bytes of a tag for a player on this message stream.

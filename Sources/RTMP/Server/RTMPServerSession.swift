@@ -8,10 +8,10 @@ import MediaFormats
 /// connection.
 package struct RTMPServerSession: Sendable {
     package enum Event: Hashable, Sendable {
-        /// The owner has to answer with `accept`, `refuse(_:)` or, later, `end(_:)`.
+        /// A request that the owner has to answer with `accept`, `refuse(_:)` or, later, `end(_:)`.
         case requested(RTMPStreamRequest)
-        /// Metadata, a sequence header or a frame of the stream that is published. The stream's first metadata may come
-        /// after its first frames.
+        /// Metadata, a sequence header or a frame of the published stream. The stream's first metadata may come after
+        /// its first frames.
         case tag(FLVTag)
         /// A player needs a keyframe (`KeyframeRequest`).
         case keyframeWanted
@@ -169,7 +169,7 @@ package struct RTMPServerSession: Sendable {
         }
     }
 
-    /// Asks a publisher for a keyframe, if it can be asked.
+    /// Asks a publisher for a keyframe, if it accepts such requests.
     package mutating func requestKeyframe() {
         guard phase == .publishing, takesKeyframeRequests else { return }
         command(KeyframeRequest.command, 0, [.null], stream: stream)
@@ -287,13 +287,13 @@ package struct RTMPServerSession: Sendable {
         deadline = .max
     }
 
-    /// Ends the client's stream, if it has one or has asked for one.
+    /// Ends the client's stream, if it has or has requested one.
     mutating func leave(into events: inout [Event]) {
         guard phase == .publishing || phase == .playing || phase == .asking(.publish) || phase == .asking(.play) else {
             return
         }
         phase = .idle
-        // As much time for another stream as there was for the first.
+        // Another stream gets as much time as the first.
         deadline = time.saturatingSum(limits.request)
         reader.limits = limits.ofCommands
         metadataAt = nil

@@ -20,7 +20,7 @@ package struct RTMPStatus: Hashable, Sendable {
     package static func playFailed(_ words: String) -> RTMPStatus { .init("NetStream.Play.Failed", words) }
     package static let unpublished = RTMPStatus("NetStream.Play.UnpublishNotify", "the publisher has left")
 
-    /// Largest number of bytes of `words` that are sent.
+    /// Largest number of bytes of `words` to send.
     static let longest = 512
 
     /// The information object of `onStatus`.
