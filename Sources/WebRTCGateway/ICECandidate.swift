@@ -6,7 +6,7 @@ import TextFormats
 struct ICECandidate: Hashable, Sendable {
     private var words: [String]
 
-    /// - Parameter text: With or without `a=`. `nil` if it is not a candidate.
+    /// - Parameter text: A candidate with or without `a=`. The result is `nil` if it is not a candidate.
     init?(_ text: String) {
         let text = text.hasPrefix("a=") ? String(text.dropFirst(2)) : text
         guard text.hasPrefix("candidate:"), text.utf8.count <= 1024,
@@ -17,7 +17,7 @@ struct ICECandidate: Hashable, Sendable {
     }
 
     var isUDP: Bool { words[2].lowercased() == "udp" }
-    /// Whether it is an address of the machine itself.
+    /// Whether the candidate is an address of the machine itself.
     var isHost: Bool { words[7] == "host" }
     var address: String { words[4] }
     /// The address; `nil` if it is a name.

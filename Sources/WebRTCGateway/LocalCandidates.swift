@@ -74,7 +74,7 @@ struct LocalCandidates: Sendable {
             }
             if isSpare { spare.append(result) } else if !chosen.contains(result) { chosen.append(result) }
         }
-        // A machine in a private network is reached there, if it is reached at all.
+        // A machine in a private network is reached there, if at all.
         return chosen.contains { ICECandidate($0.text)?.isHost ?? false } ? chosen : chosen + spare
     }
 }

@@ -9,7 +9,7 @@ struct LocalDescription: Sendable {
     /// take a round trip or more.
     private static let limit: Int64 = 250_000_000
     private static let limitWithServers: Int64 = 1_000_000_000
-    /// Time after which a machine without any candidate has no address.
+    /// Time after which a machine without any candidate counts as having no address.
     private static let patience: Int64 = 5_000_000_000
 
     enum Outcome: Hashable, Sendable {
@@ -34,7 +34,7 @@ struct LocalDescription: Sendable {
         self.complete = complete
     }
 
-    /// Whether there is a description, so that candidates of the other side can be added.
+    /// Whether the description exists, so that remote candidates can be added.
     var isMade: Bool { made != nil }
 
     mutating func take(_ event: WebRTCPeer.Event, now: Int64) {

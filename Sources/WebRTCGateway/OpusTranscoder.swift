@@ -47,7 +47,7 @@ package final class OpusTranscoder: Sendable {
         var clock = AudioSampleClock(sampleRate: 48_000)
         var decoder: DirectPipeline?
         var encoder: DirectPipeline?
-        /// Stream time that is 0 in the chains.
+        /// Stream time of the chains' time 0.
         var origin = MediaTime.zero
         /// Time of the last frame.
         var last: MediaTime?

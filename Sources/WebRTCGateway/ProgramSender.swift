@@ -10,7 +10,7 @@ import Synchronization
 /// state but `heard` belongs to the loop.
 package final class ProgramSender: @unchecked Sendable {
     package enum Event: Hashable, Sendable {
-        /// The offer of this side, with all candidates.
+        /// The local offer, with all candidates.
         case offered(String)
         case connected
         case keyframeRequested

@@ -8,7 +8,7 @@ package protocol StreamDuty: AnyObject, Sendable {
     associatedtype Command: WorkerCommand
     associatedtype Report: Encodable & Sendable
 
-    /// The GStreamer elements that it needs, with their Debian packages.
+    /// The GStreamer elements that the duty needs, with their Debian packages.
     static var elements: [(name: String, package: String)] { get }
 
     /// Returns the answer to a service that is refused.

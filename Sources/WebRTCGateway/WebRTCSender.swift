@@ -67,7 +67,7 @@ package final class WebRTCSender: @unchecked Sendable {
     private var isConnected = false
     private var isOver = false
     private var burstUntil: Int64 = 0
-    /// Stream time of the pipeline's 0.
+    /// Stream time of the pipeline's time 0.
     private var origin: MediaTime?
 
     /// - Parameters:
@@ -225,7 +225,7 @@ package final class WebRTCSender: @unchecked Sendable {
         }
     }
 
-    /// Blocks.
+    /// Creates the peer. Blocks.
     private func makePeer() throws(GStreamerError) -> WebRTCPeer {
         try WebRTCPeer(
             WebRTCSending.description(of: formats), network: WebRTCPeer.Network(network), name: name

@@ -27,7 +27,7 @@ struct WhepMachine: Sendable {
         /// Closes the connection to a viewer.
         case drop(viewer: String)
         case report(PlayReport)
-        /// Asks for a keyframe of the stream.
+        /// Requests a keyframe of the stream.
         case requestKeyframe
         /// Ends the process.
         case finish
@@ -41,7 +41,7 @@ struct WhepMachine: Sendable {
 
     private struct Viewer: Hashable, Sendable {
         var viewer: PlayViewer
-        /// Order of arrival.
+        /// Order of arrival among the viewers.
         var number: Int
         var step = Step.answering
     }

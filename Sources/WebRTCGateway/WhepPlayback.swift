@@ -43,7 +43,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
     private var closed = 0
     private let ticker = LoopDeadline()
     private var figuresAt: Int64 = 0
-    /// Figures of viewers that have gone.
+    /// Figures of viewers that have left.
     private var former = WebRTCSender.Figures()
 
     package static func refusal(_ reason: String) -> PlayReport { .failed(reason: reason) }

@@ -153,7 +153,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         }
     }
 
-    /// Blocks.
+    /// Creates the peer. Blocks.
     private func makePeer(_ network: WebRTCNetwork) throws(GStreamerError) -> WebRTCPeer {
         let peer = try WebRTCPeer(WebRTCReception.description, network: WebRTCPeer.Network(network), name: "whip") {
             [weak self, loop] event in
