@@ -68,7 +68,7 @@ struct ConnectionBook: Sendable {
 
     /// - Parameters:
     ///   - wasDecided: Whether `decide` was called for the connection.
-    ///   - isRelay: Whether `recognise` was.
+    ///   - isRelay: Whether `recognise` was called for it.
     mutating func leave(_ address: InternetAddress, wasDecided: Bool, isRelay: Bool = false) {
         all -= 1
         guard !isRelay, isCounted(address) else { return }

@@ -16,7 +16,7 @@ final class IngestClient {
         case closed(reason: String)
     }
 
-    /// Bytes that may wait for a client that does not play.
+    /// Maximum number of bytes waiting for a client that does not play.
     private static let longestOutbox = 1 << 18
     /// Time in ns for which a refused client may read the reason.
     private static let farewell: Int64 = 2_000_000_000
@@ -55,7 +55,7 @@ final class IngestClient {
         connection.open()
     }
 
-    /// Bytes that wait for the client.
+    /// Number of bytes waiting for the client.
     var queued: Int { connection?.queued ?? 0 }
 
     func send(_ bytes: [UInt8]) {
@@ -73,7 +73,7 @@ final class IngestClient {
         leave()
     }
 
-    /// Asks a publisher for a keyframe, if it can be asked.
+    /// Asks a publisher for a keyframe, if it accepts such requests.
     func requestKeyframe() {
         session.requestKeyframe()
         sendOutput()

@@ -11,10 +11,10 @@ final class LiveStream {
     private var players: [Int: Player] = [:]
     /// Tags that have not been sent to players yet; empty if there are no players.
     private var waiting: [OutputTag] = []
-    /// Time in ns before which the publisher is not asked for another keyframe.
+    /// Time in ns before which the publisher receives no further keyframe request.
     private var quietUntil: Int64 = 0
 
-    /// Shortest time in ns between two requests for a keyframe, however many players need one.
+    /// Shortest time in ns between two keyframe requests, regardless of the number of players that need one.
     static let keyframePause: Int64 = 250_000_000
 
     private final class Player {

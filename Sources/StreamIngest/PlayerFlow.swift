@@ -13,7 +13,7 @@ struct PlayerFlow: Sendable {
 
     enum Decision: Hashable, Sendable {
         case send
-        /// The headers in force have to be sent before the tag.
+        /// The current headers have to be sent before the tag.
         case sendWithHeaders
         case leaveOut
         case disconnect
@@ -33,7 +33,7 @@ struct PlayerFlow: Sendable {
         self.waitsForKeyframe = waitsForKeyframe
     }
 
-    /// Whether every tag is sent.
+    /// Whether every tag is sent, without headers before it.
     var isPlain: Bool { !waitsForKeyframe && fullSince == nil && !owesHeaders }
 
     /// Prepares for another publisher's stream, whose first frames may need a keyframe that is gone.
@@ -56,7 +56,7 @@ struct PlayerFlow: Sendable {
         }
         if fullSince == nil, tag.isIDR || (tag.isFrame && !hasVideo) { waitsForKeyframe = false }
         guard fullSince == nil, !(waitsForKeyframe && tag.isFrame) else {
-            // The headers in force follow later.
+            // The current headers follow later.
             leftOut += 1
             return .leaveOut
         }

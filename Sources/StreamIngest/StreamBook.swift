@@ -21,7 +21,7 @@ struct StreamBook: Sendable {
         /// The connection has proved that it belongs to a relay. `accept` follows.
         case recognise(connection: Int)
         case refuse(connection: Int, RTMPStatus)
-        /// The stream's tags are those of this connection from now on.
+        /// The stream's tags come from this connection from now on.
         case begin(stream: String, connection: Int)
         /// The connection plays the stream, or waits for it.
         case play(stream: String, connection: Int)
@@ -55,9 +55,9 @@ struct StreamBook: Sendable {
     /// Relays that wait for streams that are not published, by connection.
     private var patient: [Int: (stream: String, until: Int64)] = [:]
 
-    /// First part of the application of URLs from which relays pull.
+    /// Prefix of the application in URLs from which relays pull.
     static let relayApplication = "relay/"
-    /// First part of the names of streams that are programs. Those of publishers have four parts.
+    /// Prefix of the names of streams that are programs. Names of publishers' streams have four parts.
     static let programPrefix = "program/"
     /// Name of the argument by which a relay proves that the orchestrator sent it.
     static let proofArgument = "relay"
@@ -71,7 +71,7 @@ struct StreamBook: Sendable {
     var publishers: Int { streams.values.count { $0.connection != nil } }
     var count: Int { streams.count }
 
-    /// Whether the stream is published, or was until a moment ago.
+    /// Whether the stream has a publisher, or had one until a moment ago.
     func has(_ stream: String) -> Bool { streams[stream] != nil }
 
     var waitingRequests: Int { waiting.count }
@@ -97,7 +97,7 @@ struct StreamBook: Sendable {
 
     mutating func allowed(_ number: Int, session: String, stream: String, now: Int64) -> [Action] {
         guard let entry = waiting[number], entry.request.session == session else {
-            // It has left, or was refused, while the orchestrator decided.
+            // The client has left, or was refused, while the orchestrator decided.
             guard streams[stream]?.session != session else { return [] }
             return [.tell(.ended(stream: stream, session: session, reason: "left before it began"))]
         }

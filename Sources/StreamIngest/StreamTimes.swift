@@ -14,7 +14,7 @@ struct StreamTimes: Sendable {
     /// Prepares for another publisher.
     mutating func restart() { isOpen = true }
 
-    /// The timestamp of a moment, in ms. `now` is in ns of a monotonic clock.
+    /// Returns the timestamp of a moment, in ms. `now` is in ns of a monotonic clock.
     func timestamp(at now: Int64) -> UInt32 {
         guard let last else { return 0 }
         let passed = max(1, now.saturatingDifference(last.time) / 1_000_000)
