@@ -1,8 +1,8 @@
 import CGStreamer
 
-/// A still picture with transparency in the colours of an I420 canvas; made once, drawn onto many frames.
+/// A still picture with transparency in the colours of an I420 canvas, made once and drawn onto many frames.
 ///
-/// Colours are multiplied by their alpha before anything is scaled or averaged, so that edges keep their colour on any
+/// Colours are multiplied by their alpha before scaling or averaging, so that edges keep their colour on any
 /// background.
 public final class AlphaPicture: Sendable {
     public let width: Int

@@ -1,8 +1,8 @@
 import CGStreamer
 
-/// The entrance of a pipeline.
+/// The input of a pipeline.
 ///
-/// Its limits (`max-bytes`, `block`, `leaky-type`, `is-live`, `format`) are written in the description; with
+/// Its limits (`max-bytes`, `block`, `leaky-type`, `is-live`, `format`) are part of the description; with
 /// `block=false`, the default of `appsrc`, no call waits. Usable from any thread; calls from different threads take
 /// effect in the order in which they arrive.
 public final class AppSource: Sendable {
@@ -11,7 +11,7 @@ public final class AppSource: Sendable {
         case ok
         /// The pipeline is not running (not yet, or no longer).
         case flushing
-        /// The stream has been ended before.
+        /// The stream has already ended.
         case endOfStream
         /// Refused for another reason, which the bus reports.
         case error
@@ -92,7 +92,7 @@ public final class AppSource: Sendable {
         return gst_element_send_event(element, event) != 0
     }
 
-    /// Data that waits inside the source, in bytes.
+    /// Number of bytes that wait inside the source.
     public var queuedBytes: Int { Int(gst_app_src_get_current_level_bytes(reference.pointer)) }
 }
 

@@ -5,13 +5,13 @@ import Synchronization
 public enum BusEvent: Hashable, Sendable {
     /// A failure after which the pipeline, or the part around `source`, does not continue.
     case error(BusFailure)
-    /// A problem despite which the pipeline continues.
+    /// A problem that does not stop the pipeline.
     case warning(BusFailure)
-    /// The end of the stream, which every sink has reached.
+    /// The end of the stream, reached by every sink.
     case endOfStream
 }
 
-/// An error or a warning as an element posted it.
+/// An error or a warning, as posted by an element.
 public struct BusFailure: Hashable, Sendable, CustomStringConvertible {
     /// Name of the element.
     public let source: String
@@ -45,10 +45,10 @@ extension BusFailure {
     }
 }
 
-/// The destination of a pipeline's bus messages. Ends the stream when the last reference is gone.
+/// The receiver of a pipeline's bus messages. Ends the stream when the last reference is released.
 ///
-/// The stream keeps the newest 64 events. An error or end of stream is never pushed out of it: after the first one,
-/// warnings are no longer forwarded, and at most 32 errors and ends of stream are.
+/// The stream keeps the newest 64 events. It never drops an error or end of stream: after the first one, it no longer
+/// forwards warnings, and at most 32 errors and ends of stream.
 final class BusSink: Sendable {
     private struct State {
         var failures = 0

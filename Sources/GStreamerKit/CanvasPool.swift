@@ -8,7 +8,7 @@ public final class CanvasPool: @unchecked Sendable {
     private let info: GstVideoInfo
     private let pool: ObjectRef<GstBufferPool>
 
-    /// - Parameter most: Largest number of pictures that exist at the same time; 0 means no limit.
+    /// - Parameter most: Maximum number of pictures that exist at the same time; 0 means no limit.
     public init(format: VideoFormat, most: Int = 0) throws(GStreamerError) {
         try GStreamerRuntime.start()
         var info = try format.info()

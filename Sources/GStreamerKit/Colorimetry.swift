@@ -1,7 +1,7 @@
 import CGStreamer
 
-/// The meaning of a picture's values as colours, in the code points of ITU-T H.273 (the same as in an H.264 SPS). 2
-/// means unspecified.
+/// The interpretation of a picture's values as colours, in the code points of ITU-T H.273 (the same as in an H.264
+/// SPS). 2 means unspecified.
 public struct Colorimetry: Hashable, Sendable {
     /// Colour primaries: 1 = BT.709, 5 = BT.601 625 lines, 6 = BT.601 525 lines, 9 = BT.2020.
     public var primaries: Int
@@ -21,7 +21,7 @@ public struct Colorimetry: Hashable, Sendable {
 
     public static let bt709 = Colorimetry(primaries: 1, transfer: 1, matrix: 1)
     public static let bt601 = Colorimetry(primaries: 6, transfer: 6, matrix: 6)
-    /// Red, green and blue as in screens and image files.
+    /// RGB as used by screens and image files.
     public static let sRGB = Colorimetry(primaries: 1, transfer: 13, matrix: 0, isFullRange: true)
     public static let unspecified = Colorimetry(primaries: 2, transfer: 2, matrix: 2)
 }

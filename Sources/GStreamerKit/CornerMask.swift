@@ -1,5 +1,5 @@
-/// The share of each pixel of a rectangle's corner that lies inside its rounded outline, made once and used for many
-/// frames.
+/// The share of each pixel in a rectangle's corner that lies inside its rounded outline, computed once and used for
+/// many frames.
 ///
 /// May also be the outline's inner edge, `inset` pixels further inside.
 public final class CornerMask: Sendable {

@@ -5,8 +5,8 @@ import Synchronization
 /// output before it returns, unless an element has its own threads.
 ///
 /// For decoders and encoders, whose elements neither connect to anything nor wait. All calls may come from any thread;
-/// pushes run one after another. The owner calls `tearDown()`; a chain that is released without that is torn down by
-/// the thread that releases it.
+/// pushes are serialized. The owner calls `tearDown()`; a chain that is released without it is torn down by the thread
+/// that releases it.
 public final class DirectPipeline: Sendable {
     /// The chain's answer to a push.
     public typealias Flow = AppSource.Flow
@@ -19,8 +19,8 @@ public final class DirectPipeline: Sendable {
     ///     two of them and at the end. The first has a sink pad, and the last a source pad.
     ///   - caps: Format of the buffers that are pushed.
     ///   - name: Name in GStreamer's logs and in errors.
-    ///   - onSample: Called for every buffer that comes out, mostly on the thread that pushes. Must neither push into
-    ///     this chain nor tear it down.
+    ///   - onSample: Called for every output buffer, mostly on the thread that pushes. Must neither push into this
+    ///     chain nor tear it down.
     /// - Throws: `GStreamerError`, if an element is missing, or the elements or the caps cannot be read.
     public init(
         _ elements: [String], caps: StreamCaps, name: String,
@@ -51,7 +51,7 @@ public final class DirectPipeline: Sendable {
 
     deinit { core.dismantle() }
 
-    /// Makes the chain ready for pushes. Blocks for as long as its elements take to open their codecs.
+    /// Makes the chain ready for pushes. Blocks until its elements have opened their codecs.
     public func start() throws(GStreamerError) { try core.start(name: name) }
 
     /// Ends the chain and frees its elements. Waits for a push in progress; later pushes return `.flushing`.
@@ -99,7 +99,7 @@ public final class DirectPipeline: Sendable {
         return gst_pad_push_event(core.source.pointer, event) != 0
     }
 
-    /// Returns caps as the element that lets only these pass; anything else unchanged.
+    /// Returns the filter element for caps; any other text unchanged.
     private static func element(_ text: String) -> String {
         let kind = text.prefix { $0 != "," && $0 != " " }
         return kind.contains("/") ? "capsfilter caps=\"\(text)\"" : text

@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// One element of a pipeline. Holds a reference: release it before the pipeline is expected to be freed.
+/// An element of a pipeline. Holds a reference: release it before the pipeline is expected to be freed.
 public struct Element: Sendable {
     public let name: String
     let reference: ObjectRef<GstElement>
@@ -19,14 +19,14 @@ public struct Element: Sendable {
         gst_util_set_object_arg(gobject(reference.pointer), property, text)
     }
 
-    /// Makes an `rtspsrc` fail instead of sending a request to another host than one of these, as after a redirect.
+    /// Makes an `rtspsrc` fail instead of sending a request to a host other than these, for example after a redirect.
     /// IPv6 addresses have no brackets.
     package func sendRequestsOnly(to hosts: [String]) {
         let spelled = hosts.map { $0.contains(":") ? "[\($0)]" : $0 }
         cgst_restrict_requests(reference.pointer, spelled.joined(separator: "\n"))
     }
 
-    /// Returns a property as text; `nil` if there is none of that name or it has no text form.
+    /// Returns a property as text; `nil` if the element lacks it or it has no text form.
     public func text(_ property: String) -> String? {
         consumingText(of: cgst_property_text(reference.pointer, property))
     }
@@ -43,7 +43,7 @@ public struct Element: Sendable {
 
     /// Asks the encoder before this element for a keyframe.
     ///
-    /// - Parameter pad: The element's pad at which the pictures come in.
+    /// - Parameter pad: The element's pad on which the pictures arrive.
     public func requestKeyframe(from pad: String) { _ = cgst_request_keyframe(reference.pointer, pad) }
 
     /// Whether the pad of this name is linked to another element's.

@@ -54,11 +54,11 @@ public enum GStreamerRuntime {
         getenv("GST_TRACERS").map { String(cString: $0).contains("leaks") } ?? false
     }
 
-    /// Frees everything that GStreamer holds, so that a leak check sees only what has leaked. Nothing of this module
-    /// may be used afterwards: this is the last act of a process that `isWatchedForLeaks`, whose tracer then writes its
+    /// Frees everything that GStreamer holds, so that a leak check sees only real leaks. Nothing of this module may be
+    /// used afterwards: this is the last act of a process that `isWatchedForLeaks`, whose tracer then writes its
     /// report.
     ///
-    /// Blocks for at most 10 s until abandoned pipelines have been torn down: these are late, not leaked.
+    /// Blocks for at most 10 s until abandoned pipelines are torn down: these are late, not leaked.
     public static func shutDownForLeakCheck() {
         _ = dismantling.wait(timeout: .now() + 10)
         gst_deinit()

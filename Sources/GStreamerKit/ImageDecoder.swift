@@ -23,7 +23,7 @@ public enum ImageDecoder {
 
     static let limit = Duration.seconds(10)
 
-    /// Rasterises SVG at its own size. Files and addresses that it names are not read, but `data:` URIs are.
+    /// Rasterises SVG at its own size. Does not read files and addresses that it names, but does read `data:` URIs.
     ///
     /// - Throws: `.syntax` for SVG that librsvg cannot read and for larger pictures, `.missingElement` without
     ///   `rsvgdec`, `.resource` if it takes more than 10 s.

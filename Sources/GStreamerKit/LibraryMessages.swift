@@ -21,7 +21,7 @@ enum LibraryMessages {
     static func limit() {
         g_log_set_writer_func(
             { level, fields, count, _ in
-                // Debug and info are shown only when asked for (`G_MESSAGES_DEBUG`).
+                // Debug and info are shown only on request (`G_MESSAGES_DEBUG`).
                 guard level.rawValue & LibraryMessages.serious == 0 || LibraryMessages.mayWrite() else {
                     return G_LOG_WRITER_HANDLED
                 }

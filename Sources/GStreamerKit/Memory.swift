@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// One counted reference to a GObject, released with the last Swift reference.
+/// A counted reference to a GObject, released with the last Swift reference.
 ///
 /// `@unchecked Sendable`: the count is atomic, and GStreamer's objects lock themselves.
 final class ObjectRef<Object>: @unchecked Sendable {

@@ -27,7 +27,7 @@ final class PeerSignals: Sendable {
         handlers.withLock { $0.append(handler) }
     }
 
-    /// Idempotent.
+    /// Disconnects and releases the handlers. Idempotent.
     func disconnect() {
         let connected = handlers.withLock { handlers in
             defer { handlers = [] }
@@ -58,7 +58,7 @@ private func onElementAdded(
 ) {
     guard let element, let watch = CallbackBox<PeerWatch>.peek(data) else { return }
     if cgst_is_made_by(element, "rtpjitterbuffer") != 0 {
-        // Otherwise the first packet waits for the whole latency.
+        // Without this, the first packet waits for the whole latency.
         cgst_set_unsigned(element, "faststart-min-packets", 1)
     } else if cgst_is_made_by(element, "rtpsession") != 0 {
         cgst_set_double(element, "bandwidth", sessionBandwidth)

@@ -2,10 +2,10 @@ import CGStreamer
 import Dispatch
 import Synchronization
 
-/// A GStreamer pipeline made from a description, with its own queue for everything that can block.
+/// A GStreamer pipeline created from a description, with its own queue for everything that can block.
 ///
-/// Elements may be looked up and configured from any thread. `play()` and `tearDown()` run one after another on the
-/// pipeline's queue, never on Swift's cooperative threads. The owner of a pipeline tears it down; one that is released
+/// Elements may be looked up and configured from any thread. `play()` and `tearDown()` are serialized on the pipeline's
+/// queue, never on Swift's cooperative threads. The owner of a pipeline tears it down; a pipeline that is released
 /// without that is torn down in the background.
 public final class Pipeline: Sendable {
     public let name: String
@@ -174,7 +174,7 @@ private final class Once: Sendable {
 private final class Core: Sendable {
     private struct Held {
         var root: ObjectRef<GstElement>?
-        /// Sinks whose callbacks are cleared at tear-down, because these may hold the pipeline's owner.
+        /// Sinks whose callbacks are cleared at tear-down, because they may hold the pipeline's owner.
         var sinks: [ObjectRef<GstAppSink>] = []
     }
 

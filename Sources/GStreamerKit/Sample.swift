@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// One buffer with its caps and segment, valid while the callback that received it runs.
+/// A buffer with its caps and segment, valid while the callback that received it runs.
 ///
 /// Move-only: to keep bytes longer, copy them; to keep pictures, use `VideoFrame`.
 public struct Sample: ~Copyable {
@@ -19,9 +19,9 @@ public struct Sample: ~Copyable {
 
     deinit { cgst_sample_unref(pointer) }
 
-    /// Presentation time in ns as the buffer carries it; some encoders shift it, see `runningTime`.
+    /// Presentation time in ns, as stored in the buffer; some encoders shift it, see `runningTime`.
     public var pts: UInt64? { optionalTime(buffer.pointee.pts) }
-    /// Decoding time in ns as the buffer carries it.
+    /// Decoding time in ns, as stored in the buffer.
     public var dts: UInt64? { optionalTime(buffer.pointee.dts) }
     /// Duration in ns.
     public var duration: UInt64? { optionalTime(buffer.pointee.duration) }
@@ -51,7 +51,7 @@ public struct Sample: ~Copyable {
     /// Out-of-band decoder configuration: AVCDecoderConfigurationRecord or AudioSpecificConfig.
     public var codecData: [UInt8]? { capsBytes("codec_data") }
 
-    /// Returns a field of the caps that is a buffer, or the first one of a list of buffers.
+    /// Returns a caps field that is a buffer, or the first buffer of a list.
     public func capsBytes(_ field: String) -> [UInt8]? {
         guard let held = cgst_caps_buffer(gst_sample_get_caps(pointer), field) else { return nil }
         return withBytes(of: held) { Array($0) }

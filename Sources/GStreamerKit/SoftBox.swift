@@ -1,8 +1,8 @@
 import Foundation
 
-/// The soft outline of a shadow, made once and drawn around many rectangles.
+/// The soft outline of a shadow, computed once and drawn around many rectangles.
 public final class SoftBox: Sendable {
-    /// Distance in pixels, even, that the shadow reaches beyond its rectangle.
+    /// Distance in pixels, even, by which the shadow extends beyond its rectangle.
     public let reach: Int
     /// Corners of the planes of I420: shares of 0…255 for the upper left one, row by row, and from right to left.
     let luma: Corner
@@ -18,7 +18,7 @@ public final class SoftBox: Sendable {
     ///   - radius: Radius of the rectangle's corners in pixels.
     ///   - blur: Width of the soft edge in pixels; the standard deviation is half of it.
     ///   - reach: Distance in pixels, even, beyond which the shadow is cut off.
-    ///   - room: Largest radius for which the rectangle has room: half of its shorter side.
+    ///   - room: Largest radius that fits the rectangle: half of its shorter side.
     public init(radius: Int, blur: Int, reach: Int, room: Int) {
         self.reach = reach
         let deviation = Double(max(blur, 1)) / 2

@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// The format of the buffers that are pushed into a pipeline.
+/// The format of the buffers pushed into a pipeline.
 public enum StreamCaps: Hashable, Sendable {
     /// Caps in the notation of `gst-launch-1.0`.
     case text(String)
@@ -8,7 +8,7 @@ public enum StreamCaps: Hashable, Sendable {
     case pictures(VideoFormat)
 
     /// Returns new caps that the caller owns.
-    /// - Parameter name: Name in errors.
+    /// - Parameter name: Name for errors.
     func make(for name: String) throws(GStreamerError) -> UnsafeMutablePointer<GstCaps> {
         switch self {
         case .text(let text):

@@ -1,22 +1,22 @@
 import CGStreamer
 import Synchronization
 
-/// Crops, scales and converts the colour of pictures of one format, and places them in a rectangle of pictures of
-/// another, in one pass.
+/// Crops, scales and colour-converts pictures of one format, and places them in a rectangle of pictures of another, in
+/// one pass.
 ///
-/// Make one converter per combination: making one takes tens of microseconds to a millisecond.
+/// Create one converter per combination: creating one takes tens of microseconds to a millisecond.
 ///
-/// With equal formats and sizes of the rectangles the pixels are copied exactly. With a layout that subsamples chroma
-/// (I420) all coordinates should be even. Calls are serialized.
+/// With equal formats and equal sizes of the rectangles, pixels are copied exactly. With a layout that subsamples
+/// chroma (I420) all coordinates should be even. Calls are serialized.
 public final class VideoConverter: Sendable {
     /// The interpolation between pixels.
     public enum Quality: Hashable, Sendable {
         /// Two pixels per direction: cheapest; shimmers when scaling down by more than two.
         case bilinear
-        /// As many pixels as the scale needs, with linear weights: clean in both directions, plain colours exact.
+        /// As many pixels as the scale requires, with linear weights: clean in both directions, plain colours exact.
         case linear
-        /// As many pixels as the scale needs, with cubic weights: sharpest; at some scales a few percent too bright or
-        /// dark.
+        /// As many pixels as the scale requires, with cubic weights: sharpest; at some scales a few percent too bright
+        /// or dark.
         case cubic
     }
 
@@ -77,8 +77,8 @@ public final class VideoConverter: Sendable {
     }
 
     /// Draws `frame` onto `canvas`. Pixels outside the destination rectangle are not touched.
-    /// - Returns: False, with nothing drawn, if a picture does not have the size and layout that this converter was
-    ///   made for, or `canvas` is not writable.
+    /// - Returns: False, with nothing drawn, if a picture does not have the size and layout of this converter, or
+    ///   `canvas` is not writable.
     @discardableResult
     public func draw(_ frame: VideoFrame, onto canvas: VideoFrame) -> Bool {
         guard frame.width == source.width, frame.height == source.height, frame.format.layout == source.layout,
@@ -119,7 +119,7 @@ public final class VideoConverter: Sendable {
         .contains(layout)
     }
 
-    /// The owner of GStreamer's converter, which is not safe to share between threads: hence the mutex around it.
+    /// The owner of GStreamer's converter. Threads must not share it, hence the mutex around it.
     private struct State: ~Copyable {
         let pointer: OpaquePointer
         init(_ pointer: sending OpaquePointer) { self.pointer = pointer }

@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// The shape and meaning of raw pictures.
+/// The dimensions, layout and colorimetry of raw pictures.
 public struct VideoFormat: Hashable, Sendable {
     /// Width in pixels, at least 1.
     public var width: Int

@@ -8,7 +8,7 @@ import Synchronization
 /// `CanvasPool` and has not been pushed yet; writing to any other frame does nothing and returns false.
 public final class VideoFrame: @unchecked Sendable {
     public let format: VideoFormat
-    /// Presentation time in ns as the buffer carried it when this object was made.
+    /// Presentation time in ns, as stored in the buffer when this object was created.
     public let pts: UInt64?
 
     private let buffer: UnsafeMutablePointer<GstBuffer>
@@ -54,7 +54,7 @@ public final class VideoFrame: @unchecked Sendable {
         return filled != nil
     }
 
-    /// Copies the pixels of one plane (0 = Y, 1 = U, 2 = V), row after row without padding; empty if there is no such
+    /// Copies the pixels of one plane (0 = Y, 1 = U, 2 = V), row by row without padding; empty if there is no such
     /// plane. For tests and analysis.
     public func plane(_ index: Int) -> [UInt8] {
         let copy = withPlanes(writing: false) { planes -> [UInt8] in
@@ -107,7 +107,7 @@ public final class VideoFrame: @unchecked Sendable {
         return body(&frame)
     }
 
-    /// Returns a reference that the caller owns and on which times may be set: this frame's own buffer if there is no
+    /// Returns a reference that the caller owns and whose times may be set: this frame's own buffer if there is no
     /// other holder, or else a copy that shares the pixels.
     func bufferForPush() -> UnsafeMutablePointer<GstBuffer>? {
         let isFirst = wasPushed.exchange(true, ordering: .relaxed) == false

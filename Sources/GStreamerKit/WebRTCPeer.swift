@@ -1,7 +1,7 @@
 import CGStreamer
 import Synchronization
 
-/// One WebRTC connection: a pipeline with a `webrtcbin` that sends or receives media.
+/// A WebRTC connection: a pipeline with a `webrtcbin` that sends or receives media.
 ///
 /// The pipeline's description has the element `webrtcbin name=peer` and, for each kind of media that is received, a
 /// chain whose first element is called `video` or `audio`. A receiving chain is linked when the first packet of its
@@ -31,12 +31,12 @@ public final class WebRTCPeer: Sendable {
         case new, connecting, connected, disconnected, failed, closed
     }
 
-    /// The media of a stream, by the name of its chain.
+    /// The kinds of media, by the names of their chains.
     public enum Media: String, Hashable, Sendable, CaseIterable {
         case audio, video
     }
 
-    /// Packets that have come out of the jitter buffer, or of the payloader.
+    /// Packets output by the jitter buffer, or by the payloader.
     public struct Traffic: Hashable, Sendable {
         public var packets = 0
         public var bytes = 0
@@ -64,7 +64,7 @@ public final class WebRTCPeer: Sendable {
     private let signals: PeerSignals
 
     /// - Parameters:
-    ///   - description: As for `Pipeline`, with `webrtcbin name=peer`.
+    ///   - description: The description, as for `Pipeline`, with `webrtcbin name=peer`.
     ///   - name: Name in GStreamer's logs.
     public init(
         _ description: String, network: Network = Network(), name: String,
