@@ -11,7 +11,7 @@ public struct GStreamerError: Error, Hashable, Sendable, CustomStringConvertible
         case notFound
         /// The pipeline refused to change its state.
         case stateChange
-        /// Memory or a buffer was not available, or the time for a task was over.
+        /// Memory or a buffer was not available, or a task exceeded its time.
         case resource
     }
 

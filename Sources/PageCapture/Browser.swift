@@ -3,7 +3,7 @@ import Foundation
 import RTMP
 import Synchronization
 
-/// A browser with one page, over its debugging pipe.
+/// A browser with one page, controlled over its debugging pipe.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there. Reading and
 /// writing may block and therefore have their own thread and queue.

@@ -1,4 +1,4 @@
-/// Divides what a browser writes to its debugging pipe into messages, which end with a zero byte. Pure.
+/// Splits a browser's output on its debugging pipe into messages, which end with a zero byte. Pure.
 ///
 /// A message that is too long is dropped: except for pictures, no expected message is long, and a page can cause
 /// messages of any length.

@@ -29,7 +29,7 @@ final class PageHost: Sendable {
     /// Largest file that the browser may write, in blocks of 512 bytes.
     private static let longestFile = 1 << 19
 
-    /// Starts all of them. Blocks; call on a lasting thread.
+    /// Starts all processes. Blocks; call on a lasting thread.
     ///
     /// - Parameter proxyPort: Port of the proxy, which is the browser's only access to the network.
     init(_ job: PageJob, in directory: PageDirectory, proxyPort: Int) throws {

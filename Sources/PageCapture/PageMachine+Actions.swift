@@ -40,7 +40,7 @@ extension PageMachine {
         case navigate(String)
         /// Evaluates the page's expression: `expressionIs` follows.
         case evaluate(String)
-        /// Asks whether the page answers: `answered` follows if it does.
+        /// Checks whether the page answers: `answered` follows if it does.
         case probe
         /// Ends the page's process: `crashed` follows.
         case crash

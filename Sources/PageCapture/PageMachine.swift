@@ -2,7 +2,7 @@ import EncodedMedia
 import MixModel
 import RTMP
 
-/// The life of a page worker: one page from its first start to its end. Pure; times in ns of a monotonic clock.
+/// The lifetime of a page worker: one page from its first start to its end. Pure; times in ns of a monotonic clock.
 ///
 /// Pictures of the screen leave the worker only in the state on air: while a page loads, has crashed or hangs, the
 /// screen shows content that is not the page's.
@@ -260,7 +260,7 @@ extension PageMachine {
         }
     }
 
-    /// Call this every 50 ms or so.
+    /// Returns the actions that are due. Call this every 50 ms or so.
     mutating func tick(now: Int64) -> [Action] {
         switch step {
         case .waiting, .over, .prepared: return []

@@ -54,7 +54,7 @@ struct PagePipeline: Sendable {
 
     func requestKeyframe() { pictureSink.requestKeyframe(from: "sink") }
 
-    /// - Parameter pulse: A path without spaces.
+    /// - Parameter pulse: Path of the sound server's socket, without spaces.
     static func description(width: Int, height: Int, frameRate: Int, display: Int, pulse: String) -> String {
         let bits = Double(width * height * frameRate) * bitsPerPixel / 1000
         let bitRate = Int(min(max(bits, bitRates.lowerBound), bitRates.upperBound))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the directories of pages can be.
+/// The places for the directories of pages.
 ///
 /// A service may have its temporary files in a directory that only its own user can enter. A browser that runs as
 /// another user must be able to enter every directory of the path.
@@ -17,7 +17,7 @@ enum PagePlace {
     ///   - account: The user that runs the browser; `nil` means the user of this process, who can enter the first
     ///     directory that exists.
     ///   - places: Absolute paths.
-    /// - Throws: If there is none.
+    /// - Throws: `Failure` if there is none.
     static func first(
         for account: PageDirectory.Account?, among places: [String]
     ) throws(PageDirectory.Failure) -> String {

@@ -98,7 +98,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         ticker.set(MonotonicClock.now() + Self.interval)
     }
 
-    /// Unpublishes the stream and ends everything that was started for it.
+    /// Unpublishes the stream and ends all processes started for it.
     package func close() async {
         let (uplink, work) = await withCheckedContinuation { continuation in
             loop.perform { [self] in

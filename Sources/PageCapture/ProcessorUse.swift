@@ -61,7 +61,7 @@ struct ProcessorUse: Hashable, Sendable {
         return threads.isEmpty ? nil : ProcessorUse(threads: threads)
     }
 
-    /// Reads the parent from `ID (NAME) STATE PARENT …`, proc(5). The name may contain anything.
+    /// Reads the parent from `ID (NAME) STATE PARENT …`, proc(5). The name may contain any characters.
     private static func parent(_ stat: String) -> Int32? {
         let words = stat.split(separator: ")").last?.split(separator: " ") ?? []
         return words.count > 1 ? Int32(words[1]) : nil

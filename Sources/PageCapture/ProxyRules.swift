@@ -8,7 +8,7 @@ struct ProxyRules: Sendable {
     /// Schemes that a page's request can have. A tunnel request does not state its scheme.
     private static let schemes = ["https", "http"]
 
-    /// Returns the first address that the request may be sent to.
+    /// Returns the first address to which the request may be sent.
     ///
     /// - Parameter addresses: The addresses of the host. The connection must go to the returned address.
     func address(of request: ProxyRequest, among addresses: [InternetAddress]) -> InternetAddress? {

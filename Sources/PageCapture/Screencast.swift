@@ -1,6 +1,6 @@
 import EncodedMedia
 
-/// Whether a screencast has delivered the last state of its page. Pure; times in ns of a monotonic clock.
+/// Detects a screencast that may not have delivered the last state of its page. Pure; times in ns of a monotonic clock.
 ///
 /// A browser drops pictures while others are in transit, even the last picture of an animation. Therefore, a screencast
 /// that has become quiet after several pictures is restarted once, which delivers the page as it is.

@@ -1,4 +1,4 @@
-/// How long the parts of a page's start took. Pure; times in ns.
+/// Durations of the parts of a page's start. Pure; times in ns.
 struct StartReport: Sendable {
     enum Mark: String, Sendable {
         /// Display, sound server and browser are running, and the capture is set up.
