@@ -1,6 +1,6 @@
 import LayoutEngine
 
-/// The mean colour of an area as video carries it: 8 bits, limited range (ITU-R BT.601 §3.5), not rounded.
+/// The mean colour of an area in video's own representation: 8 bits, limited range (ITU-R BT.601 §3.5), not rounded.
 struct ColourSample: Hashable, Codable, Sendable {
     /// The coefficients of ITU-R BT.601 or BT.709 §3.
     enum Matrix: Sendable, CaseIterable {
@@ -30,7 +30,7 @@ struct ColourSample: Hashable, Codable, Sendable {
         red = 128 + 112 * (r - y) / (1 - matrix.red)
     }
 
-    /// Returns red, green and blue as a screen shows them, 0…255, not rounded.
+    /// Returns red, green and blue as displayed, 0…255, not rounded.
     func rgb(matrix: Matrix, isFullRange: Bool) -> [Double] {
         let y = isFullRange ? luma / 255 : (luma - 16) / 219
         let scale: Double = isFullRange ? 255 : 224

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A PNG with the pictures that viewers saw around each switch: one row per switch, with the first new picture framed.
+/// A PNG of the pictures that viewers saw around each switch: one row per switch, with the first new picture framed.
 public enum ContactSheet {
     /// Pictures in a row; half of them are before the switch.
     static let columns = 8
     private static let cell = (width: 180, height: 320)
 
-    /// Writes `output` (PNG). Blocking. Does nothing if there is no switch.
+    /// Writes `output` (PNG). Blocks. Has no effect if there is no switch.
     ///
-    /// - Parameter mostRows: Largest number of switches that are drawn, from the first one on.
+    /// - Parameter mostRows: Maximum number of switches to draw, from the first one on.
     public static func write(
         _ recording: FLVRecording, _ report: ProbeReport, to output: String, mostRows: Int = 12
     ) throws(ProbeError) {
@@ -38,7 +38,7 @@ public enum ContactSheet {
             "drawbox=t=4:color=lime:enable='\(any(wanted.filter(framed.contains)))'",
         ]
         let label = "drawtext=text='%{pts\\:hms}':x=6:y=6:fontsize=16:fontcolor=white:box=1:boxcolor=black@0.6"
-        // The program's size may change at a splice, which starts the filters anew, so the tiling is a second step.
+        // The program's size may change at a splice, which restarts the filters, so the tiling is a second step.
         func draw(_ filters: [String]) throws(ProbeError) -> [UInt8] {
             let graph = (filters + ["format=rgb24"]).joined(separator: ",")
             return try run(
@@ -49,7 +49,7 @@ public enum ContactSheet {
         do {
             pictures = try draw(filters + [label])
         } catch {
-            // A machine without any font cannot draw the times; the pictures are worth having without them.
+            // A machine without any font cannot draw the times; the pictures are useful without them.
             pictures = try draw(filters)
         }
         let raw = output + ".rgb"

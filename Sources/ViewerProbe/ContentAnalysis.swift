@@ -45,7 +45,7 @@ struct ContentAnalysis: Sendable {
                     if step == 0 { report.repeated += 1 }
                     report.lost += max(0, step - 1)
                 } else {
-                    // Other rates: the content may be early or late by up to one interval of the slower.
+                    // With different rates, the content may be early or late by up to one interval of the slower one.
                     let excess = Double(step) * own - passed
                     let slack = max(own, passed) + 2
                     if excess > slack { report.lost += Int((excess / own).rounded(.up)) - 1 }
@@ -70,7 +70,7 @@ struct ContentAnalysis: Sendable {
             defer { lastChange = picture.time }
             guard let lastChange else { continue }
             let fastest = counters.keys.compactMap { configuration.publisher($0).map { 1000 / Double($0.fps) } }.min()
-            // A canvas that is slower than its source shows each picture for as long as its own interval.
+            // A canvas slower than its source shows each picture for its own interval.
             let canvas = configuration.scenes.map { 1000 / Double($0.canvas.fps) }.max() ?? 0
             let expected = max(interval, fastest ?? interval, canvas)
             let held = Double(picture.time - lastChange)

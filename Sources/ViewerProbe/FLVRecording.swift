@@ -2,7 +2,7 @@ import EncodedMedia
 import Foundation
 import MediaFormats
 
-/// The stream that a viewer received: an FLV file, untouched, and the arrival time of each of its tags.
+/// The stream that a viewer received: an FLV file, untouched, and the arrival time of each tag.
 public struct FLVRecording: Sendable {
     /// Path of the FLV file.
     public var path: String
@@ -10,9 +10,9 @@ public struct FLVRecording: Sendable {
     public var arrivals: [Int64]
     /// Number of connections that delivered at least one tag.
     public var connections: Int
-    /// Number of times the server said that the publisher had left.
+    /// Number of times that the server announced the publisher's departure.
     public var publisherLosses: Int
-    /// The reason why the last connection ended, if it was not stopped on purpose.
+    /// The reason that the last connection ended, if it was not stopped on purpose.
     public var lastError: ProbeError?
 
     public init(
@@ -52,7 +52,7 @@ public struct ProgramTrace: Sendable {
         public var frame: EncodedFrame
         /// Arrival time as CLOCK_MONOTONIC in ns, if known.
         public var arrival: Int64?
-        /// Index into `configurations` of the one that decodes the frame; −1 if none was sent.
+        /// Index in `configurations` of the one that decodes the frame; −1 if none was sent.
         public var configuration: Int
     }
 
@@ -98,8 +98,8 @@ public struct ProgramTrace: Sendable {
 extension ProgramTrace {
     /// Presentation time in ms of the last picture before which none is missing.
     ///
-    /// A viewer who leaves may have received a picture but not yet those that are decoded after it and shown before it:
-    /// the gap is the viewer's.
+    /// A viewer who leaves may have received a picture but not yet the pictures that are decoded after it and shown
+    /// before it. That gap is the viewer's, not the program's.
     var lastWhole: Int64 {
         let times = video.map(\.frame.pts.roundedMilliseconds).sorted()
         guard let end = video.last?.frame.dts.roundedMilliseconds,
@@ -113,7 +113,7 @@ extension ProgramTrace {
     ///
     /// A decoder can show a picture once it has the first access unit that is decoded at or after the picture's
     /// presentation time. Without B-frames that is the picture's own arrival; with them a decoder waits for the reorder
-    /// depth, as their decoding times say.
+    /// depth, which the decoding times include.
     var showingTimes: [Int64: Int64] {
         var times: [Int64: Int64] = [:]
         for (index, entry) in video.enumerated() {

@@ -8,7 +8,7 @@ struct Placement: Hashable, Sendable {
     var sourceWidth: Int
     var sourceHeight: Int
     var fit: Pane.Fit
-    /// Where the source's picture has its mark.
+    /// The place of the mark in the source's picture.
     var mark = MarkGeometry.Place.centre
 
     /// Program pixels per source pixel.

@@ -15,13 +15,14 @@ public struct PixelRectangle: Hashable, Codable, Sendable {
 
 /// The places of the mark, the flash and the plain colour in a synthetic publisher's picture, in pixels of the source.
 ///
-/// In the centre, everything lies within a quarter of the short side from it, so that it survives a centred crop to a square or to
-/// half of the picture. In the corner it is half as large, within 0.41 of the short side, and survives the crop to a square.
+/// In the centre, everything lies within a quarter of the short side from it, so that it survives a centred crop to a
+/// square or to half of the picture. In the corner it is half as large, lies within 0.41 of the short side, and
+/// survives the crop to a square.
 struct MarkGeometry: Hashable, Sendable {
     /// The part of the picture that has the mark.
     enum Place: Hashable, Codable, Sendable {
         case centre
-        /// On the right of the centred square, above what a label covers.
+        /// On the right of the centred square, above the area that a label covers.
         case corner
     }
 
@@ -44,7 +45,7 @@ struct MarkGeometry: Hashable, Sendable {
         colour = PixelRectangle(x: x, y: y + edge + cell, width: edge, height: 2 * cell)
     }
 
-    /// The area that all of these cover, with a margin.
+    /// The area that covers all of these, with a margin.
     var panel: PixelRectangle {
         let margin = cell / 2
         return PixelRectangle(

@@ -1,22 +1,23 @@
 import LayoutEngine
 
-/// The picture of a synthetic publisher that looks like somebody in a show: a person who talks in a room, a name and a clock.
+/// The picture of a synthetic publisher that looks like a show: a person who talks in a room, a name and a clock.
 ///
-/// Layers are drawn once (SVG) and moved by `ffmpeg`, so that a picture costs a few small overlays. All lengths are those of a picture
-/// whose short side is 720 pixels, from its centre; what matters stays when the picture is cropped to a centred square.
+/// Layers are drawn once (SVG) and moved by `ffmpeg`, so that a picture costs a few small overlays. All lengths refer
+/// to a picture whose short side is 720 pixels, and are measured from its centre; the important parts remain when the
+/// picture is cropped to a centred square.
 struct PersonPicture: Hashable, Sendable {
-    /// A drawing in front of those before it.
+    /// A drawing in front of the earlier ones.
     struct Layer: Hashable, Sendable {
         /// The drawing as SVG.
         var drawing: String
-        /// `ffmpeg`'s expressions of its left and upper edge in pixels, over the time `t` in seconds.
+        /// `ffmpeg`'s expressions for its left and upper edge in pixels, over the time `t` in seconds.
         var x: String
         var y: String
-        /// `ffmpeg`'s expression of when it is shown; `nil` means always.
+        /// `ffmpeg`'s expression for the times at which the layer is shown; `nil` means always.
         var isShown: String?
     }
 
-    /// Name that the picture shows.
+    /// Name in the picture.
     var name: String
     /// Size of the picture in pixels.
     var width: Int
@@ -111,7 +112,7 @@ struct PersonPicture: Hashable, Sendable {
         return lids
     }
 
-    /// Returns a drawing whose origin is the middle of its own area and which moves about (`x`, `y`).
+    /// Returns a drawing whose origin is the middle of its own area and which moves around (`x`, `y`).
     private func layer(
         width: Double, height: Double, _ drawing: String, x: Double, y: Double, sway: Double = 14, nod: Double = 6
     ) -> Layer {

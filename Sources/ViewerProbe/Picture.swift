@@ -57,7 +57,7 @@ struct Picture: Sendable {
         }
     }
 
-    /// Whether nothing in the picture is brighter than nearly black.
+    /// Whether no part of the picture is brighter than nearly black.
     var isBlack: Bool {
         bytes.withUnsafeBufferPointer { buffer in
             for row in Swift.stride(from: height / 32, to: height, by: max(1, height / 16)) {

@@ -18,7 +18,7 @@ enum PictureDecoder {
             ])
         var errors: [String] = []
         while let line = child.nextLine() {
-            // What it has complained about so far, it saw while it looked at the file; what a viewer sees comes now.
+            // Earlier complaints come from probing the file; a viewer's come from here on.
             if line.contains("Stream mapping:") { errors = [] }
             if let picture = PictureLine(line) {
                 let bytes = child.read(Picture.byteCount(width: picture.width, height: picture.height))
@@ -36,9 +36,8 @@ enum PictureDecoder {
     }
 
     /// Returns the line if it reports an error of a decoder.
-    ///
-    /// A parser, which has no name, knows only the first parameter sets of a recording. In one that begins with a mix it
-    /// complains about every picture of a bypass, which the decoder shows.
+    /// A parser, which has no name, knows only the first parameter sets of a recording. In a recording that begins with
+    /// a mix it complains about every picture of a bypass, although the decoder shows it.
     static func errorMessage(_ line: String) -> String? {
         guard !line.hasPrefix("[NULL @") else { return nil }
         return ["[error]", "[fatal]", "[panic]"].contains { line.contains($0) } ? line : nil

@@ -5,7 +5,7 @@ import MediaFormats
 /// The pictures of a recording in a form that `ffmpeg` reads.
 struct PictureFile {
     var path: String
-    /// Lead of the file's times over the recording's, in ms.
+    /// Amount by which the file's times are ahead of the recording's, in ms.
     var offset: Int64
     /// Whether the file was made for the decoder, so that the caller removes it after decoding.
     var isTemporary: Bool

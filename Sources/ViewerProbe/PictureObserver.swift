@@ -8,7 +8,7 @@ struct Shown: Hashable, Sendable {
     var isWhole: Bool
 }
 
-/// The observation of one picture of a program.
+/// The observations in one picture of a program.
 struct PictureObservation: Sendable {
     /// Presentation time in ms.
     var time: Int64
@@ -45,7 +45,7 @@ struct PictureObserver {
         var height: Int
     }
 
-    /// The pictures of sources, as far as their marks' places depend on it.
+    /// The shape of the sources' pictures, on which the places of their marks depend.
     private struct Shape: Hashable {
         var size: Size
         var mark: MarkGeometry.Place

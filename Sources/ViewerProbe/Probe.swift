@@ -2,13 +2,13 @@ import Foundation
 
 /// Judges a recorded program from the viewer's side.
 public enum Probe {
-    /// A judged recording and what it was judged by.
+    /// A judged recording with the basis of its judgement.
     public struct Judgement: Sendable {
         public let report: ProbeReport
         let observation: ProgramObservation
         let configuration: ProbeConfiguration
 
-        /// The recording over time. Made anew with each call, in a time that grows with the recording's length.
+        /// The recording over time. Created anew by each call, in a time that grows with the recording's length.
         public var plot: ProbePlot { ProbePlot(observation, configuration, report) }
     }
 
@@ -19,7 +19,7 @@ public enum Probe {
         try judgementBlocking(recording, configuration).report
     }
 
-    /// Decodes and judges a recording, as `judgeBlocking(_:_:)`, and keeps what was observed.
+    /// Decodes and judges a recording, as `judgeBlocking(_:_:)` does, and keeps the observation.
     static func judgementBlocking(
         _ recording: FLVRecording, _ configuration: ProbeConfiguration
     ) throws(ProbeError) -> Judgement {
@@ -36,7 +36,7 @@ public enum Probe {
         try await judgement(recording, configuration).report
     }
 
-    /// Decodes and judges a recording on a thread of its own, and keeps what was observed.
+    /// Decodes and judges a recording on a thread of its own, and keeps the observation.
     public static func judgement(
         _ recording: FLVRecording, _ configuration: ProbeConfiguration
     ) async throws -> Judgement {

@@ -37,7 +37,8 @@ public struct ProbeLimits: Hashable, Codable, Sendable {
     public var colour = 3.0
     /// Largest jump of the host's tone, in degrees.
     public var phaseDegrees = 10.0
-    /// Largest broadband peak at a switch above that of its surroundings, in dB, if it is louder than `clickFloor`.
+    /// Largest excess of the broadband peak at a switch over its surroundings, in dB. Peaks below `clickFloor` do not
+    /// count.
     public var clickDecibels = 12.0
     /// Level in dB of full scale below which a click cannot be heard.
     public var clickFloor = -75.0

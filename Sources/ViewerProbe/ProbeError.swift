@@ -1,10 +1,10 @@
-/// The reason why the probe could not judge a stream.
+/// The reason that the probe could not judge a stream.
 public enum ProbeError: Error, Hashable, Sendable, CustomStringConvertible {
     case badURL(String)
     case connection(String)
     /// The server answered, but not with the stream.
     case refused(String)
-    /// The stream is not as RTMP or FLV require.
+    /// The stream violates RTMP or FLV.
     case malformed(String)
     /// A program that the probe needs cannot be run or fails.
     case tool(String)

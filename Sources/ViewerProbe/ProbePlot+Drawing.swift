@@ -10,11 +10,11 @@ extension ProbePlot {
     private static let chartHeight = 170.0
     private static let chartGap = 56.0
 
-    /// A chart of the drawing: points of some kinds over the same time.
+    /// A chart of the drawing: points of several kinds over the same time.
     private struct Chart {
         var title: String
         var series: [(name: String, colour: String, points: [Point])]
-        /// Values that the axis shows in any case.
+        /// Values that the axis always shows.
         var least: ClosedRange<Double>
     }
 
@@ -36,8 +36,8 @@ extension ProbePlot {
         return charts
     }
 
-    /// The plot as an SVG document. Its size does not depend on the length of the program: of what falls into one column of
-    /// pixels, the smallest and the greatest value are drawn.
+    /// The plot as an SVG document. Its size does not depend on the length of the program: for each column of pixels,
+    /// the smallest and the greatest value are drawn.
     public var svg: String {
         let charts = charts
         let below = Double(charts.count) * (Self.chartHeight + Self.chartGap)

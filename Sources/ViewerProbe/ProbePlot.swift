@@ -1,6 +1,7 @@
 import Foundation
 
-/// A program as a viewer received it, over time: what was on air, the spacing of its pictures, and sound against picture.
+/// A program as a viewer received it, over time: the content on air, the spacing of its pictures, and sound against
+/// picture.
 public struct ProbePlot: Sendable {
     /// A value at a time of the program.
     struct Point: Hashable, Sendable {
@@ -10,14 +11,14 @@ public struct ProbePlot: Sendable {
         var value: Double
     }
 
-    /// A stretch in which the same is on air.
+    /// A stretch with the same content on air.
     struct Band: Hashable, Sendable {
         var kind: ContentTimeline.Kind
         var label: String
         var seconds: ClosedRange<Double>
     }
 
-    /// A change of what is on air, and whether it keeps every limit.
+    /// A change of the content on air, and whether it keeps every limit.
     struct Change: Hashable, Sendable {
         var seconds: Double
         var isWithinLimits: Bool
@@ -27,7 +28,7 @@ public struct ProbePlot: Sendable {
     var length: Double
     var bands: [Band]
     var changes: [Change]
-    /// Time from each picture to the next by their timestamps, and by their arrival as far as it is known.
+    /// Time from each picture to the next by their timestamps, and by their arrival where it is known.
     var spacing: [Point]
     var arrivals: [Point]
     /// Delay of sound behind picture at each beep, by number of the source.
@@ -67,7 +68,7 @@ public struct ProbePlot: Sendable {
         ) { first, _ in first }.filter { !$0.value.isEmpty }
     }
 
-    /// Writes the plot to `path`: an SVG, or a PNG if the name ends so (by ffmpeg). Blocking.
+    /// Writes the plot to `path` as an SVG, or as a PNG (by ffmpeg) if the name ends so. Blocking.
     public func write(to path: String) throws(ProbeError) {
         guard path.lowercased().hasSuffix(".png") else { return try Self.save(svg, to: path) }
         let drawing = path + ".svg"

@@ -5,14 +5,14 @@ import Synchronization
 
 /// Records the stream that a viewer of an RTMP or HTTP-FLV address receives, on a thread of its own.
 ///
-/// Nothing is decoded during the recording, so that judging does not disturb what is judged. A lost connection is made
+/// Nothing is decoded during the recording, so that judging does not disturb the stream. A lost connection is made
 /// again and counted.
 public final class ProbeRecorder: Sendable {
     /// The state of the recording so far.
     public struct Progress: Sendable {
         public var connections = 0
         public var tags = 0
-        /// Tags of video, sequence headers among them.
+        /// Number of video tags, including sequence headers.
         public var videoTags = 0
         public var bytes = 0
         /// Timestamp of the last tag in ms.
@@ -35,8 +35,8 @@ public final class ProbeRecorder: Sendable {
     /// - Parameters:
     ///   - url: `rtmp://host[:port]/application/name` or `http://host[:port]/….flv`.
     ///   - path: Path of the FLV file to write.
-    ///   - retries: Whether to connect again after the stream ends, until stopped; otherwise the end of the received
-    ///     stream ends the recording.
+    ///   - retries: Whether to reconnect after the stream ends, until stopped; otherwise the end of the received stream
+    ///     ends the recording.
     public init(url: String, path: String, retries: Bool = true) {
         self.url = url
         self.path = path

@@ -11,7 +11,7 @@ public struct ProbeReport: Hashable, Codable, Sendable {
         public var lost = 0
         /// Number of content pictures that were shown more than once.
         public var repeated = 0
-        /// Number of pictures whose content went back in time.
+        /// Number of pictures whose content went backwards in time.
         public var backward = 0
         /// Number of pictures whose flash and counter contradict each other: torn or mixed up.
         public var torn = 0
@@ -23,7 +23,7 @@ public struct ProbeReport: Hashable, Codable, Sendable {
 
     /// Number of connections that the viewer had to make.
     public var connections: Int
-    /// Number of times the server told the viewer that the publisher had left.
+    /// Number of times that the server announced the publisher's departure.
     public var publisherLosses: Int
     /// Length of the recording in seconds.
     public var seconds: Double
@@ -44,16 +44,16 @@ public struct ProbeReport: Hashable, Codable, Sendable {
     public var sources: [Source]
     /// Median delay that the mix adds to the bypass, in ms, for the sources seen in both.
     public var mixDelayMs: Double?
-    /// Every change of what is on air: splices and scene changes.
+    /// Every change of the content on air: splices and scene changes.
     public var switches: [SwitchReport]
-    /// Limits that the program as a whole does not keep, in words.
+    /// Violated limits of the program as a whole, in words.
     public var failures: [String] = []
 
     public var splices: [SwitchReport] { switches.filter(\.isSplice) }
     /// Whether every limit is kept.
     public var isWithinLimits: Bool { failures.isEmpty && switches.allSatisfy(\.failures.isEmpty) }
 
-    /// Returns the report with the `failures` of the whole and of every switch against `configuration.limits`.
+    /// Returns the report with the `failures` of the whole program and of every switch against `configuration.limits`.
     func judged(by configuration: ProbeConfiguration) -> ProbeReport {
         let limits = configuration.limits
         var report = self

@@ -1,7 +1,7 @@
 import EncodedMedia
 import Foundation
 
-/// Everything seen and heard of a program: the basis of the judgement.
+/// Everything observed in a program: the basis of the judgement.
 struct ProgramObservation: Sendable {
     /// The pictures in the order of presentation.
     var pictures: [PictureObservation]

@@ -2,7 +2,7 @@ import EncodedMedia
 import Foundation
 import MediaFormats
 
-/// A viewer of one RTMP stream (Adobe RTMP 1.0), on purpose nothing but a player: it shares `AMF0` and the bytes of
+/// A viewer of one RTMP stream (Adobe RTMP 1.0), deliberately no more than a player: it shares `AMF0` and the bytes of
 /// numbers with the service's own RTMP client; it changes no timestamp and drops nothing.
 ///
 /// Blocking; used by one thread.
@@ -33,7 +33,7 @@ final class RTMPPlayer {
     private var chunkSize = 128
     private var acknowledgeEvery = 2_500_000
     private var acknowledged = 0
-    /// Number of times the server said that the publisher had left.
+    /// Number of times that the server announced the publisher's departure.
     private(set) var unpublished = 0
 
     /// Connects and requests the stream; messages follow from `next()`.

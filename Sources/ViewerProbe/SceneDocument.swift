@@ -4,9 +4,9 @@ import LayoutEngine
 /// Reads scenes from JSON documents: a scene, a list of scenes, or a task as the service reports it.
 public enum SceneDocument {
     /// - Parameter canvas: Canvas for documents that do not give one.
-    /// - Returns: The scenes; none if a task shows no scene. A document with a pane that does not say how its picture
-    ///   is fitted is returned in both ways, as two scenes. The canvas of a task that renders fewer frames because of
-    ///   the machine's load has the frame rate that the task reports, in whole frames.
+    /// - Returns: The scenes; none if a task shows no scene. A document with a pane that does not specify how its
+    ///   picture is fitted is returned in both ways, as two scenes. The canvas of a task that renders fewer frames
+    ///   because of the machine's load has the frame rate that the task reports, in whole frames.
     public static func scenes(_ data: Data, canvas: Canvas = .portrait) throws -> [Scene] {
         let decoder = JSONDecoder()
         if let list = try? decoder.decode([LooseScene].self, from: data) { return list.flatMap { $0.scenes(canvas) } }

@@ -8,7 +8,7 @@ struct SoundRun: Sendable {
     var samplesPerFrame: Int
     /// Presentation time of each frame in ms, as in the stream.
     var frameTimes: [Int64]
-    /// The samples of one channel, the mean of all; frame `k` begins at `k · samplesPerFrame`.
+    /// The samples of one channel, the mean of all channels; frame `k` begins at `k · samplesPerFrame`.
     var samples: [Float]
 
     /// Returns the time of sample `index` in ms, with the rounding of the frame times near it averaged out.
@@ -20,10 +20,10 @@ struct SoundRun: Sendable {
         return start + index * 1000 / Double(sampleRate)
     }
 
-    /// Returns the sample that is heard at `time` (ms); `nil` outside the run.
+    /// Returns the index of the sample that is heard at `time` (ms); `nil` outside the run.
     func sample(at time: Double) -> Int? {
         guard let first = frameTimes.first, let last = frameTimes.last, time >= Double(first) else { return nil }
-        // Timestamps may have gaps, so the frame is looked up and not computed.
+        // Timestamps may have gaps, so the frame is looked up rather than computed.
         guard time <= Double(last) + Double(samplesPerFrame) * 1000 / Double(sampleRate) else { return nil }
         let frame = (frameTimes.firstIndex { Double($0) > time } ?? frameTimes.count) - 1
         let inside = Int((time - Double(frameTimes[frame])) * Double(sampleRate) / 1000)

@@ -1,4 +1,4 @@
-/// The machine-readable mark in each picture of a synthetic publisher: which source it is and which picture this is.
+/// The machine-readable mark in each picture of a synthetic publisher, which identifies the source and the picture.
 ///
 /// 25 bits, drawn as 5 × 5 black and white cells, row by row, lowest bit first: 16 bits of counter, 4 bits of source,
 /// 5 bits of checksum. The checksum is a residue modulo 31, so any single wrong cell is noticed, and an all-black or
@@ -6,7 +6,7 @@
 public struct SourceMark: Hashable, Codable, Sendable {
     /// Number of cells in a row and in a column.
     public static let side = 5
-    /// Number of pictures after which the counter starts again (54 minutes at 20 a second).
+    /// Number of pictures after which the counter restarts (54 minutes at 20 a second).
     public static let counterPeriod = 65536
 
     /// Number of the source, 0…15.
@@ -19,7 +19,7 @@ public struct SourceMark: Hashable, Codable, Sendable {
         self.counter = counter & 0xFFFF
     }
 
-    /// Reads a mark; `nil` if the checksum says that the cells were misread.
+    /// Reads a mark; `nil` if the checksum shows that the cells were misread.
     public init?(cells: [Bool]) {
         guard cells.count == SourceMark.side * SourceMark.side else { return nil }
         func number(_ range: Range<Int>) -> Int {
@@ -38,8 +38,8 @@ public struct SourceMark: Hashable, Codable, Sendable {
 
     private var checksum: Int { (counter * 11 + source * 5 + 3) % 31 }
 
-    /// Returns the same cells as expressions over the picture number `n`, as ffmpeg's timeline editing evaluates them:
-    /// not zero is white.
+    /// Returns the cells as expressions over the picture number `n`, for ffmpeg's timeline editing: a value other than
+    /// zero is white.
     static func cellExpressions(source: Int) -> [String] {
         let counter = "mod(n,\(counterPeriod))"
         let checksum = "mod(\(counter)*11+\(source * 5 + 3),31)"
@@ -48,8 +48,8 @@ public struct SourceMark: Hashable, Codable, Sendable {
             + (0..<5).map { "bitand(\(checksum),\(1 << $0))" }
     }
 
-    /// Returns the number of pictures from `earlier` to `later`, taking the counter's wrap into account; negative means
-    /// back in time.
+    /// Returns the number of pictures from `earlier` to `later`, accounting for the counter's wrap; negative means
+    /// backwards in time.
     static func steps(from earlier: Int, to later: Int) -> Int {
         let difference = (later - earlier) % counterPeriod
         if difference > counterPeriod / 2 { return difference - counterPeriod }

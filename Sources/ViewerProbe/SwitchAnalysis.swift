@@ -94,7 +94,7 @@ struct SwitchAnalysis {
     // MARK: Delay
 
     /// Returns the time at which each picture could be shown minus its content time, in ms, up to a constant of the
-    /// publisher. A picture can be shown once it and all that are shown before it have arrived, which matters with
+    /// publisher. A picture can be shown once it and all pictures shown before it have arrived, which matters with
     /// B-frames.
     private func delays(of publisher: SyntheticPublisher, in range: Range<Int>) -> [Double] {
         var latest: Int64 = 0
@@ -132,7 +132,7 @@ struct SwitchAnalysis {
 
     /// Returns the delay of sound behind picture in ms, from the beeps of a stretch near `time`; `nil` without a beep.
     ///
-    /// The counter of every picture tells when its second's flash is or was, so the flash is known to better than the
+    /// Each picture's counter determines the time of its second's flash, so the flash is known more precisely than the
     /// millisecond to which one timestamp is rounded.
     private func avOffset(
         of publisher: SyntheticPublisher, in stretch: ContentTimeline.Stretch, near time: Int64,
@@ -156,8 +156,8 @@ struct SwitchAnalysis {
         return differences.median
     }
 
-    /// Returns the delay of sound behind picture in ms at each beep of a source while it is on air, by the time of the beep
-    /// in ms.
+    /// Returns the delay of sound behind picture in ms at each beep of a source while it is on air, with the time of
+    /// the beep in ms.
     func avOffsets(of publisher: SyntheticPublisher) -> [(time: Double, offset: Double)] {
         stretches.flatMap { stretch -> [(time: Double, offset: Double)] in
             guard stretch.shown.contains(where: { $0.source == publisher.id }) else { return [] }

@@ -7,7 +7,7 @@ public struct SwitchReport: Hashable, Codable, Sendable {
     /// Content before and after the change, such as `bypass 1` or `mix 1+2`.
     public var from: String
     public var to: String
-    /// Whether feeds are spliced: bypass ⇄ mix, or from one bypass to another; false if only the scene of a mix
+    /// Whether feeds are spliced: bypass ⇄ mix, or from one bypass to another. False if only the scene of a mix
     /// changes.
     public var isSplice: Bool
     /// Number of the source that is on air before and after.
@@ -39,16 +39,16 @@ public struct SwitchReport: Hashable, Codable, Sendable {
     /// Highest broadband peak, in dB of full scale, at the change and in its surroundings.
     public var clickLevel: Double?
     public var clickSurroundings: Double?
-    /// Whether a click says something about the splice. False if nobody is there before and after it: the sound of the
-    /// one ends and that of the other begins anywhere in its wave, which is a click of its own.
+    /// Whether a click is evidence about the splice. False if no source is on air both before and after it: the sound
+    /// of the one source ends, and that of the other begins, anywhere in its wave, which is a click by itself.
     public var judgesClick = true
 
-    /// Largest difference per channel of the host's colour, of 255, for viewers of all kinds.
+    /// Largest difference per channel of the host's colour, of 255, over all kinds of players.
     public var colourError: Double?
     /// Added delay of the host's pictures after the change, in ms.
     public var addedDelayMs: Double?
 
-    /// Limits that are not kept, in words.
+    /// Violated limits, in words.
     public var failures: [String] = []
 
     /// Change of the A/V offset in ms.

@@ -1,15 +1,15 @@
 import LayoutEngine
 
-/// A live source whose picture and sound carry the time at which they were made. It is an `ffmpeg` process, so that the
-/// program is judged with an encoder and a muxer that are not ours.
+/// A live source whose picture and sound carry the time at which they were made. It is an `ffmpeg` process, so that
+/// programs are judged with a foreign encoder and muxer.
 ///
-/// Picture: a plain colour or somebody who talks, a `SourceMark` that counts pictures, and a patch that is white for one picture a
-/// second.
+/// Picture: a plain colour or a person who talks, a `SourceMark` that counts pictures, and a patch that is white for
+/// one picture a second.
 /// Sound: a steady tone, and a beep that begins at exactly the instant of each flash.
 public struct SyntheticPublisher: Hashable, Codable, Sendable {
     /// The colour space that the H.264 stream signals.
     public enum ColourTag: String, Hashable, Codable, Sendable, CaseIterable {
-        /// No signal: players guess.
+        /// No signal, so that players guess.
         case none
         case bt709
         case bt601
@@ -31,15 +31,15 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     /// Number of channels, 1 or 2.
     public var channels: Int
     /// Whether the source has sound. False means digital silence: any sound heard when this source comes or goes is
-    /// from the others.
+    /// from the other sources.
     public var hasSound: Bool
     public var colour: RGB
-    /// Name of the person whom the picture shows; `nil` means a plain picture.
+    /// Name of the person in the picture; `nil` means a plain picture.
     public var person: String?
     public var colourTag: ColourTag
     /// Video bit rate in bit/s.
     public var videoBitrate: Int
-    /// Seconds after which the source ends by itself; `nil` means never.
+    /// Seconds after which the source ends; `nil` means never.
     public var seconds: Double?
 
     public init(
@@ -80,14 +80,14 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     /// Frequency of the beep in Hz, far from every source's tone and beep.
     public var beepFrequency: Int { 2000 + 400 * id }
 
-    /// The part of the picture that has the mark.
+    /// The place of the mark in the picture.
     var mark: MarkGeometry.Place { person == nil ? .centre : .corner }
 
     private var picture: PersonPicture? {
         person.map { PersonPicture(name: $0, width: width, height: height, colour: colour, number: id) }
     }
 
-    /// The drawings (SVG) of which `ffmpeg` needs a file each; none for a plain picture.
+    /// The drawings (SVG) that `ffmpeg` needs in one file each; none for a plain picture.
     public var drawings: [String] { picture?.layers.map(\.drawing) ?? [] }
 
     /// Returns the arguments for an `ffmpeg` that pushes to `url` (RTMP) in real time.
@@ -99,8 +99,8 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         return arguments + ["-flvflags", "no_duration_filesize", "-f", "flv", url]
     }
 
-    /// Returns the arguments for an `ffmpeg` that writes pictures and sound to a file or named pipe (Matroska), not encoded and in
-    /// real time, for a client with an encoder of its own.
+    /// Returns the arguments for an `ffmpeg` that writes pictures and sound to a file or named pipe (Matroska),
+    /// unencoded and in real time, for a client with an encoder of its own.
     public func rawArguments(path: String) -> [String] {
         input(drawings: []) + ["-c:v", "rawvideo", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", "-flush_packets", "1"]
             + ["-cluster_time_limit", "20", "-f", "matroska", "-y", path]
@@ -145,7 +145,7 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         return arguments
     }
 
-    /// Filters that make a picture of one colour, exact to the sample.
+    /// Filters that make a plain picture whose colour is exact to the sample.
     private var plain: [String] {
         let base = ColourSample(colour, matrix: colourTag == .bt709 ? .bt709 : .bt601)
         return [
@@ -154,7 +154,7 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         ]
     }
 
-    /// Filters that draw what the probe reads.
+    /// Filters that draw the parts that the probe reads.
     private var marks: [String] {
         let geometry = MarkGeometry(width: width, height: height, place: mark)
         var filters: [String] = []

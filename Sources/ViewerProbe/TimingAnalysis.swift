@@ -5,7 +5,7 @@ import MediaFormats
 struct TimingAnalysis: Sendable {
     /// Presentation times of the video in ms, ascending.
     let videoTimes: [Int64]
-    /// Number of timestamps that are not later than the one before in the same track, in decoding order.
+    /// Number of timestamps that are not later than the previous one of the same track, in decoding order.
     let backwardVideo: Int
     let backwardAudio: Int
     private let audio: [(time: Int64, nominal: Double, configuration: Int)]
@@ -58,15 +58,15 @@ struct TimingAnalysis: Sendable {
 
     /// Largest change, in ms, that timestamps in whole ms make to a perfect interval.
     private static let rounding = 1.001
-    /// Number of frames on either side of an interval from which its length is known better than to the millisecond:
-    /// half a second.
+    /// Number of frames on either side of an interval with which its length is known more precisely than to the
+    /// millisecond: half a second.
     private static let reach = 24
 
     /// Returns the difference of the interval after frame `index` from its nominal length, in ms.
     ///
-    /// Within the rounding a single interval says nothing: 20, 21 and 22 ms can all be 21.3 ms. So a line is fitted to
-    /// the frames before and another to those after, and the step from one line to the other is the difference. Lines
-    /// are used instead of grids of the nominal length, because a clock that is slowly followed is not a gap.
+    /// A single interval within the rounding proves nothing: 20, 21 and 22 ms can all be 21.3 ms. So a line is fitted
+    /// to the frames before and another to those after, and the step from one line to the other is the difference.
+    /// Lines are used instead of grids of the nominal length, because slowly following a clock is not a gap.
     private func deviation(after index: Int) -> Double {
         let raw = rawDeviation(after: index)
         guard abs(raw) <= TimingAnalysis.rounding + 1, !changesNominal(after: index) else { return raw }

@@ -88,8 +88,8 @@ enum ToneAnalysis {
         return found
     }
 
-    /// Returns the highest peak in a range of samples above what tones and beeps reach, in dB of full scale: the height of
-    /// a step in the waveform that would look the same.
+    /// Returns the highest peak in a range of samples above the level that tones and beeps reach, in dB of full scale:
+    /// the height of a step in the waveform with the same peak.
     ///
     /// It is the peak of the eighth difference, Σ (−1)ᵏ·C(8, k)·x[n+k]: gain 256 at half the sample rate, 10⁻⁴ at a tenth
     /// of that, and C(7, 3) = 35 for a step of 1.

@@ -1,12 +1,12 @@
 import EncodedMedia
 import MediaFormats
 
-/// The way in which players turn a program's samples into colours.
+/// The way in which players convert a program's samples to colours.
 struct ViewerColour: Hashable, Sendable {
     /// `matrix_coefficients` as signalled (ITU-T H.264 table E-5); `nil` if not signalled.
     var matrix: Int?
     var isFullRange: Bool
-    /// Height of the picture in pixels, from which some players guess.
+    /// Height of the picture in pixels, on which some players base their guess.
     var height: Int
 
     init(matrix: Int?, isFullRange: Bool, height: Int) {
@@ -32,7 +32,7 @@ struct ViewerColour: Hashable, Sendable {
         }
     }
 
-    /// Returns the largest difference in a channel, of 255, that the viewer of any such player sees.
+    /// Returns the largest difference in a channel, of 255, on any such player.
     static func greatestDifference(
         _ one: ColourSample, _ first: ViewerColour, _ two: ColourSample, _ second: ViewerColour
     ) -> Double {
