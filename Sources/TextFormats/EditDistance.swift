@@ -1,4 +1,4 @@
-/// The distance between spellings.
+/// A distance between spellings.
 package enum EditDistance {
     /// Returns the Damerau–Levenshtein distance: the fewest insertions, deletions, replacements and swaps of two
     /// neighbours that turn one word into the other. Takes a time that grows with the product of both lengths.

@@ -22,7 +22,7 @@ package enum Hexadecimal {
         return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
-    /// Returns the bytes of a text; `nil` unless it is made of pairs of digits.
+    /// Returns the bytes of a text; `nil` unless it consists of pairs of digits.
     package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         let digits = text.utf8.compactMap(PercentEncoding.value)
         guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }

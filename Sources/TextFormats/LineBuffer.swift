@@ -1,12 +1,12 @@
-/// Cuts a byte stream into lines.
+/// Splits a byte stream into lines.
 package struct LineBuffer: Sendable {
-    /// Default limit for a line, in bytes. A plan for a room of 16 with long URLs is far below it.
+    /// Default limit of a line, in bytes. A plan for a room of 16 with long URLs is far below it.
     package static let maximumLength = 1 << 20
 
     /// Longest line, in bytes.
     private let limit: Int
     private var rest: [UInt8] = []
-    /// Whether bytes are skipped up to the end of a line that is too long.
+    /// Whether bytes are skipped up to the end of an oversized line.
     private var isSkipping = false
 
     package init(limit: Int = LineBuffer.maximumLength) { self.limit = limit }

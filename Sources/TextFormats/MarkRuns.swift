@@ -1,11 +1,11 @@
 extension String {
-    /// The most consecutive combining marks that text may have. Unicode's stream-safe format (UAX #15) allows 30.
+    /// The maximum number of consecutive combining marks in text. Unicode's stream-safe format (UAX #15) allows 30.
     public static let mostMarksInARow = 64
 
     /// Whether more than `mostMarksInARow` combining marks follow one another.
     ///
     /// Comparing and hashing sort the marks of a letter into canonical order, in a time that grows with the square of
-    /// their number: a megabyte of marks takes minutes. External text that has too many is refused before it is
+    /// their number: a megabyte of marks takes minutes. External text with too many marks is refused before it is
     /// compared.
     public var hasTooManyMarks: Bool {
         guard utf8.count > 2 * Self.mostMarksInARow else { return false }

@@ -1,4 +1,4 @@
-/// Percent-encoding in which only the unreserved characters of RFC 3986 §2.3 stay, and form decoding
+/// Percent-encoding that keeps only the unreserved characters of RFC 3986 §2.3, and form decoding
 /// (`application/x-www-form-urlencoded`).
 package enum PercentEncoding {
     /// Appends `text`, with every byte other than `A–Z a–z 0–9 - _ . ~` encoded as `%XX`.
@@ -14,20 +14,20 @@ package enum PercentEncoding {
         }
     }
 
-    /// Returns `text`, encoded as one component of a path or of a query.
+    /// Returns `text`, encoded as a component of a path or of a query.
     package static func encoded(_ text: String) -> String {
         var bytes: [UInt8] = []
         append(text.utf8, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Decodes form data. A `+` becomes a space. A `%` without two hexadecimal digits after it stays as it is. Bytes that
-    /// are not UTF-8 become replacement characters.
+    /// Decodes form data. A `+` becomes a space. A `%` not followed by two hexadecimal digits stays as it is. Bytes
+    /// that are not UTF-8 become replacement characters.
     package static func formDecoded(_ text: some Collection<UInt8>) -> String {
         String(decoding: formDecodedBytes(text), as: UTF8.self)
     }
 
-    /// Decodes form data as `formDecoded` does, to bytes that may not be UTF-8.
+    /// Decodes form data as `formDecoded` does, into bytes that may not be UTF-8.
     package static func formDecodedBytes(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

@@ -8,8 +8,8 @@ public struct Reach: Hashable, Codable, Sendable {
     public struct Place: Hashable, Codable, Sendable {
         /// URL scheme; `nil` means any.
         public var scheme: String?
-        /// An address as `InternetAddress` writes it, a pattern of addresses (`10.0.*`), or `localhost`, which matches
-        /// loopback addresses if the URL says `localhost` too.
+        /// An address in the notation of `InternetAddress`, a pattern of addresses (`10.0.*`), or `localhost`, which
+        /// matches loopback addresses if the URL says `localhost` too.
         public var address: String
         /// Port; `nil` means any.
         public var port: Int?
@@ -32,7 +32,7 @@ public struct Reach: Hashable, Codable, Sendable {
     /// 127.0.0.0/8 and ::1, in addition to public addresses.
     public static let loopback = Reach(places: [Place(address: "127.*"), Place(address: "::1")])
 
-    /// Returns the reach with more places.
+    /// Returns the reach with additional places.
     public func adding(_ more: [Place]) -> Reach { more.isEmpty ? self : Reach(places: places + more) }
 
     /// The destination of a connection.

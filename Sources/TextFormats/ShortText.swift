@@ -1,5 +1,5 @@
-/// Truncation of untrusted text by its UTF-8, so that neither its length in an answer nor the work on it depends on how
-/// many combining marks one letter has.
+/// Truncates untrusted text by its UTF-8, so that neither its length in an answer nor the work on it depends on the
+/// number of combining marks of a letter.
 extension String {
     /// Returns the text itself if its UTF-8 has at most `limit` bytes, otherwise the whole Unicode scalars among its
     /// first bytes.
@@ -14,8 +14,8 @@ extension String {
         return self[..<end]
     }
 
-    /// Returns the text cut to at most `limit` bytes of UTF-8. If anything is cut, the last three bytes are an
-    /// ellipsis.
+    /// Returns the text truncated to at most `limit` bytes of UTF-8. If anything is removed, the last three bytes are
+    /// an ellipsis.
     ///
     /// - Parameter limit: Maximum number of bytes of UTF-8, 3 or more.
     public func shortened(toBytes limit: Int) -> String {

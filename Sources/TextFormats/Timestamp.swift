@@ -1,10 +1,10 @@
 /// Reads points in time in the format of RFC 3339 §5.6: `2026-01-31T12:00:00.5Z`, `2026-01-31T13:00:00+01:00`.
 ///
-/// Strict: no part may be left out, and no other form of ISO 8601 is accepted. `t` and `z` may be lower case. A leap
-/// second is read as the second after it. A time that its offset moves out of the years 0000 to 9999 (in UTC) is
+/// Strict: no part may be missing, and no other form of ISO 8601 is accepted. `t` and `z` may be lower case. A leap
+/// second is read as the second after it. A time whose offset moves it out of the years 0000 to 9999 (in UTC) is
 /// refused, because it could not be written again.
 public enum Timestamp {
-    /// Range of the years that RFC 3339 can write, in seconds since 1970.
+    /// Range of the times that RFC 3339 can express, in seconds since 1970.
     static let range = -62_167_219_200.0..<253_402_300_800
     /// Parses a point in time.
     ///
@@ -91,7 +91,7 @@ public enum Timestamp {
         private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
             let year = month > 2 ? year : year - 1
             let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-            // Adding 400 years keeps the divisions for the year 0 from going below zero.
+            // Adding 400 years keeps the divisions for the year 0 from becoming negative.
             let years = year + 400
             let days = years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear
             return days - 719_468 - 146_097

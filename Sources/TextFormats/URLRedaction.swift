@@ -1,10 +1,10 @@
 /// Removes the secrets of URLs from text for people and logs, by one rule for all processes.
 ///
-/// Scheme, host and port are shown, and the first component of the path if another follows (the name of an application,
-/// such as `live`). Everything else counts as secret: stream keys, the only component of a path, queries, user names
-/// and passwords.
+/// Shows scheme, host and port, and the first component of the path if another follows (the name of an application,
+/// such as `live`). Everything else counts as secret: stream keys, a path's only component, queries, user names and
+/// passwords.
 ///
-/// Much of this text is untrusted and may be of any length and content. All work is done on the bytes of its UTF-8, in
+/// Much of this text is untrusted and may have any length and content. All work is done on the bytes of its UTF-8, in
 /// time linear in their number.
 public struct URLRedaction: Sendable {
     /// URL without its secrets, such as `rtmp://host:1935/live/***`.

@@ -36,7 +36,7 @@ extension String {
 
     /// Feeds the UTF-8 to a hasher.
     public func hashUTF8(into hasher: inout Hasher) {
-        // A byte that never occurs in UTF-8, so that two texts in a row are not hashed as one.
+        // A byte that never occurs in UTF-8, so that two consecutive texts are not hashed as one.
         defer { hasher.combine(0xFF as UInt8) }
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         if isDone == nil { for byte in utf8 { hasher.combine(byte) } }

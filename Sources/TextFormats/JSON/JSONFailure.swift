@@ -69,8 +69,8 @@ package struct JSONPosition: Hashable, Comparable, Sendable {
         self.init(offset: offset, line: last.number, column: offset - last.start + 1)
     }
 
-    /// Returns the number and the first byte of the line that holds `offset`. `memchr` keeps a megabyte cheap in builds
-    /// without optimisation, too.
+    /// Returns the number and the first byte of the line that holds `offset`. Uses `memchr`, which keeps a megabyte
+    /// cheap even in builds without optimisation.
     private static func lastLine(before offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> (number: Int, start: Int)
     {
         var (number, start) = (1, 0)

@@ -8,7 +8,7 @@ package struct JSONLimits: Sendable {
     package var countsScalars: Bool
     /// The longest key, in bytes of UTF-8. Long keys are costly to hash and compare.
     package var longestKey: Int
-    /// The most members of one object.
+    /// The maximum number of members of one object.
     package var mostMembers: Int
     /// Whether a key may occur only once in an object. Otherwise two readers could use different values.
     package var refusesRepeatedKeys: Bool

@@ -1,4 +1,4 @@
-/// A JSON value with its place in the document. Members keep their order, and repeated keys stay.
+/// A JSON value with its place in the document. Members keep their order, and repeated keys are kept.
 package struct JSONNode: Sendable {
     package enum Value: Sendable {
         case null

@@ -1,4 +1,4 @@
-/// Reads one JSON document (RFC 8259) from UTF-8 bytes.
+/// A reader of one JSON document (RFC 8259) in UTF-8.
 ///
 /// Nesting deeper than the limit is refused before it fills the stack. A leading byte order mark is skipped, but counts
 /// in offsets and columns. Strings may not have too many combining marks in a row (`hasTooManyMarks`).
@@ -14,7 +14,7 @@ struct JSONParser<Tree: JSONTree> {
         return value
     }
 
-    /// Reads a value with `depth` arrays and objects around it.
+    /// Reads a value nested in `depth` arrays and objects.
     private mutating func value(depth: Int) throws(JSONFailure) -> Tree {
         let first = cursor.peek()
         if depth >= limits.deepest, limits.countsScalars { throw cursor.failure(.depth) }
