@@ -28,17 +28,17 @@ public protocol RunningProcess: AnyObject, Sendable {
     var processID: Int32 { get }
     /// Sends a signal, unless the process has ended.
     func signal(_ number: Int32)
-    /// Calls `body` once the process has ended, on a thread that waits for that.
+    /// Calls `body` once the process has ended, on a thread that waits for the end.
     func onExit(_ body: @escaping @Sendable (ProcessExit) -> Void)
 }
 
-/// A process that `ProcessLaunch` has started. Safe to use from any thread.
+/// A process started by `ProcessLaunch`. Safe to use from any thread.
 ///
 /// The system keeps its identifier until its exit status has been collected through `exit`, `waitForExit` or `onExit`.
 /// Releasing the object does not end the process.
 public final class LaunchedProcess: RunningProcess {
     public let processID: Int32
-    /// Set when the process has been waited for. From then on its identifier may belong to another process.
+    /// The exit, once the process has been waited for. From then on its identifier may belong to another process.
     private let ended = Mutex<ProcessExit?>(nil)
 
     init(_ processID: Int32) { self.processID = processID }
@@ -77,7 +77,7 @@ public final class LaunchedProcess: RunningProcess {
         }
     }
 
-    /// Calls `body` once the process has ended, on a thread that waits for that.
+    /// Calls `body` once the process has ended, on a thread that waits for the end.
     public func onExit(_ body: @escaping @Sendable (ProcessExit) -> Void) {
         let thread = Thread { body(self.waitForExit()) }
         thread.name = "process-exit"

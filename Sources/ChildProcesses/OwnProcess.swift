@@ -10,8 +10,8 @@ public enum OwnProcess {
 
     /// Applies the limits of a kind of worker to this process.
     ///
-    /// Call it while the process has one thread: niceness belongs to threads, and new ones inherit it. What the system
-    /// refuses stays as it was.
+    /// Call it while the process has one thread: niceness belongs to threads, and new ones inherit it. Settings that
+    /// the system refuses stay unchanged.
     public static func become(_ kind: WorkerKind, limits: WorkerLimits) {
         setMemoryShortage(kind.memoryShortage)
         // A service to which an operator has given a higher niceness keeps it, with all its workers.
@@ -38,7 +38,7 @@ public enum OwnProcess {
     /// far as permitted.
     public static func favourThread() { niceness -= 4 }
 
-    /// Niceness of the calling thread, -20 to 19. What the system refuses stays as it was.
+    /// Niceness of the calling thread, -20 to 19. A change that the system refuses has no effect.
     private static var niceness: Int32 {
         get { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
         set { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, newValue) }

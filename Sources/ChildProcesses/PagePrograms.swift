@@ -2,10 +2,11 @@ import Foundation
 
 /// The programs that are needed to show a web page, with their Debian packages.
 public enum PagePrograms {
-    /// The command that installs all of them, from the directory of the sources.
+    /// The command that installs all of them, run in the directory of the sources.
     public static let cure = "deploy/setup.sh --pages"
 
-    /// Paths of the browser, best first. Debian's wrapper script is not among them: it sets what the service sets itself.
+    /// Paths of the browser, best first. Debian's wrapper script is not among them: it makes settings that the service
+    /// makes itself.
     private static let browsers = [
         "/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser",
     ]

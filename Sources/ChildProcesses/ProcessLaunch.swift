@@ -22,7 +22,7 @@ public struct ProcessLaunch: Sendable {
         case output
     }
 
-    /// The reason why a program was not started.
+    /// The reason that a program was not started.
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         public let executable: String
         /// The system's error number.
@@ -35,7 +35,7 @@ public struct ProcessLaunch: Sendable {
     public var executable: String
     /// Arguments after the program's name.
     public var arguments: [String]
-    /// The environment; `nil` = that of this process.
+    /// The environment; `nil` means that of this process.
     public var environment: [String: String]?
     public var input = Stream.null
     public var output = Stream.inherited

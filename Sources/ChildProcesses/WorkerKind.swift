@@ -2,7 +2,7 @@
 public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip, whep, thumbnail, page
 
-    /// Memory that the process may use unless the configuration says otherwise, in MiB.
+    /// Default limit of the process's memory, in MiB.
     ///
     /// docs/performance.md lists measured values: a mix of 16 people at 1080p takes 2.4 GiB of the counted memory.
     public var defaultMemory: Int {

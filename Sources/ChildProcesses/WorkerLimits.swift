@@ -9,19 +9,19 @@ public struct WorkerLimits: Hashable, Sendable {
     /// Name of the environment variable with the directories of idle media, separated by colons.
     public static let mediaVariable = "MIXWORKER_MEDIA"
 
-    /// Name of the environment variable with the directory in which outputs may make files.
+    /// Name of the environment variable with the directory in which outputs may create files.
     public static let outputsVariable = "MIXWORKER_OUTPUTS"
 
     /// Range of a memory limit in MiB; 0 means no limit.
     public static let memoryRange = 16...1_048_576
 
-    /// Memory limits that differ from the defaults, in MiB; 0 = no limit.
+    /// Memory limits that differ from the defaults, in MiB; 0 means no limit.
     public var memory: [WorkerKind: Int]
-    /// Directory of images that layouts show; `nil` = none.
+    /// Directory of images that layouts show; `nil` means none.
     public var images: String?
     /// Directories of idle media, whose files mixers play.
     public var media: [String]
-    /// Directory in which outputs may make files; `nil` = none.
+    /// Directory in which outputs may create files; `nil` means none.
     public var outputs: String?
 
     public init(
@@ -33,7 +33,7 @@ public struct WorkerLimits: Hashable, Sendable {
         self.outputs = outputs
     }
 
-    /// Reads the variables. A value that cannot be read counts as absent.
+    /// Reads the variables. An invalid value counts as absent.
     public init(environment: [String: String]) {
         memory = [:]
         for entry in (environment[Self.memoryVariable] ?? "").split(separator: ",") {
@@ -48,7 +48,7 @@ public struct WorkerLimits: Hashable, Sendable {
         media = (environment[Self.mediaVariable] ?? "").split(separator: ":").map { String($0) }
     }
 
-    /// The variables from which `init(environment:)` makes these limits.
+    /// The variables that `init(environment:)` reads.
     public var environment: [String: String] {
         var variables: [String: String] = [:]
         if !memory.isEmpty {
@@ -61,7 +61,7 @@ public struct WorkerLimits: Hashable, Sendable {
         return variables
     }
 
-    /// Memory that a process of this kind may use, in bytes; `nil` = no limit.
+    /// Limit of the memory of a process of this kind, in bytes; `nil` means no limit.
     public func bytes(of kind: WorkerKind) -> UInt? {
         let megabytes = memory[kind] ?? kind.defaultMemory
         return megabytes > 0 ? UInt(megabytes) << 20 : nil
