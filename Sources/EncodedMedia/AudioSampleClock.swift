@@ -1,7 +1,7 @@
 /// Rebuilds the exact times of a source's AAC frames from timestamps that are rounded to milliseconds.
 ///
 /// Frame `n` is at `base + n · samplesPerFrame / rate`. Lost frames advance the count by whole frames. A larger
-/// disagreement starts a new base. A slow one (the publisher's sound card drifts against its timestamps) is followed by
+/// disagreement starts a new base. A slow drift, of the publisher's sound card against its timestamps, is followed by
 /// 50 µs a frame.
 public struct AudioSampleClock: Sendable {
     /// Sample rate in Hz.

@@ -1,7 +1,7 @@
 extension RandomAccessCollection<UInt8> where Index == Int {
     /// Reads a big-endian number.
     ///
-    /// A signed number of all its bytes is read as two's complement, one of fewer bytes as not negative.
+    /// A number that takes all bytes of a signed type is read as two's complement, one of fewer bytes as non-negative.
     ///
     /// - Parameters:
     ///   - index: Index of the most significant byte.
@@ -29,7 +29,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0.suffix(count)) }
     }
 
-    /// Overwrites the bytes of a number from `index` on, which must be there.
+    /// Overwrites the bytes of a number from `index` on, all of which must exist.
     @inlinable
     package mutating func setBigEndian<Number: FixedWidthInteger>(_ value: Number, at index: Int) {
         let size = MemoryLayout<Number>.size

@@ -1,6 +1,7 @@
 import Foundation
 
-/// CLOCK_BOOTTIME, which goes on while the machine sleeps: the clock of deadlines after which something must not happen.
+/// CLOCK_BOOTTIME, which continues while the machine sleeps: the clock of deadlines after which an action must not
+/// happen.
 package enum BootClock {
     /// Returns the time in ns.
     package static func now() -> Int64 {

@@ -4,7 +4,7 @@ extension FixedWidthInteger where Self: SignedInteger {
 }
 
 extension Double {
-    /// Seconds, also since 1970, limited to the time from 0 to the end of the year 9999. NaN becomes 0.
+    /// Seconds, including seconds since 1970, limited to the time from 0 to the end of the year 9999. NaN becomes 0.
     public var boundedSeconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 253_402_300_799) }
 
     /// Milliseconds, limited to ±10¹². NaN becomes 0.

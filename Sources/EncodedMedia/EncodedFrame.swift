@@ -9,7 +9,7 @@ public enum VideoCodec: String, Hashable, Codable, Sendable, CaseIterable {
     case h264, h265
 }
 
-/// One access unit of H.264 or H.265, or one AAC frame, payload untouched.
+/// An access unit of H.264 or H.265, or an AAC frame, payload untouched.
 public struct EncodedFrame: Hashable, Sendable {
     public var track: Track
     /// Presentation time.
@@ -18,8 +18,8 @@ public struct EncodedFrame: Hashable, Sendable {
     public var dts: MediaTime
     /// Whether the frame is a video access unit that holds an IDR picture; in H.265, also a CRA or BLA picture.
     public var isIDR: Bool
-    /// Encoded data. For video: NAL units, each preceded by its length in as many bytes as the configuration says,
-    /// nearly always 4 (ISO/IEC 14496-15 §5.3.4.2, §8.3.4.2). For AAC: one raw data block.
+    /// Encoded data. For video: NAL units, each preceded by its length in the number of bytes that the configuration
+    /// specifies, nearly always 4 (ISO/IEC 14496-15 §5.3.4.2, §8.3.4.2). For AAC: one raw data block.
     public var payload: [UInt8]
 
     public init(track: Track, pts: MediaTime, dts: MediaTime, isIDR: Bool = false, payload: [UInt8]) {

@@ -1,18 +1,18 @@
-/// An element of a media stream, in whatever format it was carried.
+/// An element of a media stream, independent of its transport format.
 ///
 /// The items of a stream come in decoding order, tracks interleaved as they arrived. A track's configuration comes
 /// before its first frame, and again when it changes.
 package enum MediaItem: Hashable, Sendable {
-    /// The configuration for the frames of its track that follow.
+    /// The configuration for the following frames of its track.
     case configuration(CodecConfiguration)
     /// An encoded frame, in the stream's own time.
     case frame(EncodedFrame)
     /// A break: the times of later items are unrelated to those of earlier ones.
     case discontinuity
-    /// Data that belongs to no track, as the format encodes it. In FLV, the body of a script tag (AMF0).
+    /// Data that belongs to no track, in the encoding of the format. In FLV, the body of a script tag (AMF0).
     case metadata([UInt8])
 
-    /// The item's track; `nil` if it concerns all of them.
+    /// The item's track; `nil` if it concerns all tracks.
     package var track: Track? {
         switch self {
         case .configuration(let configuration): configuration.track

@@ -37,7 +37,7 @@ public struct MediaTime: Hashable, Comparable, Codable, Sendable {
     public var inSeconds: Double { Double(nanoseconds) / 1e9 }
     public var inMilliseconds: Double { Double(nanoseconds) / 1e6 }
 
-    /// Whole milliseconds, rounded to the nearest, as FLV and RTMP carry them.
+    /// Whole milliseconds, rounded to the nearest, as in FLV and RTMP.
     public var roundedMilliseconds: Int64 {
         let half: Int64 = nanoseconds < 0 ? -500_000 : 500_000
         return nanoseconds.saturatingSum(half) / 1_000_000

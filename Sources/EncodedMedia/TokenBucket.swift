@@ -1,11 +1,11 @@
-/// A token bucket that allows a rate and bursts, of one second of the rate unless another size is given.
+/// A token bucket that allows a rate, and bursts of one second of the rate unless another size is given.
 ///
-/// Pure: times are arguments, in ns of any monotonic clock. A request for more than a burst is allowed when the bucket
-/// is full. The bucket then goes into debt.
+/// Pure: times are arguments, in ns of any monotonic clock. A request larger than a burst is allowed when the bucket is
+/// full. The bucket then goes into debt.
 package struct TokenBucket: Hashable, Sendable {
     /// Tokens per second.
     package let rate: Double
-    /// Tokens of a full bucket.
+    /// Capacity of the bucket, in tokens.
     package let burst: Double
     private var level: Double
     private var updatedAt: Int64
@@ -17,7 +17,8 @@ package struct TokenBucket: Hashable, Sendable {
         updatedAt = now
     }
 
-    /// - Returns: `nil` if the request is allowed, otherwise the ns until it would be. In that case nothing is taken.
+    /// - Returns: `nil` if the request is allowed, otherwise the ns until it would be. In that case no tokens are
+    ///   taken.
     package mutating func take(_ count: Double, at now: Int64) -> Int64? {
         refill(at: now)
         let missing = min(count, burst) - level
