@@ -27,7 +27,7 @@ struct ForkRequest: Hashable, Sendable {
 
 /// A message of a fork server: whether it has created a process, and later how that process ended.
 enum ForkAnswer: Hashable, Sendable {
-    /// The process with this number waits for `ForkAnswer.go`. Comes with its descriptor.
+    /// The process with this number waits for `ForkAnswer.go`. Sent with its descriptor.
     case started(Int32)
     case refused(String)
     /// The process has ended with this `waitpid()` status.
