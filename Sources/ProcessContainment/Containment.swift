@@ -18,7 +18,7 @@ public enum Containment {
         case calls
     }
 
-    /// The measures that are not in force, with the reason.
+    /// The measures that are not in force, with the reasons.
     public struct Outcome: Codable, Hashable, Sendable {
         public var missing: [String: String] = [:]
 
@@ -29,7 +29,7 @@ public enum Containment {
             set { missing[measure.rawValue] = newValue }
         }
 
-        /// One line for a log; `nil` if everything is in force.
+        /// A line for a log; `nil` if everything is in force.
         public var warning: String? {
             guard !missing.isEmpty else { return nil }
             let reasons = missing.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }

@@ -19,7 +19,7 @@ public struct ContainmentTrial: Codable, Hashable, Sendable {
     /// Needs that are not met, in alphabetical order.
     public var losses: [String] { needs.filter { $0.value != Self.done }.map(\.key).sorted() }
 
-    /// Tries everything.
+    /// Tries all attempts and needs.
     /// - Parameters:
     ///   - file: A file that this user can read and write.
     ///   - port: A port of 127.0.0.1.

@@ -39,7 +39,7 @@ struct FileRules {
         var rules = containment_rules(
             files: Self.files(version: version), network: version >= 4 && refusesNetwork ? Self.network : 0,
             scopes: version >= 6 ? Self.scopes : 0)
-        // A kernel refuses a structure with fields that it does not know, unless they are 0.
+        // A kernel refuses a structure with fields unknown to it, unless they are 0.
         let size = version >= 6 ? 24 : version >= 4 ? 16 : 8
         let descriptor = containment_landlock_create(&rules, size)
         guard descriptor >= 0 else { return "Landlock: \(Self.reason(descriptor))" }

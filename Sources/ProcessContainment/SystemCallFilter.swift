@@ -20,7 +20,7 @@ struct SystemCallFilter {
     private static let foreignNumbers: UInt32 = 0x4000_0000
     private static let cloneThread: UInt32 = 0x0001_0000
 
-    /// Returns the program.
+    /// Returns the BPF program.
     /// - Parameters:
     ///   - process: Number of the process, which may signal itself.
     ///   - allowsSockets: Whether sockets may be opened.
