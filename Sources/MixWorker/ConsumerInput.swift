@@ -1,6 +1,6 @@
 import Foundation
 
-/// The standard input of a consumer's process: one line of settings, then the program. Also the way back for reports.
+/// The standard input of a consumer's process: one line of settings, then the program. Also carries reports back.
 ///
 /// It is a socket. For experiments it may be a pipe or a file; reports then go to standard output.
 final class ConsumerInput: Sendable {
@@ -15,7 +15,7 @@ final class ConsumerInput: Sendable {
         reports = isSocket ? STDIN_FILENO : STDOUT_FILENO
     }
 
-    /// Sends one line whole. Waits while the other end does not read, and does nothing once it is gone.
+    /// Sends one line whole. Waits while the other end does not read, and has no effect once it is gone.
     func send(_ line: [UInt8]) {
         lock.withLock {
             var position = 0

@@ -39,11 +39,11 @@ struct DoctorCommand: AsyncParsableCommand {
         var checked: Int
         var missing: [Finding]
         var encoders: [EncoderFinding]
-        /// What mixers can do although they should not; `nil` if nothing.
+        /// Fault of the containment of mixers; `nil` if there is none.
         var containment: String?
-        /// Scripts that names are written in and no installed font has.
+        /// Scripts of names that no installed font covers.
         var scriptsWithoutFont: [String]
-        /// What is missing for web pages, with the cure; `nil` if nothing. They are not needed by anything else.
+        /// Missing programs for web pages, with the cure; `nil` if there are none. Only pages need them.
         var pages: String?
     }
 
@@ -85,7 +85,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if !report.healthy { throw ExitCode.failure }
     }
 
-    /// The elements of WebRTC that relays and mixers do not need, each once.
+    /// The elements of WebRTC that relays and mixers do not need, without repetition.
     private static var ofWebRTC: [RequiredElements.Required] {
         var required: [RequiredElements.Required] = []
         let uses = [
@@ -110,14 +110,14 @@ struct DoctorCommand: AsyncParsableCommand {
             "web pages cannot be shown: \(names.joined(separator: ", ")) not installed. \(PagePrograms.cure) installs it"
     }
 
-    /// Tries what a mixer may not do, in a process that is contained like one.
+    /// Tries the containment in a process that is contained like a mixer.
     private func containment() async -> String? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: Self.trial()) }
         }
     }
 
-    /// Returns what is wrong with the containment; `nil` if nothing. Blocks.
+    /// Returns the fault of the containment; `nil` if there is none. Blocks.
     private static func trial() -> String? {
         let file = FileManager.default.temporaryDirectory.appending(path: "mixworker-\(UUID())").path
         guard FileManager.default.createFile(atPath: file, contents: Data()) else {

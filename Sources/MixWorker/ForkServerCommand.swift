@@ -7,7 +7,7 @@ import Logging
 import ProgramMixer
 import ProgramRelay
 
-/// `mixworker forkserver`: has everything loaded that a mixer needs, and makes mixers by `fork()`.
+/// `mixworker forkserver`: loads everything that a mixer needs, and makes mixers by `fork()`.
 struct ForkServerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forkserver",
@@ -20,11 +20,12 @@ struct ForkServerCommand: ParsableCommand {
     @Option(help: "Unix socket to listen on, at most 107 bytes long.")
     var socket: String
 
-    /// Serves, if these are the arguments of a fork server. Runs while the process has one thread, before anything else.
+    /// Serves, if these are the arguments of a fork server. Runs while the process has one thread, before anything
+    /// else.
     ///
-    /// - Parameter arguments: Those of the process, with its name.
-    /// - Returns: In each new process, its arguments. `nil` if the process is no fork server, or if its arguments are wrong,
-    ///   which their next reader says.
+    /// - Parameter arguments: The process's arguments, including its name.
+    /// - Returns: In each new process, its arguments. `nil` if the process is not a fork server, or if its arguments
+    ///   are wrong, which their next reader reports.
     static func serve(_ arguments: [String]) -> [String]? {
         guard arguments.dropFirst().first == configuration.commandName,
             let command = try? parse(Array(arguments.dropFirst(2)))
@@ -32,7 +33,7 @@ struct ForkServerCommand: ParsableCommand {
         let log = Logger(label: "mixworker.forkserver") { WorkerLog.handler(label: $0) }
         do {
             OwnProcess.prepareForChildren()
-            // The memory of what is loaded and made here once is shared by all mixers.
+            // All mixers share the memory of everything that is loaded and created here.
             try GStreamerRuntime.start()
             GStreamerRuntime.load(Mixer.elements)
             _ = try MixWorker.parseAsRoot([MixerCommandLine.configuration.commandName ?? "mixer"])

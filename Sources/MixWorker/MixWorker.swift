@@ -27,7 +27,7 @@ struct MixWorker: AsyncParsableCommand {
             TrialCommand.self,
         ])
 
-    /// On the main thread, the only one at that time: most limits hold for a thread and its successors.
+    /// On the main thread, the only one at that time: most limits apply to a thread and its successors.
     @MainActor static func main() async {
         let arguments = WorkerStart.begin(CommandLine.arguments)
         await main(Array(arguments.dropFirst()))

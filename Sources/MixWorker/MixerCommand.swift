@@ -49,14 +49,14 @@ struct MixerCommandLine: AsyncParsableCommand {
 
     func run() async throws {
         try await serve()
-        // Called here, where no GStreamer object is held any more.
+        // Called here, where no GStreamer object is referenced any more.
         if GStreamerRuntime.isWatchedForLeaks { GStreamerRuntime.shutDownForLeakCheck() }
     }
 
     private func serve() async throws {
         LoggingSystem.bootstrap { WorkerLog.handler(label: $0) }
         let logger = Logger(label: "mixworker.mixer")
-        // A relay that is gone is noticed by a failed write.
+        // A failed write reveals that the relay is gone.
         signal(SIGPIPE, SIG_IGN)
         if let warning = WorkerStart.containment?.warning { logger.warning("the mixer \(warning)") }
         let socket = MixerSocket(descriptor: FileHandle.standardInput.fileDescriptor)

@@ -16,7 +16,7 @@ final class MixerSocket: Sendable {
             && type == Int32(SOCK_STREAM.rawValue)
     }
 
-    /// Sends one message whole. Waits while the relay does not read. Does nothing after an error, because `receive`
+    /// Sends one message whole. Waits while the relay does not read. Has no effect after an error, because `receive`
     /// then sees the end.
     func send(_ report: MixerReport) {
         guard let bytes = try? report.wireBytes() else { return }
@@ -40,7 +40,7 @@ final class MixerSocket: Sendable {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Hands over every message until the relay closes the socket.
+    /// Passes on every message until the relay closes the socket.
     /// - Returns: The failure that ended the connection, in words; `nil` after an orderly end.
     func receive(_ handle: (MixerCommand) -> Void) -> String? {
         var reader = MessageReader<MixerCommand>()

@@ -48,7 +48,7 @@ struct PackagerCommand: AsyncParsableCommand {
             thread.start()
         }
         if let failure { logger.error("the program cannot be read: \(failure)") }
-        // A killed relay did not mean to end the program; its successor goes on with it. The new parent of this process
+        // A killed relay did not mean to end the program; its successor continues it. The new parent of this process
         // shows a little after the end of the input.
         try? await Task.sleep(for: .milliseconds(100))
         await packager.finish(isInterrupted: failure != nil || getppid() != parent)

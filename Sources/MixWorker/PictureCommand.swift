@@ -21,7 +21,7 @@ struct PictureCommand: AsyncParsableCommand {
     @Option(help: "PNG file to write; - for standard output.")
     var png: String
 
-    /// Largest drawing that is read, in bytes. Contact sheets with embedded images stay far below it.
+    /// Maximum size of a drawing, in bytes. Contact sheets with embedded images stay far below it.
     private static let mostBytes = 64_000_000
 
     func run() async throws {
@@ -60,7 +60,7 @@ struct PictureCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the system's words for an error, if it has any.
+    /// Returns the system's description of an error, if it has one.
     private static func reason(_ error: any Error) -> String {
         let error = error as NSError
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error

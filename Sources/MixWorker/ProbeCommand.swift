@@ -4,7 +4,7 @@ import Foundation
 import LayoutEngine
 import ViewerProbe
 
-/// `mixworker probe`: records a program as a viewer gets it, then judges it.
+/// `mixworker probe`: records a program as a viewer receives it, then judges it.
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",

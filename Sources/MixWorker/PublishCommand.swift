@@ -65,7 +65,7 @@ struct PublishCommand: ParsableCommand {
         }
         var pointers = arguments.map { strdup($0) }
         pointers.append(nil)
-        // Swift's threads block most signals, and ffmpeg would inherit that: SIGTERM could not end it.
+        // Swift's threads block most signals, and ffmpeg would inherit the mask: SIGTERM could not end it.
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -100,8 +100,8 @@ struct PublishCommand: ParsableCommand {
             videoBitrate: bitrate, seconds: duration)
     }
 
-    /// Returns the path of a file with `text`, which the program that this process becomes can read. The file has no name, so that
-    /// it is gone with that program.
+    /// Returns the path of a file with `text`, readable by the program that this process becomes. The file has no name,
+    /// so that it disappears with that program.
     private static func file(of text: String) throws -> String {
         var template = Array((FileManager.default.temporaryDirectory.path + "/drawing-XXXXXX").utf8CString)
         let descriptor = mkstemp(&template)

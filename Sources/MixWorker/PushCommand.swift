@@ -42,7 +42,7 @@ struct PushCommand: AsyncParsableCommand {
     }
 }
 
-/// What WHIP outputs know of WebRTC: relays do not depend on it.
+/// The WebRTC functions of WHIP outputs, because relays do not depend on WebRTC.
 private final class WebRTCMedia: WHIPMedia {
     private let sender: ProgramSender
 

@@ -54,7 +54,7 @@ struct RelayCommandLine: AsyncParsableCommand {
 
     func run() async throws {
         try await serve()
-        // Called here, where no GStreamer object is held any more.
+        // Called here, where no GStreamer object is referenced any more.
         if GStreamerRuntime.isWatchedForLeaks { GStreamerRuntime.shutDownForLeakCheck() }
     }
 
@@ -90,7 +90,7 @@ struct RelayCommandLine: AsyncParsableCommand {
             logger: logger)
     }
 
-    /// Path of this program, as the link `/proc/self/exe` names it. The first argument if the link cannot be read.
+    /// Path of this program, from the link `/proc/self/exe`. The first argument if the link cannot be read.
     private var ownExecutable: URL {
         let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(fileURLWithPath: path ?? CommandLine.arguments[0])

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Logging
 
-/// Options of a worker that the orchestrator rules over a Unix socket, and that outlives it.
+/// Options of a worker that the orchestrator controls over a Unix socket, and that outlives it.
 struct SocketOptions: ParsableArguments {
     @Option(help: "Unix socket to listen on, at most 100 bytes long.")
     var socket: String

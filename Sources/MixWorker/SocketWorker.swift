@@ -3,11 +3,11 @@ import Foundation
 import Logging
 import ProgramRelay
 
-/// What workers that outlive the service have in common: sockets on the loop, and SIGTERM as the request to end.
+/// The common parts of workers that outlive the service: sockets on the loop, and SIGTERM as the request to end.
 enum SocketWorker {
-    /// Prepares the process and runs `body` with a logger that never waits for the log.
+    /// Prepares the process and runs `body` with a logger that never blocks on the log.
     static func run(_ label: String, logLevel: Logger.Level, _ body: (Logger) async throws -> Void) async throws {
-        // A session of its own, so that closing the orchestrator's terminal does not end what is on air.
+        // A session of its own, so that closing the orchestrator's terminal does not end programs on air.
         setsid()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGTERM, SIG_IGN)

@@ -28,7 +28,7 @@ struct ThumbnailCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reads exactly so many bytes of standard input; `nil` if it ends before.
+    /// Reads exactly this number of bytes of standard input; `nil` if it ends before.
     private static func read(_ count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var position = 0

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import ProcessContainment
 
-/// `mixworker trial`: tries what a contained process may not do, in one.
+/// `mixworker trial`: in a contained process, tries the operations that containment must refuse.
 struct TrialCommand: AsyncParsableCommand {
     static let name = "trial"
     static let configuration = CommandConfiguration(

@@ -4,20 +4,20 @@ import GStreamerKit
 import ProcessContainment
 import Synchronization
 
-/// What a worker does before anything else, while it has one thread: it takes on the limits of its kind, and gives up
-/// what it does not need.
+/// The first steps of a worker, while it has one thread: it applies the limits of its kind, and gives up rights that it
+/// does not need.
 enum WorkerStart {
     private static let outcome = Mutex<Containment.Outcome?>(nil)
 
     /// The containment of this process; `nil` if it is not contained.
     static var containment: Containment.Outcome? { outcome.withLock { $0 } }
 
-    /// What the service has passed on to this process.
+    /// The limits that the service has passed on to this process.
     static var limits: WorkerLimits { WorkerLimits(environment: ProcessInfo.processInfo.environment) }
 
-    /// - Parameter arguments: Those of the process, with its name.
-    /// - Returns: The arguments to go by: those given, or in a process that this one has made, which returns from here too,
-    ///   those of its request.
+    /// - Parameter arguments: The process's arguments, including its name.
+    /// - Returns: The arguments to use: the given ones or, in a process that this one has made, in which this function
+    ///   returns as well, those of its request.
     static func begin(_ arguments: [String]) -> [String] {
         let arguments = ForkServerCommand.serve(arguments) ?? arguments
         limit(arguments)
@@ -47,7 +47,7 @@ enum WorkerStart {
             contain(readable: images + media, restrictsFiles: usesSoftwareEncoder(arguments))
         case .pull, .push, .whip, .whep:
             keepNiceness()
-            // Settings of a desktop, which would be read and written.
+            // Settings of a desktop, which would otherwise be read and written.
             setenv("GSETTINGS_BACKEND", "memory", 1)
             setenv("GIO_USE_PROXY_RESOLVER", "dummy", 1)
             contain(
@@ -72,7 +72,7 @@ enum WorkerStart {
         outcome.withLock { $0 = found }
     }
 
-    /// Whether no driver of a device is needed. A rendition has no choice.
+    /// Whether no device driver is needed. A rendition has no choice.
     private static func usesSoftwareEncoder(_ arguments: [String]) -> Bool {
         guard arguments.contains(where: { $0.hasPrefix("--encoder") }) else { return true }
         return value(of: "--encoder", in: arguments) == "software"
