@@ -16,11 +16,11 @@ import TaskStore
 ///   - shutdown: The shutdown notice, which the caller runs after the application in the same service group.
 ///   - metrics: The metrics, which also measure the store.
 ///   - policy: Returns the delivery policy for each kind of subscription.
-///   - hooks: The media servers whose callbacks are understood.
-///   - door: Where clients of WCS that publish are let in; `nil` = where those of WHIP are.
-///   - playDoor: Where clients of WCS that play are let in; `nil` = where those of WHEP are.
-///   - previews: What decodes for previews; `nil` = a process of its own.
-///   - socketIO: What takes the events of Socket.IO's clients.
+///   - hooks: The media servers whose callbacks are supported.
+///   - door: Admits publishing clients of WCS; `nil` means the door of WHIP.
+///   - playDoor: Admits playing clients of WCS; `nil` means the door of WHEP.
+///   - previews: Maker of previews; `nil` means a process of its own.
+///   - socketIO: Handler of the events of Socket.IO's clients.
 /// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
@@ -90,7 +90,7 @@ func buildOrchestrator(
     }
     let subscriptions = SubscriptionRegistry(
         index: index, store: store, allowed: configuration.callbacks, quotas: configuration.apps.quotas)
-    // From here on, subscribers are told what rooms do.
+    // From here on, subscribers are told of the rooms' changes.
     try await subscriptions.restore()
     let deliveries = DeliveryEngine(
         services: DeliveryServices(

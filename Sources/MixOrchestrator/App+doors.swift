@@ -5,7 +5,7 @@ import MixModel
 import RoomService
 import TaskStore
 
-// The parts of the service through which streams and viewers come in, as `buildOrchestrator` puts them together.
+// The entrances of streams and viewers, as `buildOrchestrator` assembles them.
 
 func starter(
     of command: SocketWorkerStarter.Command, _ configuration: OrchestratorConfiguration
@@ -15,7 +15,7 @@ func starter(
         logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
 }
 
-/// Returns what serves Socket.IO: the rooms' channels, unless there is another handler.
+/// Returns the server of Socket.IO, which serves the rooms' channels unless there is another handler.
 func socketIOServer(
     _ configuration: OrchestratorConfiguration, _ channels: RoomChannels?, _ limits: RateLimits, _ metrics: Metrics,
     _ logger: Logger, handler: (any SocketIOHandler)?
@@ -31,7 +31,8 @@ func socketIOServer(
     }
 }
 
-/// Returns the supervisor of publishers over WebRTC; without WebRTC in the configuration, what ends those of an earlier run.
+/// Returns the supervisor of publishers over WebRTC. Without WebRTC in the configuration, the supervisor only ends
+/// those of an earlier run.
 func webrtc(
     _ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger
 ) throws -> WebRTCSupervisor? {
@@ -48,7 +49,8 @@ func webrtc(
         metrics: metrics, logger: logger)
 }
 
-/// Returns what plays over WebRTC; without it in the configuration, what ends the workers of an earlier run.
+/// Returns the supervisor of viewers over WebRTC. Without it in the configuration, the supervisor only ends the workers
+/// of an earlier run.
 func viewers(
     _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ cluster: ClusterNode?, _ logger: Logger
 ) throws -> WebRTCViewers? {
@@ -73,7 +75,8 @@ func viewers(
         registry: registry, logger: logger)
 }
 
-/// Returns the supervisor of the RTMP ingest; without one in the configuration, what ends that of an earlier run.
+/// Returns the supervisor of the RTMP ingest. Without one in the configuration, the supervisor only ends that of an
+/// earlier run.
 func ingest(
     _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ courier: StreamCourier,
     _ limits: RateLimits, _ logger: Logger
@@ -97,7 +100,7 @@ func ingest(
         registry: registry, courier: courier, logger: logger)
 }
 
-/// Joins the cluster; returns `nil` if the service is alone.
+/// Joins the cluster; returns `nil` if the service runs alone.
 func joinCluster(
     _ configuration: OrchestratorConfiguration, _ store: any TaskStore, identity: String, _ shutdown: ShutdownNotice,
     _ logger: Logger

@@ -1,7 +1,7 @@
 import Logging
 import RoomService
 
-/// Returns the supervisor of web pages, which refuses them unless they are in the configuration, and ends those of an earlier run.
+/// Returns the supervisor of web pages. Unless pages are configured, it refuses them and ends those of an earlier run.
 func pages(
     _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ courier: StreamCourier, _ logger: Logger
 ) throws -> PageSupervisor {
@@ -16,7 +16,7 @@ func pages(
         registry: registry, courier: courier, logger: logger)
 }
 
-/// Returns what opens the web pages that lie over programs; `nil` if pages are not in the configuration.
+/// Returns the supervisor of web pages shown over programs; `nil` if pages are not in the configuration.
 func overlays(
     _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ logger: Logger
 ) throws -> OverlaySupervisor? {

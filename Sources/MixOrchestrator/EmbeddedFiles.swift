@@ -1,7 +1,7 @@
 import CEmbeddedFiles
 import HTTPInterface
 
-/// Files of the repository that are in the binary, as they were when the program was built.
+/// Files of the repository that are embedded in the binary, as they were when the program was built.
 enum EmbeddedFiles {
     /// The bytes of every file by its path in the repository.
     private static let files: [String: [UInt8]] = {
@@ -23,7 +23,7 @@ enum EmbeddedFiles {
 
     private static let assetFolder = "pages/assets/"
 
-    /// The schema of layouts, which the console completes keys and values from.
+    /// The schema of layouts, from which the console completes keys and values.
     private static let schema = "layouts/layout.schema.json"
 
     /// The files that pages load, with their names below `/assets/`.

@@ -2,7 +2,7 @@ import HTTPInterface
 import Logging
 import RoomService
 
-/// Returns what makes pictures of recordings for the upload; `nil` if they are not uploaded, or nothing decodes.
+/// Returns the maker of recordings' pictures for the upload; `nil` if they are not uploaded, or there is no decoder.
 func recordingThumbnails(
     _ configuration: OrchestratorConfiguration, _ maker: (any PreviewMaking)?, _ logger: Logger
 ) -> RecordingThumbnails? {
@@ -14,7 +14,7 @@ func recordingThumbnails(
         logger: logger)
 }
 
-/// Returns what uploads recordings, their pictures and archives; `nil` without a storage in the configuration.
+/// Returns the uploader of recordings, their pictures and archives; `nil` without a storage in the configuration.
 func uploader(
     _ configuration: OrchestratorConfiguration, _ thumbnails: RecordingThumbnails?, _ metrics: Metrics,
     _ logger: Logger
@@ -32,7 +32,7 @@ func uploader(
     }
 }
 
-/// Returns what knows recordings and archives, with their uploads.
+/// Returns the shelves of recordings and archives, with their uploads.
 func shelves(
     _ configuration: OrchestratorConfiguration, _ uploads: Uploader?
 ) -> (recordings: RecordingShelf, archives: ArchiveShelf?) {

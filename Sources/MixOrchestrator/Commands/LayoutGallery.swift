@@ -16,7 +16,7 @@ struct LayoutGallery {
         (shape: "16x9", canvas: Canvas(width: 1280, height: 720, fps: 20)),
     ]
 
-    /// - Throws: The problem of the first layout that has one.
+    /// - Throws: The problem of the first layout with an error.
     init(directory: String) throws(LayoutProblem) {
         self.directory = directory
         var layouts: [LayoutArgument] = []

@@ -22,7 +22,7 @@ enum PictureProcess {
         guard exit == .status(0) else { throw StartupError("\(worker) picture cannot write \(png): \(complaint)") }
     }
 
-    /// The worker as the service finds it.
+    /// The worker at the place where the service looks for it.
     private static var defaultWorker: String {
         ProcessInfo.processInfo.environment["MIXORCHESTRATOR_WORKER"] ?? OrchestratorConfiguration.defaultWorker
     }

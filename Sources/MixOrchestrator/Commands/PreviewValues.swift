@@ -4,12 +4,12 @@ import LayoutEngine
 import RoomService
 import TextFormats
 
-/// Values on the command line, in place of those that a program on air would have.
+/// Values from the command line, in place of those of a program on air.
 enum PreviewValues {
     /// Reads `NAME=VALUE` arguments.
     ///
-    /// - Returns: The template with its parameters' values, and what its texts show.
-    /// - Throws: `ValidationError` or `CommandFailure` with everything that is wrong.
+    /// - Returns: The template with its parameters' values, and the values of its texts.
+    /// - Throws: `ValidationError` or `CommandFailure` with all errors.
     static func read(
         params: [String], values: [String], of template: LayoutTemplate
     ) throws -> (template: LayoutTemplate, values: LayoutValues) {
@@ -23,7 +23,7 @@ enum PreviewValues {
             let node = try JSONNode(parsing: Array(patch), limits: JSONLimits(deepest: 4))
             return (template.applying(try template.merging(node, into: [:])), try shown(values))
         } catch let error as LayoutError {
-            // Lines and columns are those of no file.
+            // Lines and columns do not refer to any file.
             throw CommandFailure(
                 error.issues.map { issue in
                     "--param \(issue.path.dropFirst(2)): found \(issue.found), expected \(issue.expected)"
@@ -32,7 +32,7 @@ enum PreviewValues {
         }
     }
 
-    /// Returns the value that a text stands for, by the kind of the parameter.
+    /// Returns the value of a text, by the kind of the parameter.
     private static func value(_ text: String, of parameter: LayoutParameter?) -> LayoutParameter.Value {
         switch parameter?.kind {
         case .number: Double(text).map { .number($0) } ?? .text(text)

@@ -59,7 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
             ConfigurationKeys.reader(file: config), file: config,
             overrides: .init(
                 listen: listen, data: data, layouts: layouts, keepsRelays: keepRelays, logFormat: logFormat))
-        // Every worker that it starts goes first when memory is short.
+        // Every worker that it starts is killed before it when memory is short.
         OwnProcess.setMemoryShortage(-900)
         ServiceLogHandler.bootstrap(format: configuration.logFormat, level: configuration.logLevel)
         var logger = Logger(label: "mixorchestrator")
@@ -137,7 +137,7 @@ struct DataDirectory {
     init(_ path: String) throws(StartupError) {
         let relays = path + "/relays"
         do {
-            // Mixers get the right to read images and media when they start, which a directory has to exist for.
+            // Mixers get the right to read images and media when they start, for which the directories must exist.
             for directory in [path, relays, path + "/images", MediaLibrary.downloads(in: path)] {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true,

@@ -5,8 +5,8 @@ import RoomService
 /// Handles SIGTERM and SIGINT.
 ///
 /// The first signal begins an orderly shutdown. The second signal ends the process at once, and so does an orderly
-/// shutdown that exceeds the limit. By then, everything that was answered is stored. Relays are left running: those
-/// that were told to end do so, and the others go on as after a crash.
+/// shutdown that exceeds the limit. By then, every answered request is stored. Relays are left running: those that were
+/// told to end do so, and the others continue as after a crash.
 ///
 /// A dedicated thread waits for signals and the deadline, so the process ends in time even if the threads of the
 /// cooperative pool are all busy.

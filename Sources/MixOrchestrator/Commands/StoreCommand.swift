@@ -23,7 +23,7 @@ struct StoreOptions: ParsableArguments {
             ConfigurationKeys.reader(file: config), file: config, overrides: .init(data: data))
     }
 
-    /// Runs `body`; prints an error in one line, after which the exit code is 1.
+    /// Runs `body`. On an error, prints it in one line and exits with code 1.
     func run(_ body: (OrchestratorConfiguration) throws -> Void) throws {
         do {
             try body(configuration())
@@ -127,7 +127,7 @@ struct StoreCopyCommand: ParsableCommand {
             let lock = try DataDirectory(configuration.data)
             defer { lock.release() }
             let membership = ClusterMembership(data: configuration.data)
-            // Before anything is made in the target.
+            // Before anything is created in the target.
             let report = try PostgreSQLAdministration.inspect(target, cluster: membership.cluster, counting: false)
             guard to == .postgresql || report.version > 0 else {
                 throw StartupError("\(target.place) is empty: there is nothing to copy")

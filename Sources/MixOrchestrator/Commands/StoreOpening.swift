@@ -70,7 +70,7 @@ enum StoreOpening {
     }
 }
 
-/// The cluster to which a data directory belongs: the first database that was used with it.
+/// The cluster of a data directory: that of the first database that was used with it.
 struct ClusterMembership {
     private let path: String
 
@@ -82,7 +82,7 @@ struct ClusterMembership {
         return String(decoding: data.prefix(128), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Notes the identity, if none is noted.
+    /// Records the identity, unless one is recorded.
     func join(_ cluster: String) throws(StartupError) {
         guard self.cluster == nil else { return }
         do {

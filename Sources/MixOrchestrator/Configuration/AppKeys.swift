@@ -65,7 +65,7 @@ enum AppKeys {
         return Array(items)
     }
 
-    /// Returns the keys and values of one entry, without those that are empty.
+    /// Returns the keys and values of one entry, without empty ones.
     private static func fields(
         _ node: Node, _ key: String, known: [String], _ name: String
     ) throws(StartupError) -> [(String, Node)] {

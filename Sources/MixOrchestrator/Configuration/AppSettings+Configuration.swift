@@ -4,7 +4,7 @@ import HTTPInterface
 import MixModel
 import RoomService
 
-/// Reading of the tenants and their tokens.
+/// Reads the tenants and their tokens.
 extension AppSettings {
     /// - Parameter file: The configuration file. If it contains secrets, its permissions are checked.
     init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
@@ -104,7 +104,7 @@ extension AppSettings {
         return file == nil
     }
 
-    /// Returns the user for whom alone a token's holder acts in channels.
+    /// Returns the only user for whom a token's holder acts in channels.
     private func user(_ key: String, _ values: ConfigurationValues) throws(StartupError) -> UserID? {
         guard let text = values.text(key) else { return nil }
         do {

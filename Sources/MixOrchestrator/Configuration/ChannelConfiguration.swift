@@ -2,14 +2,14 @@ import HTTPInterface
 import RoomChannel
 import RoomService
 
-/// The rooms' channels, below `channel`.
+/// The settings of the rooms' channels, below `channel`.
 struct ChannelConfiguration: Sendable {
     var settings: ChannelSettings
-    /// Keys of URLs that name a user; open = none.
+    /// Keys of URLs that identify a user; open means none.
     var signatures: PlaybackAccess
     var anonymousReading: Bool
     var anonymousWriting: Bool
-    /// Problems that do not keep the service from starting but should be fixed.
+    /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String]
 
     /// - Returns: `nil` if channels are switched off.
@@ -23,7 +23,7 @@ struct ChannelConfiguration: Sendable {
         rules.roomBurst = try values.integer("channel.roomBurst", in: 1...100_000) ?? rules.roomBurst
         rules.likeNotices = try values.integer("channel.likeNotices", in: 1...10) ?? rules.likeNotices
         rules.mostCharacters = try values.integer("channel.maxCharacters", in: 1...2000) ?? rules.mostCharacters
-        // A character takes four bytes at most where people write text; emoji take more.
+        // In most scripts a character takes at most four bytes; emoji take more.
         rules.mostBytes = min(rules.mostCharacters * 4, 8000)
         rules.slowMode =
             try values.integer("channel.slowMode", in: 0...ChannelRules.longestSlowMode) ?? rules.slowMode

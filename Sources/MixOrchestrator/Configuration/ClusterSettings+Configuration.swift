@@ -2,7 +2,7 @@ import Foundation
 import RoomService
 
 extension ClusterSettings {
-    /// - Returns: `nil` if the service is alone.
+    /// - Returns: `nil` if the service runs alone.
     /// - Throws: `StartupError` that names the key.
     init?(_ values: ConfigurationValues, store: StoreConfiguration) throws(StartupError) {
         let name = values.text("node.id")

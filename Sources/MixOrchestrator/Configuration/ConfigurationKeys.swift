@@ -5,7 +5,7 @@ import Foundation
 import RoomService
 import Yams
 
-/// The keys that exist, and the reader that combines a YAML file with the environment.
+/// The known keys, and the reader that combines a YAML file with the environment.
 enum ConfigurationKeys {
     enum Kind { case scalar, list }
 
@@ -230,7 +230,7 @@ enum ConfigurationKeys {
         }
     }
 
-    /// Returns the variable's name of a key without its prefix: `RELAY_ORPHAN_TIMEOUT` for `relay.orphanTimeout`.
+    /// Returns the name of a key's variable without its prefix: `RELAY_ORPHAN_TIMEOUT` for `relay.orphanTimeout`.
     static func variable(_ key: String) -> String {
         var name = ""
         for character in key {

@@ -5,7 +5,7 @@ import LayoutEngine
 import MixModel
 import RoomService
 
-/// Reads single settings and reports exactly what is wrong with one.
+/// Reads single settings and reports exactly what is wrong with an invalid one.
 struct ConfigurationValues {
     private let reader: ConfigReader
 
@@ -21,7 +21,7 @@ struct ConfigurationValues {
         reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether a list is configured, be it empty.
+    /// Whether a list is configured, even an empty one.
     func isSet(_ list: String) -> Bool { reader.stringArray(forKey: ConfigKey(list)) != nil }
 
     func list(_ key: String) -> [String] {
@@ -61,7 +61,7 @@ struct ConfigurationValues {
         return value
     }
 
-    /// Returns the name of an encoder, which mixers know: lower-case letters and digits.
+    /// Returns the name of an encoder in the notation of mixers: lower-case letters and digits.
     func encoder(_ key: String) throws(StartupError) -> String? {
         guard let text = text(key) else { return nil }
         let isName = text.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 } && text.utf8.count <= 32
@@ -69,7 +69,7 @@ struct ConfigurationValues {
         return text
     }
 
-    /// Returns the memory limits that are set, in MiB; 0 = no limit.
+    /// Returns the configured memory limits, in MiB; 0 means no limit.
     func workerMemory() throws(StartupError) -> [WorkerKind: Int] {
         var limits: [WorkerKind: Int] = [:]
         for kind in WorkerKind.allCases {

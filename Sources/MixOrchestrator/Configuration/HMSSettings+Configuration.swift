@@ -8,7 +8,7 @@ extension HMSSettings {
     /// Reads the settings under `hundredms`.
     ///
     /// - Parameters:
-    ///   - sources: Places that pages may be at.
+    ///   - sources: Addresses from which pages may be loaded.
     ///   - callbacks: Addresses that may be called.
     ///   - file: The configuration file, whose permissions are checked when it holds a secret.
     /// - Returns: `nil` if the interface is off.
@@ -21,7 +21,8 @@ extension HMSSettings {
         emptySeconds = try values.number("hundredms.emptySeconds", in: Self.durations) ?? emptySeconds
         meetingURL = values.text("hundredms.meetingURL")
         if let meetingURL {
-            // Checked with sample names in place, because a URL cannot contain braces. What follows `#` is the page's own.
+            // Checked with sample names in place, because a URL cannot contain braces. The part after `#` is the page's
+            // own.
             let sample = EventParser.substitute(meetingURL, ["room": "room", "app": "app"])
             _ = try Self.url(
                 String(sample.prefix { $0 != "#" }), "hundredms.meetingURL", sources, setting: "sources.allow")

@@ -3,7 +3,7 @@ import Foundation
 import MixModel
 import RoomService
 
-/// Reading of `hooks` and `hooks.{name}`. A hook is enabled by its secret.
+/// Reads `hooks` and `hooks.{name}`. A hook is enabled by its secret.
 extension HookRules {
     /// - Parameters:
     ///   - apps: The configured apps.
@@ -49,7 +49,7 @@ extension HookRules {
         guard texts.count <= HookPoll.mostURLs else {
             throw Self.wrong("\(key).poll", "\(texts.count) URLs", "at most \(HookPoll.mostURLs)")
         }
-        // Statistics do not contain them, so that everybody would seem to have left.
+        // Statistics do not contain them, so that every publisher would seem to have left.
         guard try values.flag("\(key).arguments") != true else {
             throw Self.wrong(
                 "\(key).poll", "poll beside arguments: true",

@@ -10,21 +10,21 @@ struct IngestConfiguration: Sendable {
     var names: NamePatterns
     /// Keys of signed URLs.
     var signatures: PlaybackAccess
-    /// Whether people may play.
+    /// Whether players are accepted.
     var allowsPlay: Bool
-    /// Who is asked before a publisher is accepted, if anybody.
+    /// The hook to ask before a publisher is accepted, if any.
     var hook: PublishHook?
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String] = []
 
-    /// Server and stream key that a publisher's program asks for, in words.
+    /// Server and stream key to enter in a publisher's program, in words.
     private(set) var invitation = ""
 
     private enum Play: String, CaseIterable { case on, off }
 
     /// - Parameters:
     ///   - callbacks: Addresses that may be called.
-    ///   - node: The cluster's settings, if the service is in one.
+    ///   - node: The cluster's settings, if the service is part of one.
     ///   - file: The configuration file, whose permissions are checked when it holds a key.
     /// - Returns: `nil` if the server is off.
     init?(

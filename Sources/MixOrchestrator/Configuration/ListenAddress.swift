@@ -9,8 +9,8 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates an address from `host:port` or `[ipv6]:port`.
     ///
-    /// - Parameter hasTokens: Whether tokens are configured. Without tokens every client is let in, so the address has
-    ///   to be a loopback address.
+    /// - Parameter hasTokens: Whether tokens are configured. Without tokens every client is accepted, so the address
+    ///   has to be a loopback address.
     /// - Throws: `StartupError` when the text cannot be read, or when nothing would protect the address.
     init(_ text: String, key: String, hasTokens: Bool) throws(StartupError) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
@@ -28,7 +28,7 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether only processes of this machine can reach the address.
     var isLoopback: Bool { host == "localhost" || host == "::1" || (host.hasPrefix("127.") && isNumeric) }
 
-    /// Whether the host consists of what an IP address consists of.
+    /// Whether the host consists of characters of IP addresses.
     var isNumeric: Bool {
         host.contains(":")
             ? host.utf8.allSatisfy { PercentEncoding.value($0) != nil || ":.".utf8.contains($0) }

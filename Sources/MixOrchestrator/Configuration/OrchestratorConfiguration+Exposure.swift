@@ -1,9 +1,8 @@
 import EventSubscription
 
-/// Warnings about what the settings together close or leave open, for operators.
+/// Warnings for operators about the access that the settings together block or allow.
 extension OrchestratorConfiguration {
-    /// Allow-lists that let nothing through, each with the remedy. Empty without tokens, because loopback is then
-    /// allowed.
+    /// Allow-lists that allow nothing, each with the remedy. Empty without tokens, because loopback is then allowed.
     var closedLists: [String] {
         let lists: [(key: String, list: AllowList, effect: String)] = [
             ("sources.allow", sources, "no stream or image can be pulled"),

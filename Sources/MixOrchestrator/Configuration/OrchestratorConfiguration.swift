@@ -15,57 +15,57 @@ struct OrchestratorConfiguration: Sendable {
     var playback: PlaybackSettings
     /// Directory of segments and playlists, absolute.
     var hlsDirectory: String
-    /// Hours for which retained HLS stays after it has ended; 0 = for ever.
+    /// Hours for which retained HLS is kept after it has ended; 0 means forever.
     var hlsRetentionHours: Int
-    /// Tenants beside the standard one, and the tokens of all of them.
+    /// Tenants besides the standard one, and the tokens of all of them.
     var apps: AppSettings
     /// Directory of the store and the relays' sockets, absolute.
     var data: String
     var store: StoreConfiguration
-    /// The place in a cluster; `nil` = this service is alone.
+    /// The settings of a node in a cluster; `nil` means that this service runs alone.
     var node: ClusterSettings?
     /// Directory of layouts, absolute.
     var layouts: String
     /// Path of `mixworker`.
     var worker: String
     var sources: AllowList
-    /// Directory of idle media, absolute; `nil` = rooms can play only what URLs name.
+    /// Directory of idle media, absolute; `nil` means that rooms can play only media from URLs.
     var mediaDirectory: String?
     var urlTemplate: String?
     /// Callbacks of media servers.
     var hooks: HookRules
-    /// The service's own RTMP server; `nil` = off.
+    /// The service's own RTMP server; `nil` means off.
     var ingest: IngestConfiguration?
-    /// Web Call Server's interface; `nil` = off.
+    /// Web Call Server's interface; `nil` means off.
     var wcs: WCSSettings?
-    /// 100ms' server API; `nil` = off.
+    /// 100ms' server API; `nil` means off.
     var hundredms: HMSSettings?
-    /// Socket.IO; `nil` = off.
+    /// Socket.IO; `nil` means off.
     var socketIO: SocketIOSettings?
-    /// Publishers over WebRTC; `nil` = off.
+    /// Publishers over WebRTC; `nil` means off.
     var webrtc: WebRTCConfiguration?
-    /// Pictures of participants and programs for operators; `nil` = off.
+    /// Pictures of participants and programs for operators; `nil` means off.
     var thumbnails: Previews.Settings?
-    /// The rules of web pages as sources; `nil` = they are refused.
+    /// The rules of web pages as sources; `nil` means that they are refused.
     var pages: PageRules?
-    /// The rooms' channels; `nil` = off.
+    /// The rooms' channels; `nil` means off.
     var channel: ChannelConfiguration?
     var outputs: AllowList
     /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
-    /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
+    /// Outputs of rooms without their own. `{room}` and `{app}` are replaced in the URLs.
     var roomOutputs: [PushDestination]
     var roomLayout: String
     var roomCanvas: RoomCanvas
-    /// Whether rooms that name no outputs get a program although none are configured. An empty list forbids that.
+    /// Whether rooms that name no outputs get a program even if none are configured. An empty list forbids that.
     var playsWithoutOutputs: Bool
     /// Seconds for which a relay runs without an orchestrator, 1…86400.
     var orphanTimeout: Int
-    /// Whether a mixer's process waits beside each bypass that others may join.
+    /// Whether a mixer process is kept ready for each bypass that others may join.
     var keepsMixersReady: Bool
-    /// Whether a process makes the mixers of all relays.
+    /// Whether one process makes the mixers of all relays.
     var forksMixers: Bool
-    /// Most programs that share a relay process.
+    /// Maximum number of programs that share a relay process.
     var programsPerProcess: Int
     /// Encoder of mixers: `software`, `auto`, or the name of a kind.
     var encoder: String
@@ -77,12 +77,12 @@ struct OrchestratorConfiguration: Sendable {
     var logFormat: LogFormat
     /// Directory of recordings, and the disk space to keep free.
     var recordings: RecordingPlace
-    /// Uploads of recordings and archives; `nil` = off.
+    /// Uploads of recordings and archives; `nil` means off.
     var uploads: UploadConfiguration?
-    /// Limits on what programs may use of the machine.
+    /// Limits on the programs' use of the machine.
     var load: LoadSettings
 
-    /// Settings of the command line, which override all others.
+    /// Settings from the command line, which override all others.
     struct Overrides: Sendable {
         var listen: String?
         var data: String?

@@ -45,7 +45,7 @@ extension PlaybackSettings {
 
     /// Returns the key under this name, or in the file that `…File` names.
     ///
-    /// - Parameter lengths: Lengths that are accepted, in bytes.
+    /// - Parameter lengths: Accepted lengths, in bytes.
     mutating func key(
         _ name: String, _ values: ConfigurationValues, file configuration: String?,
         lengths: ClosedRange<Int> = PlaybackSettings.keyLengths

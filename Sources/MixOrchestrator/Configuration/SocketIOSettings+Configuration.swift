@@ -6,8 +6,8 @@ extension SocketIOSettings {
     private static let times = 0.1...3600.0
     private static let payloads = 1024...4_194_304
 
-    /// - Parameter channel: The rooms' channels, which clients of Socket.IO write in.
-    /// - Returns: `nil` if Socket.IO is off, as it is without channels.
+    /// - Parameter channel: The rooms' channels, in which clients of Socket.IO write.
+    /// - Returns: `nil` if Socket.IO is off, which it always is without channels.
     init?(_ values: ConfigurationValues, channel: ChannelConfiguration?) throws(StartupError) {
         self.init()
         func milliseconds(_ key: String) throws(StartupError) -> Int? {
@@ -16,7 +16,7 @@ extension SocketIOSettings {
         engine.pingInterval = try milliseconds("socketio.pingInterval") ?? engine.pingInterval
         if let timeout = try milliseconds("socketio.pingTimeout") {
             engine.pingTimeout = timeout
-            // Clients of version 3 divide it by the interval and round down: below 2 a late answer ends them.
+            // Clients of version 3 divide it by the interval and round down: below 2, a late answer ends them.
             engine.pingTimeoutOfThree = max(timeout, engine.pingInterval * 2)
         }
         engine.pingTimeoutOfThree = max(engine.pingTimeoutOfThree, engine.pingInterval * 2)

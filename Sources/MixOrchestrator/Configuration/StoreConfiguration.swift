@@ -4,12 +4,12 @@ import RoomService
 import TaskStore
 import TextFormats
 
-/// Where rooms, tasks and events are kept.
+/// The place where rooms, tasks and events are stored.
 struct StoreConfiguration: Sendable {
-    /// The PostgreSQL database; `nil` = the SQLite file in the data directory.
+    /// The PostgreSQL database; `nil` means the SQLite file in the data directory.
     var target: PostgreSQLTarget?
     var warnings: [String] = []
-    /// Name of the data directory's owner; `nil` = machine and path.
+    /// Name of the data directory's owner; `nil` means machine and path.
     var identity: String?
 
     /// Text of `store.url` that selects the file in the data directory.
@@ -63,7 +63,7 @@ struct StoreConfiguration: Sendable {
         warnings.append("\(file) holds secrets and is open to every user of this machine: run chmod o= \(file)")
     }
 
-    /// The name under which a service with this data directory takes tasks, the same at every start.
+    /// Returns the name under which a service with this data directory claims tasks, the same at every start.
     func nodeName(data: String) -> String {
         if let identity { return identity }
         return target == nil ? "local" : "\(ProcessInfo.processInfo.hostName) \(data)".shortened(toBytes: 200)

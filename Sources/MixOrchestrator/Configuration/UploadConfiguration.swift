@@ -2,7 +2,7 @@ import HTTPInterface
 import ObjectStorage
 import RoomService
 
-/// The settings under `upload`. Uploads are on if `upload.endpoint` says where to.
+/// The settings under `upload`. Uploads are on if `upload.endpoint` names a storage.
 struct UploadConfiguration: Sendable {
     var settings: UploadSettings
     /// Whether recordings, and archives of HLS, are uploaded.

@@ -4,7 +4,7 @@ import MixModel
 import RoomService
 import TextFormats
 
-/// The settings under `webrtc`. Publishing and playing are on if `webrtc.whip` and `webrtc.whep` say so.
+/// The settings under `webrtc`. Publishing and playing are enabled by `webrtc.whip` and `webrtc.whep`.
 struct WebRTCConfiguration: Sendable {
     let takesPublishers: Bool
     let takesViewers: Bool
@@ -57,7 +57,7 @@ struct WebRTCConfiguration: Sendable {
         }
     }
 
-    /// What operators should know, for `doctor`.
+    /// Notes for operators, shown by `doctor`.
     var notes: [String] {
         let ports =
             rules.network.ports.map { "UDP ports \($0.lowest) to \($0.highest)" } ?? "UDP ports of the system's choice"

@@ -5,7 +5,7 @@ import RoomService
     import Synchronization
     import TaskStore
 
-    /// Kills the process at one of its writes, to show that no outcome depends on which one. Available only in debug
+    /// Kills the process at one of its writes, to show that no result depends on which one. Available only in debug
     /// builds, and only when `MIXORCHESTRATOR_CRASH_AT` is set.
     final class CrashingTaskStore: ForwardingTaskStore {
         /// The point of the crash. `3:before` is right before the third change becomes durable, `3:after` right after
