@@ -55,7 +55,7 @@ struct PlayerTests {
             let connections = try #require(Self.latest(page)).connections
             try await stage.killService()
             try await waitUntil("it says that the connection is lost") {
-                Self.words(page) == "The connection is lost. Trying again …"
+                Self.words(page) == "Connection lost. Reconnecting…"
             }
             try await stage.startServiceAgain()
             try await waitUntil("it plays again") {
@@ -131,9 +131,9 @@ struct PlayerTests {
     @Test(
         .timeLimit(.minutes(5)),
         arguments: [
-            ("", "This link does not give access to the program. Ask for a complete one."),
+            ("", "This link is not valid for this program. Ask for a new one."),
             ("expired", "This link has expired. Ask for a new one."),
-            ("signed", "Nothing is on air here yet. The program plays as soon as it begins."),
+            ("signed", "The program has not started yet. It plays here automatically when it does."),
         ])
     func aBadLinkIsSaidToBeOne(link: String, sentence: String) async throws {
         let key = "0123456789abcdef"

@@ -169,15 +169,15 @@ const tests = {
     const at = (error, more = {}) => { const { state, message, delay } = verdict(error, { ...past, ...more }); return [state, message, delay]; };
     const refused = detail => new Refusal(403, { title: "The URL does not grant access to this program", detail });
     equal(at(refused("the URL expired 20 s ago")), ["failed", "This link has expired. Ask for a new one.", null], "expired");
-    equal(at(refused("the URL has no auth_key"))[1], "This link does not give access to the program. Ask for a complete one.", "unsigned");
+    equal(at(refused("the URL has no auth_key"))[1], "This link is not valid for this program. Ask for a new one.", "unsigned");
     const none = new Refusal(404, { type: "urn:mixorchestrator:problem:not-on-air" });
     equal([at(none)[0], at(none, { hasPlayed: true })[0]], ["waiting", "ended"], "nothing on air");
-    equal(at(none, { hasPlayed: true })[1], "The program has ended. If it goes on, it plays here again.", "ended");
+    equal(at(none, { hasPlayed: true })[1], "The program has ended. If it resumes, it plays here automatically.", "ended");
     equal(at(new Refusal(503, { type: "urn:mixorchestrator:problem:viewers-full" }, 10)),
-      ["reconnecting", "There are too many viewers at the moment. Trying again in 10 s …", 10], "full");
+      ["reconnecting", "Too many people are watching right now. Retrying in 10 s…", 10], "full");
     equal(at(null)[2], 0.2, "the end of a stream may be a restart");
     equal([at(new RebuildError("x"))[2], at(new RebuildError("x"), { attempt: 2 })[2]], [0, 2], "a decoder that fails again and again");
-    equal(at(new TypeError("Failed to fetch")), ["reconnecting", "The connection is lost. Trying again …", 0.5], "no network");
+    equal(at(new TypeError("Failed to fetch")), ["reconnecting", "Connection lost. Reconnecting…", 0.5], "no network");
     equal(at(new UnplayableError(unplayable("hevc")))[0], "failed", "H.265");
   },
   "names lie where people are"() {

@@ -122,7 +122,7 @@ const tests = {
     await world.live();
     equal([world.asked, world.words.at(-1)], [["POST"], "You are live."], "live");
     world.peers[0].become("disconnected");
-    equal(world.words.at(-1), "The server does not answer …", "said");
+    equal(world.words.at(-1), "The server is not responding…", "said");
     await world.pass(2.9);
     equal(world.asked, ["POST"], "it may come back");
     await world.pass(2);

@@ -160,7 +160,7 @@ export class RoomChat extends HTMLElement {
     on("state", ({ state, isIncomplete }) => {
       this.#attempts = 0;
       this.#takeState(state);
-      if (isIncomplete) this.#note("Some comments were missed.");
+      if (isIncomplete) this.#note("Some comments are missing.");
     });
     on("comment", (message) => this.#show(message));
     on("gift", (message) => this.#show(message));
@@ -168,9 +168,9 @@ export class RoomChat extends HTMLElement {
     on("deleted", ({ id }) => this.#remove(id));
     on("viewers", ({ count }) => this.#setViewers(count));
     on("onAir", (onAir) => this.#setOnAir(onAir));
-    on("opened", () => this.#note("The room is live."));
-    on("ended", () => this.#note("The room has ended."));
-    on("rules", ({ slowMode }) => this.#note(slowMode ? `Slow mode: one comment in ${slowMode} s.` : "Slow mode is off."));
+    on("opened", () => this.#note("The program has started."));
+    on("ended", () => this.#note("The program has ended."));
+    on("rules", ({ slowMode }) => this.#note(slowMode ? `Slow mode: one comment every ${slowMode} s.` : "Slow mode is off."));
     events.addEventListener("error", () => {
       // The browser connects again by itself, unless the answer was no stream: then a new one is needed.
       if (events.readyState !== EventSource.CLOSED || this.#events !== events) return;
@@ -191,13 +191,13 @@ export class RoomChat extends HTMLElement {
   /** @param {number} likes */
   #setLikes(likes) { this.#total.textContent = `${likes} ♥`; }
   /** @param {{people: string[]}} onAir */
-  #setOnAir({ people }) { this.#status.textContent = people.length ? `On air: ${people.join(", ")}` : "Nobody is on air"; }
+  #setOnAir({ people }) { this.#status.textContent = people.length ? `On air: ${people.join(", ")}` : "Off air"; }
 
   /** @param {Message} message */
   #show(message) {
     if (this.#shown.has(message.id)) return;
     const item = make("li");
-    const name = make("bdi", message.name ?? message.user ?? "Somebody", "name");
+    const name = make("bdi", message.name ?? message.user ?? "Anonymous", "name");
     const gift = message.kind === "gift" ? `🎁 ${message.gift?.name ?? message.gift?.id ?? "gift"} × ${message.count} ` : "";
     item.append(name, make("bdi", gift + (message.text ?? "")));
     this.#append(item);
@@ -276,10 +276,10 @@ export class RoomChat extends HTMLElement {
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ ...message, ...(user && { user }), ...(name && { name }) }),
       });
-      this.#alert.textContent = answer.ok ? "" : ((await answer.json().catch(() => null))?.detail ?? `Refused (${answer.status})`);
+      this.#alert.textContent = answer.ok ? "" : ((await answer.json().catch(() => null))?.detail ?? `Not sent (error ${answer.status}). Try again.`);
       return answer.ok;
     } catch {
-      this.#alert.textContent = "The service cannot be reached.";
+      this.#alert.textContent = "Not sent. Check your connection and try again.";
       return false;
     }
   }

@@ -51,12 +51,12 @@ const MARKUP = `
   <div class="message"><div class="spinner"></div><p></p><button class="again" type="button">Try again</button></div>
   <button class="start" type="button" aria-label="Play">${ICONS.play}</button>
   <div class="hidden" role="status"></div>
-  <button class="unmute" type="button">${ICONS.silent}Turn on sound</button>
+  <button class="unmute" type="button">${ICONS.silent}Unmute</button>
   <div class="bar" role="group" aria-label="Player">
     <button class="play" type="button"></button>
     <button class="mute" type="button"></button>
     <input class="volume" type="range" min="0" max="100" aria-label="Volume">
-    <button class="live" type="button" title="Go to the newest picture"><i></i>LIVE<small></small></button>
+    <button class="live" type="button" title="Go to live"><i></i>LIVE<small></small></button>
     <span class="space"></span>
     <slot name="buttons"></slot>
     <button class="window" type="button" title="Picture in picture (p)" aria-label="Picture in picture">${ICONS.window}</button>
@@ -154,9 +154,9 @@ export class Controls {
     if (parts.status.textContent !== spoken) parts.status.textContent = spoken;
     const isOn = !["paused", "idle", "failed"].includes(state);
     this.#label("play", isOn ? "pause" : "play", isOn ? "Pause" : "Play", "space");
-    this.#label("mute", player.muted ? "silent" : "sound", player.muted ? "Turn on sound" : "Mute", "m");
+    this.#label("mute", player.muted ? "silent" : "sound", player.muted ? "Unmute" : "Mute", "m");
     const isFull = document.fullscreenElement === player;
-    this.#label("full", isFull ? "shrink" : "full", isFull ? "Leave full screen" : "Full screen", "f");
+    this.#label("full", isFull ? "shrink" : "full", isFull ? "Exit full screen" : "Full screen", "f");
     parts.unmute.hidden = !(player.isSoundBlocked && player.muted && player.isLive);
     parts.volume.value = player.muted ? 0 : Math.round(player.volume * 100);
     parts.live.hidden = !player.isLive;

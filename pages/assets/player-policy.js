@@ -68,24 +68,24 @@ export function verdict(error, { attempt, random, hasPlayed }) {
   const delay = backOff(attempt, random);
   const say = (state, message, pause = delay) => ({ state, message, delay: pause });
   if (error instanceof UnplayableError) return say("failed", error.message, null);
-  if (error instanceof RebuildError) return say("reconnecting", "The player starts again.", attempt ? delay : 0);
-  if (!error) return say("reconnecting", "The stream has stopped. Looking for it again …", attempt ? delay : 0.2);
-  if (!(error instanceof Refusal)) return say("reconnecting", "The connection is lost. Trying again …");
+  if (error instanceof RebuildError) return say("reconnecting", "Restarting the player…", attempt ? delay : 0);
+  if (!error) return say("reconnecting", "The stream stopped. Reconnecting…", attempt ? delay : 0.2);
+  if (!(error instanceof Refusal)) return say("reconnecting", "Connection lost. Reconnecting…");
   switch (error.status) {
     case 401: case 403:
       if (error.detail.includes("expired")) return say("failed", "This link has expired. Ask for a new one.", null);
-      return say("failed", "This link does not give access to the program. Ask for a complete one.", null);
+      return say("failed", "This link is not valid for this program. Ask for a new one.", null);
     case 404:
-      if (error.code === "webrtc-off") return say("failed", "This service does not play over WebRTC.", null);
-      return hasPlayed ? say("ended", "The program has ended. If it goes on, it plays here again.", Math.max(delay, 3))
-        : say("waiting", "Nothing is on air here yet. The program plays as soon as it begins.", Math.max(delay, 2));
+      if (error.code === "webrtc-off") return say("failed", "Playback over WebRTC is turned off on this server.", null);
+      return hasPlayed ? say("ended", "The program has ended. If it resumes, it plays here automatically.", Math.max(delay, 3))
+        : say("waiting", "The program has not started yet. It plays here automatically when it does.", Math.max(delay, 2));
     case 429: case 503: {
       const seconds = Math.ceil(Math.max(error.retryAfter ?? 0, delay));
-      const reason = error.code === "viewers-full" ? "There are too many viewers at the moment." : "The server is busy.";
-      return say("reconnecting", `${reason} Trying again in ${seconds} s …`, seconds);
+      const reason = error.code === "viewers-full" ? "Too many people are watching right now." : "The server is busy.";
+      return say("reconnecting", `${reason} Retrying in ${seconds} s…`, seconds);
     }
     default:
-      if (error.status >= 500) return say("reconnecting", "The server has a problem. Trying again …");
+      if (error.status >= 500) return say("reconnecting", "The server reported an error. Retrying…");
       return say("failed", error.detail ? `${error.message}: ${error.detail}.` : `${error.message}.`, null);
   }
 }
@@ -93,6 +93,6 @@ export function verdict(error, { attempt, random, hasPlayed }) {
 /** Returns the sentence for a codec that the browser does not decode. @param {string} codec */
 export function unplayable(codec) {
   const name = { hevc: "H.265", avc: "H.264", aac: "AAC" }[codec] ?? codec;
-  return codec === "hevc" ? "This program is in H.265, which this browser cannot play. Safari can, and so can Chrome and Edge on "
-    + "devices that decode it in hardware." : `This program has ${name}, which this browser cannot play.`;
+  return codec === "hevc" ? "This program is in H.265, which this browser cannot play. Try Safari, or Chrome or Edge on a device "
+    + "with hardware decoding." : `This program uses ${name}, which this browser cannot play.`;
 }

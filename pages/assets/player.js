@@ -179,7 +179,7 @@ export class CoStreamPlayer extends HTMLElement {
   async #run(whep, source, signal) {
     let attempt = 0, hasPlayed = false;
     this.#wall = { delay: 0, at: -Infinity };
-    this.#set("connecting", "Connecting …");
+    this.#set("connecting", "Connecting…");
     const events = {
       onConnect: () => { this.figures.connections++; },
       onReady: () => { hasPlayed = true; this.#start(signal); },
@@ -214,11 +214,11 @@ export class CoStreamPlayer extends HTMLElement {
   #playHLS(source, signal) {
     const video = this.#video;
     if (!video.canPlayType("application/vnd.apple.mpegurl")) {
-      const error = new UnplayableError("This browser can play neither Media Source Extensions nor HLS.");
+      const error = new UnplayableError("This browser supports neither Media Source Extensions nor HLS. Try another browser.");
       return this.#set("failed", verdict(error, {}).message);
     }
     video.src = this.getAttribute("hls") ?? source.replace(/\.flv(?=\?|$)/, "/index.m3u8");
-    video.addEventListener("error", () => this.#set("failed", "The program is not available as HLS."), { signal });
+    video.addEventListener("error", () => this.#set("failed", "This browser needs HLS, which is not available for this program. Try another browser."), { signal });
     video.addEventListener("ended", () => this.#set("ended", "The program has ended."), { signal });
     this.#start(signal);
   }
@@ -234,7 +234,7 @@ export class CoStreamPlayer extends HTMLElement {
       video.muted = true;
       this.isSoundBlocked = true;
       this.dispatchEvent(new CustomEvent("soundblocked"));
-      await video.play().catch(() => this.#end("paused", "Press play."));
+      await video.play().catch(() => this.#end("paused", "Press Play to start."));
     }
     this.#controls?.update();
   }
@@ -244,7 +244,7 @@ export class CoStreamPlayer extends HTMLElement {
     if (this.state !== "playing") return;
     this.figures.waits++;
     this.#stallAt = performance.now();
-    this.#set("stalled", "Buffering …");
+    this.#set("stalled", "Buffering…");
   }
 
   #resume() {

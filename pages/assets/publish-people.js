@@ -39,7 +39,7 @@ class Tile {
     name.className = "name";
     this.note = document.createElement("span");
     this.note.className = "note";
-    this.note.textContent = "Connecting …";
+    this.note.textContent = "Connecting…";
     this.element.append(this.video, this.note, name);
     this.name = name;
     this.rename(person);
@@ -56,7 +56,7 @@ class Tile {
       await session.run(signal).catch(error => {
         // Without WebRTC for viewers the name stays, and nothing is asked for again.
         if (error.code === "webrtc-off" || error.status === 401 || error.status === 403) this.#abort.abort();
-        this.note.textContent = error.detail || "No picture: trying again …";
+        this.note.textContent = error.detail || "No video. Reconnecting…";
       });
       if (!signal.aborted) await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
     }

@@ -68,7 +68,7 @@ export class WHIPSession {
     this.#session = await WebRTCSession.begin(peer, this.url, { headers: this.events.headers, signal: AbortSignal.timeout(PATIENCE) });
     await this.#session.connect();
     await new Promise((resolve, reject) => {
-      let timer = setTimeout(() => reject(new Error("No connection to the server: is UDP blocked?")), PATIENCE);
+      let timer = setTimeout(() => reject(new Error("No connection to the server; a firewall may block UDP")), PATIENCE);
       this.#over = () => { clearTimeout(timer); resolve(); };
       const follow = () => {
         const state = peer.connectionState;
@@ -79,7 +79,7 @@ export class WHIPSession {
         if (state === "disconnected") {
           clearTimeout(timer);
           timer = setTimeout(this.#over, ABSENCE);
-          this.events.say("The server does not answer …");
+          this.events.say("The server is not responding…");
         }
         if (["failed", "closed"].includes(state)) this.#over();
       };

@@ -46,7 +46,7 @@ function showState() {
 async function goLive() {
   const user = at("user").value.trim(), kind = devices.isScreen ? "/screen" : "";
   storage.set("user", user);
-  say("Connecting …");
+  say("Connecting…");
   const own = session = new WHIPSession(
     `/whip${place.path}/${encodeURIComponent(user)}${kind}${query}`, () => devices.stream, {
       headers, say,
@@ -90,8 +90,8 @@ function toggle(id, [on, off], action) {
 const enable = (kind, isOff) => devices.stream?.getTracks()
   .filter(track => track.kind === kind).forEach(track => { track.enabled = !isOff; });
 toggle("mute", ["Mute", "Unmute"], isOff => enable("audio", isOff));
-toggle("hide", ["Camera off", "Camera on"], isOff => enable("video", isOff));
-toggle("hear", ["Hear the others", "Silence the others"], isHeard => people.hear(isHeard));
+toggle("hide", ["Turn off camera", "Turn on camera"], isOff => enable("video", isOff));
+toggle("hear", ["Unmute others", "Mute others"], isHeard => people.hear(isHeard));
 
 let complaint = "";
 /** Says what is wrong with the devices, until they are right. */
@@ -147,7 +147,7 @@ if (navigator.mediaDevices) {
   reopen();
   navigator.mediaDevices.addEventListener("devicechange", () => devices.list());
 } else {
-  say("Browsers give pages a camera only over HTTPS, or on localhost.");
+  say("Camera access needs HTTPS. Open this page over HTTPS, or on localhost.");
 }
 people.follow();
 if (words.has("figures")) {

@@ -81,8 +81,8 @@ export class Names {
     card.hidden = !isOpen;
     name.setAttribute("aria-expanded", String(isOpen));
     if (!isOpen) return;
-    words.textContent = [region.stream === "screen" ? "Shares a screen" : region.w ? "On camera" : "Heard only",
-      region.room ? `from the room ${region.room}` : ""].filter(Boolean).join(" ");
+    words.textContent = [region.stream === "screen" ? "Sharing a screen" : region.w ? "On camera" : "Audio only",
+      region.room ? `from room ${region.room}` : ""].filter(Boolean).join(" ");
     level.hidden = region.volume === undefined;
     level.value = region.volume ?? 0;
     alone.hidden = Boolean(region.room);
