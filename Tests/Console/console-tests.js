@@ -273,7 +273,7 @@ const TESTS = {
   },
   showsLevelsAsAShareOfSixtyDecibels() {
     equal([loudness(undefined), loudness(-100), loudness(-60), loudness(-30), loudness(0)], [0, 0, 0, 0.5, 1]);
-    equal([decibels({}), decibels({ peak: -100, rms: -100 }), decibels({ peak: -3, rms: -12.25 })], ["no sound", "silence", "peak -3.0 dB, mean -12.3 dB"]);
+    equal([decibels({}), decibels({ peak: -100, rms: -100 }), decibels({ peak: -3, rms: -12.25 })], ["no audio", "silent", "peak -3.0 dB, RMS -12.3 dB"]);
   },
   keepsTheLatestCommentsOnce() {
     const chat = new ChatPanel({ draw() { /* nothing to see */ } });
@@ -284,7 +284,7 @@ const TESTS = {
     equal(chat.messages.at(-1).id, 99);
   },
   saysItInWords() {
-    equal(plain("stream.published bob/camera"), "bob’s camera began");
+    equal(plain("stream.published bob/camera"), "bob’s camera started");
     equal(plain("on air: bypass → mix, 330.123 ms after the event, video gap 66.381372 ms"), "bypass → mix, 330 ms after the event, video gap 66.4 ms");
     equal([milliseconds(undefined), milliseconds(45563), bytes(0), bytes(1500), bytes(19300000)], ["–", "45.6 s", "0 B", "1.5 kB", "19.3 MB"]);
     equal(onAir({ outputs: [], task: { state: "running", onAir: "mix", scene: { panes: [{ user: "alice" }, { user: "bob" }] } } }), "Viewers get a mix of alice and bob.");

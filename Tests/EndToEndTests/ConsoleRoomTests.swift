@@ -106,7 +106,7 @@ struct ConsoleRoomTests {
 
             // One step takes effect at once; the rest with "Apply".
             let _: Bool = try await page.evaluate(
-                "(document.querySelector('[aria-label=\"score: one more, at once\"]').click(), true)")
+                "(document.querySelector('[aria-label=\"Increase score immediately\"]').click(), true)")
             try await page.hear("On air: score 1")
             let set = """
                 (() => {
@@ -183,7 +183,7 @@ struct ConsoleRoomTests {
             // A value beyond its bounds is told beside the text, and the picture stays that of the last one allowed.
             try await write("#try-score", "70")
             try await page.wait(
-                for: "document.querySelector('.problem')?.textContent.includes('is tried is not allowed')")
+                for: "document.querySelector('.problem')?.textContent.includes('tried value is not allowed')")
             let problem: String = try await page.evaluate("document.querySelector('.problem').textContent")
             #expect(problem.contains("70") && problem.contains("9"), "\(problem)")
             let isKept: Bool = try await page.evaluate(shows("Ada 7"))

@@ -135,7 +135,7 @@ struct ConsoleTests {
             let both: [String] = try await two.evaluate(
                 "[...document.querySelectorAll('dialog .both pre')].map(text => text.textContent)")
             #expect(both.count == 2 && both[0].contains("mosaic") && both[1].contains("stack"), "\(both)")
-            try await two.click("Put mine on air")
+            try await two.click("Take mine on air")
             try await two.hear("Version 3 is on air.")
             #expect(try await stage.client.request("GET", "/v1/layouts/mine").text.contains("\"stack\""))
             #expect(try await stage.client.request("GET", "/v1/layouts/mine/versions/2").text.contains("\"mosaic\""))
@@ -214,9 +214,9 @@ struct ConsoleTests {
 
             let comment = #"{"text": "Buy this", "user": "mallory"}"#
             #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 201)
-            try await press("Mute mallory in the chat")
-            try await page.wait(for: "document.querySelector('[aria-label=\"Unmute mallory in the chat\"]')")
-            try await press("Delete the comment of mallory")
+            try await press("Mute mallory in chat")
+            try await page.wait(for: "document.querySelector('[aria-label=\"Unmute mallory in chat\"]')")
+            try await press("Delete comment by mallory")
             try await page.wait(for: "!document.querySelector('.comments')")
             #expect(try await stage.client.request("GET", "\(room)/messages").text.contains(#""messages":[]"#))
             #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 403)

@@ -10,7 +10,7 @@
 export class Problem extends Error {
   /** @param {number} status @param {Record<string, any>} body */
   constructor(status, body) {
-    super(body.title ?? `The service answers with ${status}`);
+    super(body.title ?? `The service returned status ${status}`);
     this.status = status;
     this.title = this.message;
     this.detail = body.detail ?? "";
@@ -86,7 +86,7 @@ export class Api {
     } catch (error) {
       if (signal?.aborted) throw error;
       this.onReach(false);
-      throw new Problem(0, { title: "The service cannot be reached", detail: "Nothing was changed. The console goes on trying." });
+      throw new Problem(0, { title: "The service cannot be reached", detail: "Nothing was changed. The console keeps trying to reconnect." });
     }
     this.onReach(true);
     const isJSON = response.headers.get("Content-Type")?.includes("json");

@@ -43,7 +43,7 @@ const MARKS = { same: " ", removed: "−", added: "+" }, NAMES = { removed: "rem
 /** Shows what changed, with three lines around each change. @param {string} before @param {string} after */
 export function diffView(before, after) {
   const lines = diff(before, after);
-  if (lines.every(line => line.kind === "same")) return h("p", { class: "empty" }, "Both are the same.");
+  if (lines.every(line => line.kind === "same")) return h("p", { class: "empty" }, "No differences.");
   const isNear = index => lines.slice(Math.max(0, index - 3), index + 4).some(line => line.kind !== "same");
   return h("pre", { class: "diff", tabindex: "0", "aria-label": "Differences" }, lines.map((line, index) => {
     if (!isNear(index)) return index && isNear(index - 1) ? h("span", { class: "skip-lines" }, "⋯\n") : null;

@@ -56,12 +56,12 @@ export class HistoryPanels {
     const frames = gap => frame && gap ? ` (${plural(Math.round(gap / frame * 10) / 10, "frame")})` : "";
     return panel("Switches", { id: "switches" },
       this.#switches.length > 1 ? chart(this.#switches) : null,
-      this.#switches.length ? table("Switches with their measured seams", HEADS, this.#switches.map(one => h("tr", { key: one.at },
+      this.#switches.length ? table("Switches with measured gaps", HEADS, this.#switches.map(one => h("tr", { key: one.at },
         h("td", null, at(one.at)), h("td", { class: "nowrap" }, one.from ? `${mode(one.from)} → ${mode(one.to)}` : mode(one.to)),
         h("td", { class: "figure" }, milliseconds(one.latencyMs)),
         h("td", { class: "figure" }, one.from ? milliseconds(one.videoGapMs) : "–", one.from ? frames(one.videoGapMs) : ""),
         h("td", { class: "figure" }, milliseconds(one.audioGapMs)), h("td", null, this.#causeButton(plain(one.cause), one.causes[0])))))
-        : h("p", { class: "empty" }, "The program has not switched yet."));
+        : h("p", { class: "empty" }, "No switches yet."));
   }
 
   #causeButton(label, cause) {
@@ -75,16 +75,16 @@ export class HistoryPanels {
   #filter(cause) {
     this.#cause = cause;
     this.#limit = STEP;
-    return run(this.view, "timeline", () => this.read(), cause ? "The timeline shows one cause." : "The timeline shows everything.");
+    return run(this.view, "timeline", () => this.read(), cause ? "Timeline filtered by one cause." : "Timeline shows all entries.");
   }
 
   #drawTimeline() {
     const { view } = this;
     return panel("Timeline", {
-      id: "timeline", actions: this.#cause ? h("button", { type: "button", class: "small", on: { click: () => this.#filter(null) } }, "Show everything") : null,
+      id: "timeline", actions: this.#cause ? h("button", { type: "button", class: "small", on: { click: () => this.#filter(null) } }, "Show all") : null,
     },
     problemBox(view.problems.get("timeline")),
-    this.#entries.length ? h("ol", { class: "timeline" }, grouped(this.#entries).map(group => this.#group(group))) : h("p", { class: "empty" }, "Nothing has happened yet."),
+    this.#entries.length ? h("ol", { class: "timeline" }, grouped(this.#entries).map(group => this.#group(group))) : h("p", { class: "empty" }, "No entries yet."),
     this.#next ? actionButton(view, "timeline", "Show older entries", async () => { this.#limit = Math.min(1000, this.#limit + 2 * STEP); await this.read(); }) : null);
   }
 

@@ -11,7 +11,7 @@ import { actionButton, panel, pill, problemBox, run, trail } from "./console-ui.
 
 const FIRST = `{
     "$schema": "layout.schema.json",
-    "description": "Everybody equally large.",
+    "description": "All participants at equal size.",
     "arrangements": [
         { "when": { "people": { "max": 1 } }, "algorithm": "solo" },
         { "algorithm": "grid", "gap": 0.01 }
@@ -26,7 +26,7 @@ export function templateText(text) {
 }
 
 /** Asks whether a text that is not on air may be lost. */
-const mayLose = () => confirm("The layout has changes that are not on air. Leave them?");
+const mayLose = () => confirm("This layout has changes that are not on air. Discard them?");
 
 export class LayoutEditorView {
   problems = new Map();
@@ -41,7 +41,7 @@ export class LayoutEditorView {
   constructor({ api, root, name }) {
     Object.assign(this, { api, root, name, path: `/v1/layouts/${part(name)}` });
     this.editor = new CodeEditor({
-      id: "layout-text", label: "Layout in JSON", schema: () => this.#schema,
+      id: "layout-text", label: "Layout (JSON)", schema: () => this.#schema,
       onChange: () => { this.problems.delete("take"); this.preview.planSoon(); this.draw(); },
     });
     this.preview = new LayoutPreview(this);
@@ -86,11 +86,11 @@ export class LayoutEditorView {
   #found(text, etag, isNew = false) {
     if (this.base?.etag === etag && !(this.base.isNew && !isNew)) return;
     if (this.base && this.hasChanges()) {
-      if (this.#newer?.etag !== etag) announce("Somebody else has changed this layout.");
+      if (this.#newer?.etag !== etag) announce("Someone else changed this layout.");
       this.#newer = { text, etag };
       return;
     }
-    if (this.base) announce(`Version ${this.layout?.version} is in use now.`);
+    if (this.base) announce(`Version ${this.layout?.version} is now in use.`);
     this.begin({ text, etag, isNew });
   }
 
@@ -112,26 +112,26 @@ export class LayoutEditorView {
         layout ? pill(layout.state === "builtIn" ? "built in" : layout.state, layout.state) : this.base?.isNew ? pill("new") : null,
         isChanged ? h("span", { class: "pill busy" }, "not on air") : null,
         h("div", { class: "row push" },
-          this.isReadOnly ? null : actionButton(this, "format", "Undo changes", async () => { this.editor.replace(this.base.text); }, { disabled: !isChanged }),
+          this.isReadOnly ? null : actionButton(this, "format", "Discard changes", async () => { this.editor.replace(this.base.text); }, { disabled: !isChanged }),
           this.isReadOnly ? null : actionButton(this, "take", "Take on air", () => this.#take(), { class: "primary", disabled: !isTakeable }),
           layout && !this.isReadOnly
             ? actionButton(this, "delete", "Delete", () => this.#delete(), { class: "danger-text", disabled: layout.state === "deleted" }) : null)),
       layout ? h("p", { class: "quiet" }, layout.rooms.length
-        ? `Used by ${layout.rooms.join(", ")}${layout.moreRooms ? " and more" : ""}: they change at the next frame.` : "No room uses it.") : null,
+        ? `Used by ${layout.rooms.join(", ")}${layout.moreRooms ? " and more" : ""}. Changes take effect at the next frame.` : "Not used by any room.") : null,
       layout?.problem ? h("div", { class: "problem", role: "alert" },
-        h("strong", null, layout.version ? `The file is invalid; rooms keep version ${layout.version}` : "The file is invalid, and no room can use it"),
+        h("strong", null, layout.version ? `The file is invalid. Rooms keep using version ${layout.version}` : "The file is invalid. No room can use this layout"),
         h("p", { class: "lines" }, layout.problem.message)) : null,
       this.#newer ? h("div", { class: "problem calm", role: "status" },
-        h("strong", null, "Somebody else has put another version in use. "),
+        h("strong", null, "Someone else took another version on air. "),
         h("button", { type: "button", class: "link", on: { click: () => this.#compare() } }, "Compare")) : null,
       this.#problem?.isLost ? null : problemBox(this.#problem),
       problemBox(this.problems.get("take"), issue => this.editor.goTo(issue.line, issue.column)), problemBox(this.problems.get("delete")),
       this.base ? h("div", { class: "editor" },
         h("div", { class: "column", key: "text" }, panel("Text", { id: "text-head", class: "tight" }, this.isReadOnly
-          ? h("p", { class: "empty" }, "This layout is part of the service and has no file. Make one of your own under another name.")
+          ? h("p", { class: "empty" }, "This layout is built in and cannot be edited. Create a layout under another name instead.")
           : placeOf(this.editor.element), this.preview.drawIssues())),
         h("div", { class: "column", key: "picture" }, this.preview.draw(), this.isReadOnly ? null : this.versions.draw()))
-        : h("p", { class: "empty", role: "status" }, "Reading the layout …"));
+        : h("p", { class: "empty", role: "status" }, "Loading layout…"));
   }
 
   /** Puts the text in use, if nobody has put another there since it was read. */
@@ -171,16 +171,16 @@ export class LayoutEditorView {
 
   #ask(theirs) {
     const mine = this.editor.text;
-    return dialog(`${this.name} was changed by somebody else meanwhile`, close => [
-      h("p", null, "Neither text is lost: yours stays in the editor, theirs in the versions."),
+    return dialog(`Someone else changed ${this.name}`, close => [
+      h("p", null, "Neither text is lost: yours stays in the editor, theirs is kept as a version."),
       h("div", { class: "both" },
-        h("section", { "aria-label": "Theirs" }, h("h3", null, "Theirs, in use now"), h("pre", { tabindex: "0" }, theirs)),
+        h("section", { "aria-label": "Theirs" }, h("h3", null, "Theirs (current)"), h("pre", { tabindex: "0" }, theirs)),
         h("section", { "aria-label": "Yours" }, h("h3", null, "Yours"), h("pre", { tabindex: "0" }, mine))),
-      h("h3", null, "From theirs to yours"), diffView(theirs, mine),
+      h("h3", null, "Differences between theirs and yours"), diffView(theirs, mine),
       h("div", { class: "row end" },
         h("button", { type: "button", on: { click: () => close() } }, "Keep editing"),
-        h("button", { type: "button", on: { click: () => close("theirs") } }, "Take theirs"),
-        h("button", { type: "button", class: "primary", on: { click: () => close("mine") } }, "Put mine on air")),
+        h("button", { type: "button", on: { click: () => close("theirs") } }, "Use theirs"),
+        h("button", { type: "button", class: "primary", on: { click: () => close("mine") } }, "Take mine on air")),
     ], { wide: true });
   }
 
@@ -192,9 +192,9 @@ export class LayoutEditorView {
   }
 
   async #delete() {
-    if (!await confirmed(`Delete ${this.name}?`, "Its file is removed. Its versions are kept, and a rollback brings it back.", "Delete layout")) return;
+    if (!await confirmed(`Delete ${this.name}?`, "Its file is removed. Its versions are kept; roll back to one to restore the layout.", "Delete layout")) return;
     await this.api.call("DELETE", this.path, { etag: this.base.etag });
-    announce(`${this.name} is deleted.`);
+    announce(`${this.name} was deleted.`);
     await this.#read().catch(() => { /* it may be gone */ });
   }
 }

@@ -75,7 +75,7 @@ export class LayoutPreview {
       });
       // Text behind the end of the value would be another member of the request.
       const isWhole = view.isReadOnly || parse(text);
-      this.#problem = isWhole ? null : new Problem(400, { title: "The layout is not JSON", detail: "Something stands behind its closing bracket." });
+      this.#problem = isWhole ? null : new Problem(400, { title: "The layout is not valid JSON", detail: "Remove the text after the closing bracket." });
       this.#issues = [];
       if (isWhole) this.#plan = data;
     } catch (error) {
@@ -86,7 +86,7 @@ export class LayoutPreview {
       // A value that is tried has no place in the text.
       const tried = this.#issues.filter(issue => isBehind(text, issue));
       this.#issues = this.#issues.filter(issue => !tried.includes(issue));
-      if (tried.length) error = new Problem(422, { title: "A value that is tried is not allowed", detail: tried.map(issueText).join("\n") });
+      if (tried.length) error = new Problem(422, { title: "A tried value is not allowed", detail: tried.map(issueText).join("\n") });
       this.#problem = this.#issues.length || error.isLost ? null : error;
     } finally {
       this.#isPlanning = false;
@@ -101,7 +101,7 @@ export class LayoutPreview {
     // The answer to taking it says the same.
     if (view.problems.get("take")?.issues.length) return null;
     if (!this.#issues.length) return problemBox(this.#problem);
-    return h("div", { class: "problem", role: "status" }, h("strong", null, `${plural(this.#issues.length, "error")}: the picture shows the last text without one`),
+    return h("div", { class: "problem", role: "status" }, h("strong", null, `${plural(this.#issues.length, "error")}: the preview shows the last valid text`),
       issueList(this.#issues, issue => view.editor.goTo(issue.line, issue.column)));
   }
 
@@ -112,24 +112,24 @@ export class LayoutPreview {
       id: "plan-people", type: "range", min: "0", max: "16", value: String(this.#people),
       on: { input: event => { this.#people = Number(event.target.value); this.planSoon(); view.draw(); } },
     });
-    return panel("Picture", { id: "picture-head" },
+    return panel("Preview", { id: "picture-head" },
       h("div", { class: "bar" },
-        field(plural(this.#people, "person", "people"), people),
+        field(plural(this.#people, "participant"), people),
         field("Canvas", select("plan-canvas", [...CANVASES, ["custom", "Custom"]], this.#canvas, value => { this.#canvas = value; this.plan(); view.draw(); })),
         this.#canvas === "custom" ? field("Size", h("input", {
           id: "plan-size", value: this.#custom, pattern: "[0-9]+x[0-9]+(@[0-9]+)?", on: { change: event => { this.#custom = event.target.value.trim(); this.plan(); } },
-        }), "width x height, even") : null),
+        }), "Width x height, both even") : null),
       plan ? h("div", {
         class: `canvas ${size.width >= size.height ? "wide" : "high"} ${this.#issues.length ? "old" : ""}`,
         style: { "aspect-ratio": `${size.width} / ${size.height}` },
       },
-        picture(plan.svg, `The layout with ${plural(this.#people, "person", "people")} on ${size.width} by ${size.height}`, { draggable: "false" }),
+        picture(plan.svg, `Layout with ${plural(this.#people, "participant")}, ${size.width} by ${size.height} pixels`, { draggable: "false" }),
         panes.length ? paneOverlay(panes, size, { onMove: pane => { this.#held = pane; this.plan(); view.draw(); }, onEnd: pane => this.#drop(pane) }) : null)
-        : h("p", { class: "empty", role: "status" }, "No picture yet."),
+        : h("p", { class: "empty", role: "status" }, "No preview yet."),
       view.isReadOnly ? null : this.values.draw(this.#text),
       plan ? h("p", { class: "hint" }, panes.length
-        ? "Drag a pane or its corner; arrow keys move it, with Shift they resize it. Alt moves freely."
-        : "Panes can be dragged where the arrangement has “panes”; here an algorithm places people.") : null);
+        ? "Drag a pane to move it, or its corner to resize it. Arrow keys move it; with Shift they resize it. Hold Alt to turn off snapping."
+        : "An algorithm places participants in this arrangement. To drag panes, add “panes” to it.") : null);
   }
 
   /** Writes the pane's new place into the text. */

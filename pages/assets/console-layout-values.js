@@ -33,7 +33,7 @@ export class LayoutValues {
         shown.map(name => h("div", { key: `{${name}}`, class: "param" }, field(`{${name}}`, h("input", {
           id: `try-channel-${name}`, type: name === "comment" ? "text" : "number", min: "0", max: "1000000000", maxlength: "120",
           autocomplete: "off", value: String(this.#channel[name]), on: { input: event => this.#set(name, event.target.value) },
-        }), "of the room’s channel")))));
+        }), "From the room’s channel")))));
   }
 
   #set(name, written) {

@@ -24,19 +24,19 @@ export class LayoutVersions {
       this.#versions.length ? h("ul", { class: "list" }, this.#versions.map(one => h("li", { key: one.version, class: "row" },
         h("strong", null, `Version ${one.version}`), one.inUse ? h("span", { class: "tag" }, "in use") : null,
         h("span", { class: "quiet small grow" }, `${at(one.at)}, by ${ORIGINS[one.origin]}, ${bytes(one.bytes)}`),
-        actionButton(view, `compare-${one.version}`, "Compare", () => this.#compare(one), { class: "small", label: `Compare version ${one.version} with the text` }),
+        actionButton(view, `compare-${one.version}`, "Compare", () => this.#compare(one), { class: "small", label: `Compare version ${one.version} with the editor` }),
         one.inUse ? null : actionButton(view, `back-${one.version}`, "Roll back", () => this.#rollBack(one), { class: "small", label: `Roll back to version ${one.version}` }),
         problemBox(view.problems.get(`compare-${one.version}`)), problemBox(view.problems.get(`back-${one.version}`)))))
-        : h("p", { class: "empty" }, "It has no versions yet."));
+        : h("p", { class: "empty" }, "No versions yet."));
   }
 
   async #compare({ version }) {
     const { view } = this;
     const { text } = await view.api.get(`${view.path}/versions/${version}`);
     const old = templateText(text);
-    const isTaken = await dialog(`From version ${version} to the text in the editor`, close => [
+    const isTaken = await dialog(`Differences between version ${version} and the editor`, close => [
       diffView(old, view.editor.text),
-      h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close(true) } }, "Load this version into the editor"),
+      h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close(true) } }, "Load into editor"),
         h("button", { type: "button", class: "primary", on: { click: () => close() } }, "Close")),
     ], { wide: true });
     if (isTaken) view.editor.replace(old);
@@ -44,7 +44,7 @@ export class LayoutVersions {
 
   async #rollBack({ version }) {
     const { view } = this;
-    const text = view.hasChanges() ? " The text in the editor stays as it is." : "";
+    const text = view.hasChanges() ? " Your text stays in the editor." : "";
     if (!await confirmed(`Roll back to version ${version}?`, `Rooms that use ${view.name} change at the next frame.${text}`, "Roll back")) return;
     const wasChanged = view.hasChanges();
     const answer = await view.api.call("POST", `${view.path}/rollback`, { body: { version }, etag: view.base.etag });

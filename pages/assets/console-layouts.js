@@ -5,7 +5,7 @@ import { repeat } from "./console-feed.js";
 import { field, picture, pill, problemBox, select } from "./console-ui.js";
 import { plural } from "./console-words.js";
 
-const PEOPLE = [1, 2, 3, 4, 6, 9].map(count => [String(count), plural(count, "person", "people")]);
+const PEOPLE = [1, 2, 3, 4, 6, 9].map(count => [String(count), plural(count, "participant")]);
 /** Canvases to choose from, with their names. */
 export const CANVASES = [["720x1280", "Portrait 720×1280"], ["1280x720", "Landscape 1280×720"], ["720x720", "Square 720×720"]];
 const STATES = { good: "good", broken: "broken", deleted: "deleted", builtIn: "built in" };
@@ -60,23 +60,23 @@ export class LayoutsView {
       h("div", { class: "title-row" }, h("h1", null, "Layouts"),
         h("button", { type: "button", class: "primary push", on: { click: () => this.#make() } }, "New layout")),
       h("div", { class: "bar" },
-        field("People", select("list-people", PEOPLE, String(this.#people), value => { this.#people = Number(value); this.draw(); })),
+        field("Participants", select("list-people", PEOPLE, String(this.#people), value => { this.#people = Number(value); this.draw(); })),
         field("Canvas", select("list-canvas", CANVASES, this.#canvas, value => { this.#canvas = value; this.draw(); }))),
       this.#problem?.isLost ? null : problemBox(this.#problem),
-      this.#layouts ? h("ul", { class: "cards tall" }, this.#layouts.map(layout => this.#card(layout))) : h("p", { class: "empty", role: "status" }, "Reading layouts …"));
+      this.#layouts ? h("ul", { class: "cards tall" }, this.#layouts.map(layout => this.#card(layout))) : h("p", { class: "empty", role: "status" }, "Loading layouts…"));
   }
 
   #card(layout) {
     const svg = layout.version || layout.state === "builtIn" ? this.#picture(layout) : null;
     return h("li", { class: "card", key: layout.name },
-      h("div", { class: "shot" }, svg ? picture(svg, `${layout.name} with ${plural(this.#people, "person", "people")}`) : h("span", { class: "blank" })),
+      h("div", { class: "shot" }, svg ? picture(svg, `${layout.name} with ${plural(this.#people, "participant")}`) : h("span", { class: "blank" })),
       h("div", { class: "row" }, h("a", { class: "card-link grow", href: `#/layouts/${part(layout.name)}` }, h("span", { class: "card-name" }, layout.name)),
         pill(STATES[layout.state], layout.state)),
       layout.summary ? h("p", { class: "small" }, layout.summary) : null,
       layout.problem ? h("p", { class: "bad small lines" }, layout.problem.message) : null,
       h("p", { class: "quiet small" }, [
         layout.version ? `version ${layout.version}` : null,
-        layout.rooms.length ? `used by ${layout.rooms.slice(0, 4).join(", ")}${layout.rooms.length > 4 || layout.moreRooms ? " and more" : ""}` : "no room uses it",
+        layout.rooms.length ? `used by ${layout.rooms.slice(0, 4).join(", ")}${layout.rooms.length > 4 || layout.moreRooms ? " and more" : ""}` : "not used by any room",
       ].filter(Boolean).join(" · ")));
   }
 
@@ -84,8 +84,8 @@ export class LayoutsView {
     const name = await dialog("New layout", close => {
       const input = h("input", { id: "new-layout", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", autocomplete: "off" });
       return h("form", { method: "dialog", on: { submit: event => { event.preventDefault(); close(input.value.trim()); } } },
-        field("Name", input, "Rooms choose it under this name."),
-        h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close() } }, "Cancel"), h("button", { class: "primary" }, "Begin")));
+        field("Name", input, "Rooms select the layout by this name."),
+        h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close() } }, "Cancel"), h("button", { class: "primary" }, "Create layout")));
     });
     if (name) location.hash = `#/layouts/${part(name)}`;
   }

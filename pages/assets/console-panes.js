@@ -111,7 +111,7 @@ export function paneOverlay(panes, canvas, { onMove, onEnd }) {
     };
     return h("button", {
       type: "button", class: "pane", key: pane.path.join(), style: { left: percent(x), top: percent(y), width: percent(width), height: percent(height) },
-      "aria-label": `${pane.name}: ${px.width} by ${px.height} at ${px.x}, ${px.y}. Arrow keys move it, with Shift they resize it.`.replaceAll("px", ""),
+      "aria-label": `${pane.name}: ${px.width} by ${px.height} at ${px.x}, ${px.y}. Arrow keys move it; with Shift they resize it.`.replaceAll("px", ""),
       on: { pointerdown: begin, keydown: key },
     }, h("span", { class: "pane-name" }, pane.name), h("span", { class: "grip", "aria-hidden": "true" }));
   }));

@@ -32,7 +32,7 @@ export function declared(text) {
 export function paramField(param, { id, value, images = [], onChange }) {
   const label = param.title ?? param.name;
   const hint = param.type === "number" ? `${param.min} to ${param.max}`
-    : param.type === "text" ? `${param.name}, at most ${param.maxLength} bytes` : param.name;
+    : param.type === "text" ? `${param.name}, up to ${param.maxLength} bytes` : param.name;
   return [
     field(label, control(param, id, value, written => onChange(valueOf(param, written))), hint),
     param.type === "image" ? h("datalist", { id: `${id}-list` }, images.map(image => h("option", { value: image }))) : null,

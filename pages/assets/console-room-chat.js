@@ -60,19 +60,19 @@ export class ChatPanel {
     return panel("Comments", { id: "chat", actions: h("span", { class: "quiet small" }, plural(this.#viewers, "viewer")) },
       this.messages.length ? h("div", { class: "comments", role: "region", "aria-label": "Comments, newest first", tabindex: "0" },
         h("ol", { class: "list" }, [...this.messages].reverse().map(message => this.#row(message, muted))))
-        : h("p", { class: "empty" }, "No comments yet. This page follows the channel, and counts as a viewer of it."),
+        : h("p", { class: "empty" }, "No comments yet. While this page is open, it counts as a viewer of the channel."),
       problemBox(view.problems.get("moderate")), this.#drawRules());
   }
 
   #row(message, muted) {
-    const who = message.name ?? message.user ?? "Somebody";
+    const who = message.name ?? message.user ?? "Anonymous";
     const gift = message.kind === "gift" ? `Gift: ${message.gift?.name ?? message.gift?.id ?? "gift"} × ${message.count} ` : "";
     return h("li", { key: message.id },
       h("div", { class: "row" }, h("div", { class: "grow" }, h("bdi", null, h("strong", null, who)), message.user && message.name ? h("span", { class: "quiet small" }, ` ${message.user}`) : null,
         h("span", { class: "quiet small" }, ` ${at(message.sentAt)}`)),
-        message.user && !muted.has(message.user) ? this.#button(`silence ${message.id}`, "Mute", `Mute ${message.user} in the chat`,
+        message.user && !muted.has(message.user) ? this.#button(`silence ${message.id}`, "Mute", `Mute ${message.user} in chat`,
           "PUT", `muted/${part(message.user)}`, {}) : null,
-        this.#button(`delete ${message.id}`, "Delete", `Delete the comment of ${who}`, "DELETE", `messages/${message.id}`)),
+        this.#button(`delete ${message.id}`, "Delete", `Delete comment by ${who}`, "DELETE", `messages/${message.id}`)),
       h("p", { class: "lines" }, gift, h("bdi", null, message.text ?? "")));
   }
 
@@ -80,13 +80,13 @@ export class ChatPanel {
     if (!this.#rules) return null;
     const { slowMode, words, muted } = this.#rules;
     return [
-      muted.length ? [h("h3", null, "Muted in the chat"), h("ul", { class: "list" }, muted.map(({ user, seconds }) => h("li", { key: user, class: "row" },
+      muted.length ? [h("h3", null, "Muted in chat"), h("ul", { class: "list" }, muted.map(({ user, seconds }) => h("li", { key: user, class: "row" },
         h("span", { class: "grow" }, user), seconds ? pill(`${seconds} s left`) : null,
-        this.#button(`unsilence ${user}`, "Unmute", `Unmute ${user} in the chat`, "DELETE", `muted/${part(user)}`))))] : null,
-      h("details", { class: "more" }, h("summary", null, "Rules of the chat"),
+        this.#button(`unsilence ${user}`, "Unmute", `Unmute ${user} in chat`, "DELETE", `muted/${part(user)}`))))] : null,
+      h("details", { class: "more" }, h("summary", null, "Chat rules"),
         h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply(event.target); } } },
-          field("Slow mode", h("input", { id: "chat-slow", type: "number", min: "0", max: "3600", value: slowMode }), "Seconds between two comments of a viewer; 0: off."),
-          field("Refused words", h("textarea", { id: "chat-words", rows: "4", value: words.join("\n") }), "One a line."),
+          field("Slow mode", h("input", { id: "chat-slow", type: "number", min: "0", max: "3600", value: slowMode }), "Seconds between two comments by the same viewer; 0 turns it off."),
+          field("Blocked words", h("textarea", { id: "chat-words", rows: "4", value: words.join("\n") }), "One per line."),
           problemBox(this.view.problems.get("rules")),
           h("div", { class: "row end" }, h("button", { class: "primary" }, "Apply rules")))),
     ];
@@ -113,6 +113,6 @@ export class ChatPanel {
     const words = form.querySelector("#chat-words").value.split("\n").map(word => word.trim()).filter(Boolean);
     return this.view.act("rules", async () => {
       this.#rules = (await this.view.api.patch(`${this.view.path}/rules`, { slowMode, words })).data;
-    }, "The rules of the chat are in force.");
+    }, "Chat rules applied.");
   }
 }

@@ -34,7 +34,7 @@ export class FilesPanel {
     return panel("Recording", {
       id: "recording",
       actions: running.running || isAsked
-        ? actionButton(view, "record", "Stop recording", () => this.#do(() => view.api.call("DELETE", path)), { class: "danger", done: "Recording is stopped." }) : null,
+        ? actionButton(view, "record", "Stop recording", () => this.#do(() => view.api.call("DELETE", path)), { class: "danger", done: "Recording stopped." }) : null,
     },
     running.running ? h("p", { class: "row" }, h("span", { class: "pill rec" }, "Recording"),
       now?.streams?.length ? h("span", null, [
@@ -44,12 +44,12 @@ export class FilesPanel {
     problemBox(view.problems.get("record")),
     running.running || isAsked ? null : h("details", { class: "more" }, h("summary", null, "Start recording"),
       h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#record(event.target); } } },
-        box("rec-participants", "Also every participant’s own stream"), box("rec-single", "Continue the same file after a loss"),
-        field("New file every", h("input", { id: "rec-part", type: "number", min: "10", max: "604800", placeholder: "never" }), "seconds"),
-        field("End after", h("input", { id: "rec-max", type: "number", min: "1", max: "604800", placeholder: "never" }), "seconds"),
+        box("rec-participants", "Also record each participant’s stream"), box("rec-single", "Continue in the same file after an interruption"),
+        field("Start a new file every", h("input", { id: "rec-part", type: "number", min: "10", max: "604800", placeholder: "never" }), "seconds"),
+        field("Stop after", h("input", { id: "rec-max", type: "number", min: "1", max: "604800", placeholder: "never" }), "seconds"),
         h("div", { class: "row end" }, h("button", { class: "primary" }, "Start recording")))),
-    this.#files.length ? table("Recorded files", ["File", "Begun", "Length", "Size", ""], this.#files.map(file => this.#file(file)))
-      : h("p", { class: "empty" }, "No recorded files."));
+    this.#files.length ? table("Recorded files", ["File", "Started", "Length", "Size", ""], this.#files.map(file => this.#file(file)))
+      : h("p", { class: "empty" }, "No recordings yet."));
   }
 
   #file(file) {
@@ -61,7 +61,7 @@ export class FilesPanel {
       h("td", { class: "row end" },
         actionButton(view, `${id}-get`, "Download", () => this.#download(file), { class: "small", label: `Download ${file.file}` }),
         actionButton(view, id, "Delete", async () => {
-          if (!await confirmed("Delete this recording?", `${file.file} is deleted for good.`, "Delete file")) return;
+          if (!await confirmed("Delete this recording?", `${file.file} will be permanently deleted.`, "Delete file")) return;
           await view.api.call("DELETE", `${view.path}/recordings/${part(file.file)}`);
           await this.read();
         }, { class: "small danger-text", disabled: file.state === "recording", label: `Delete ${file.file}` })));
@@ -86,14 +86,14 @@ export class FilesPanel {
       participants: checked(form, "rec-participants"), singleFilePerLayer: checked(form, "rec-single"),
       partSeconds: number(form, "rec-part"), maxSeconds: number(form, "rec-max"),
     };
-    return run(view, "record", () => this.#do(() => view.api.call("PUT", `${view.path}/recording`, { body })), "Recording starts.");
+    return run(view, "record", () => this.#do(() => view.api.call("PUT", `${view.path}/recording`, { body })), "Recording is starting.");
   }
 
   #drawHLS() {
     const { view } = this, { hls } = view.room, path = `${view.path}/hls`;
     const isOn = hls.running || hls.variants.length > 0 || Boolean(view.room.playback.hls);
     return panel("HLS", {
-      id: "hls", actions: isOn ? actionButton(view, "hls", "Stop HLS", () => this.#do(() => view.api.call("DELETE", path)), { class: "danger", done: "HLS is stopped." }) : null,
+      id: "hls", actions: isOn ? actionButton(view, "hls", "Stop HLS", () => this.#do(() => view.api.call("DELETE", path)), { class: "danger", done: "HLS stopped." }) : null,
     },
     isOn ? h("p", null, pill(hls.running ? "running" : "waiting for a program", hls.running ? "running" : "waiting")) : null,
     hls.error ? h("p", { class: "bad" }, hls.error.message) : null,
@@ -104,8 +104,8 @@ export class FilesPanel {
     problemBox(view.problems.get("hls")),
     isOn ? null : h("details", { class: "more" }, h("summary", null, "Start HLS"),
       h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#stream(event.target); } } },
-        field("Segments of", h("input", { id: "hls-segment", type: "number", min: "1", max: "10", placeholder: "4" }), "seconds"),
-        field("Smaller rendition", h("input", { id: "hls-height", type: "number", min: "90", max: "1080", step: "2", placeholder: "none" }), "lines high"),
+        field("Segment length", h("input", { id: "hls-segment", type: "number", min: "1", max: "10", placeholder: "4" }), "seconds"),
+        field("Smaller rendition", h("input", { id: "hls-height", type: "number", min: "90", max: "1080", step: "2", placeholder: "none" }), "height in pixels"),
         box("hls-vod", "Keep all segments for download"),
         h("div", { class: "row end" }, h("button", { class: "primary" }, "Start HLS")))));
   }
@@ -113,6 +113,6 @@ export class FilesPanel {
   #stream(form) {
     const { view } = this, height = number(form, "hls-height");
     const body = { segmentSeconds: number(form, "hls-segment"), enableVOD: checked(form, "hls-vod"), ...height ? { renditions: [{ height }] } : {} };
-    return run(view, "hls", () => this.#do(() => view.api.call("PUT", `${view.path}/hls`, { body })), "HLS starts.");
+    return run(view, "hls", () => this.#do(() => view.api.call("PUT", `${view.path}/hls`, { body })), "HLS is starting.");
   }
 }

@@ -19,7 +19,7 @@ export function contested(changes, before, now) {
   return Object.keys(changes).filter(name => !present.has(name) || present.get(name) !== old.get(name));
 }
 
-const words = value => value === true ? "yes" : value === false ? "no" : value === null ? "the layout’s own" : String(value);
+const words = value => value === true ? "yes" : value === false ? "no" : value === null ? "the layout’s default" : String(value);
 
 export class ParamsPanel {
   /** @type {Param[]} */
@@ -62,13 +62,13 @@ export class ParamsPanel {
   draw() {
     if (!this.#params.length) return null;
     const { view } = this;
-    return panel("Values of the layout", { id: "params" },
+    return panel("Layout values", { id: "params" },
       h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply({ ...this.#changes }); } } },
         this.#params.map(param => this.#field(param)),
         problemBox(view.problems.get("params")),
         h("div", { class: "row end apply" },
           this.isChanged ? h("span", { class: "quiet grow" }, `Not applied: ${Object.keys(this.#changes).join(", ")}`) : null,
-          h("button", { type: "button", disabled: !this.isChanged, on: { click: () => this.#forget() } }, "Undo"),
+          h("button", { type: "button", disabled: !this.isChanged, on: { click: () => this.#forget() } }, "Discard"),
           h("button", { class: "primary", disabled: !this.isChanged }, "Apply"))));
   }
 
@@ -80,12 +80,12 @@ export class ParamsPanel {
     return h("div", { key: param.name, class: "param" },
       paramField(param, { id, value: this.#value(param), images: this.#imagesFor(param), onChange: value => this.#change(param, value) }),
       h("div", { class: "row" },
-        param.type === "number" ? [[-1, "−", "less"], [1, "+", "more"]].map(([direction, sign, word]) => h("button", {
-          type: "button", class: "small", key: word, "aria-label": `${label}: one ${word}, at once`,
+        param.type === "number" ? [[-1, "−", "Decrease"], [1, "+", "Increase"]].map(([direction, sign, word]) => h("button", {
+          type: "button", class: "small", key: word, "aria-label": `${word} ${label} immediately`,
           on: { click: () => this.#apply({ [param.name]: stepped(param, Number(this.#value(param)), direction) }) },
         }, sign)) : null,
         param.value !== param.default ? h("button", {
-          type: "button", class: "small", key: "default", "aria-label": `${label}: back to ${words(param.default)}, at once`,
+          type: "button", class: "small", key: "default", "aria-label": `Reset ${label} to ${words(param.default)} immediately`,
           on: { click: () => this.#apply({ [param.name]: null }) },
         }, "Default") : null));
   }
@@ -121,7 +121,7 @@ export class ParamsPanel {
           await this.read();
           const names = contested(changes, before, this.#params);
           if (!names.length) continue;
-          const choice = await conflict("Values were changed by somebody else meanwhile", names.map(name => [
+          const choice = await conflict("Someone else changed these values", names.map(name => [
             name, words(this.#params.find(param => param.name === name)?.value ?? "–"), words(changes[name])]));
           if (choice === "theirs") return this.#forget();
           if (choice !== "mine") return;

@@ -6,7 +6,7 @@ import { actionButton, panel, pill, problemBox } from "./console-ui.js";
 import { decibels, loudness } from "./console-words.js";
 
 const STATES = {
-  connecting: "connecting", live: "live", stalled: "stalled: no data arrives", recovering: "connecting again", failed: "failed",
+  connecting: "connecting", live: "live", stalled: "stalled: no data", recovering: "reconnecting", failed: "failed",
 };
 /** Time between two readings of the levels, in ms. */
 const LEVELS = 1000;
@@ -37,11 +37,11 @@ export class PeoplePanel {
     const { room } = this.view, people = room.participants;
     const sources = new Map((room.task?.sources ?? []).map(source => [source.id, source]));
     const away = (room.controls ?? []).filter(({ user }) => !people.some(person => person.user === user));
-    return panel(`People (${people.length})`, { id: "people" },
+    return panel(`Participants (${people.length})`, { id: "people" },
       people.length ? h("ul", { class: "list" }, people.map(person => this.#row(person, sources)))
-        : h("p", { class: "empty" }, "Nobody is here. Whoever publishes to this room appears at once."),
+        : h("p", { class: "empty" }, "No participants yet. Anyone who publishes to this room appears here."),
       away.length ? [
-        h("h3", null, "Away, and remembered"),
+        h("h3", null, "Away, settings kept"),
         h("ul", { class: "list" }, away.map(control => h("li", { key: control.user },
           h("div", { class: "row" }, h("strong", { class: "grow" }, control.user), words(control).map(word => pill(word)),
             this.#button(control.user, "reset", "Reset", { muted: null, gain: null, hidden: null })),
@@ -55,7 +55,7 @@ export class PeoplePanel {
     const name = person.name ?? user, slider = `gain-${user}`;
     return h("li", { key: user, class: hidden ? "hidden-person" : null },
       h("div", { class: "row" },
-        isSeen ? view.pictures.draw(`${view.task}/participants/${part(user)}.jpg`, `${name} now`)
+        isSeen ? view.pictures.draw(`${view.task}/participants/${part(user)}.jpg`, `Picture of ${name}`)
           : h("span", { class: "avatar", "aria-hidden": "true" }, name.slice(0, 1).toUpperCase()),
         h("div", { class: "grow" }, h("strong", null, name), person.name ? h("span", { class: "quiet" }, ` ${user}`) : null,
           isHost ? h("span", { class: "tag" }, "host") : null, words(person).map(word => h("span", { class: "tag" }, word))),
@@ -108,6 +108,6 @@ const words = ({ muted, gain, hidden }) => [muted ? "muted" : null, gain === 100
 
 /** @param {string} name @param {{ peak?: number, rms?: number }} level */
 const meter = (name, level) => h("meter", {
-  class: "level", min: "0", max: "1", high: "0.94", value: loudness(level.peak), "aria-label": `Sound of ${name}`,
+  class: "level", min: "0", max: "1", high: "0.94", value: loudness(level.peak), "aria-label": `Audio level of ${name}`,
   title: decibels(level),
 }, decibels(level));

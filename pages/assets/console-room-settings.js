@@ -3,9 +3,9 @@ import { part } from "./console-api.js";
 import { announce, h } from "./console-dom.js";
 import { conflict, field, panel, picture, problemBox, run, select } from "./console-ui.js";
 
-const BYPASS = [["auto", "Copy a single participant’s packets (bypass)"], ["never", "Always mix"]];
+const BYPASS = [["auto", "Copy their stream without re-encoding (bypass)"], ["never", "Always mix"]];
 const LEAVES = [["promote", "The next participant becomes host"], ["slate", "Show the slate"], ["stop", "End the program"]];
-const LABELS = { layout: "Layout", host: "Host", bypass: "Alone on air", whenHostLeaves: "When the host leaves", canvas: "Canvas" };
+const LABELS = { layout: "Layout", host: "Host", bypass: "One participant on air", whenHostLeaves: "When the host leaves", canvas: "Canvas" };
 
 const words = (choices, value) => choices.find(([id]) => id === value)?.[1] ?? value;
 
@@ -23,7 +23,7 @@ function shown(key, value) {
   if (key === "host") return value || "the first to publish";
   if (key === "bypass") return words(BYPASS, value);
   if (key === "whenHostLeaves") return words(LEAVES, value);
-  if (key === "canvas" && value === "host") return "size and frame rate of the host’s picture";
+  if (key === "canvas" && value === "host") return "size and frame rate of the host’s video";
   return value;
 }
 
@@ -89,22 +89,22 @@ export class SettingsPanel {
   draw() {
     const { view } = this, values = { ...settingsOf(view.room), ...this.#changes };
     const size = view.room.canvas, users = new Set([...view.room.participants.map(person => person.user), values.host].filter(Boolean));
-    return panel("Picture and rules", { id: "settings" },
+    return panel("Program settings", { id: "settings" },
       h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply(); } } },
         h("fieldset", null, h("legend", null, "Layout"), h("div", { class: "layouts" }, this.#layouts.map(layout => this.#choice(layout, values.layout)))),
         field("Host", select("set-host", [["", "The first to publish"], ...[...users].map(user => [user, user])], values.host, value => this.#change("host", value)),
-          "The program follows the host’s frame times, sound and colour."),
-        field("Alone on air", select("set-bypass", BYPASS, values.bypass, value => this.#change("bypass", value))),
+          "The program follows the host’s frame timing, audio and colours."),
+        field("One participant on air", select("set-bypass", BYPASS, values.bypass, value => this.#change("bypass", value))),
         field("When the host leaves", select("set-leaves", LEAVES, values.whenHostLeaves, value => this.#change("whenHostLeaves", value))),
         field("Canvas", select("set-canvas", [
-          ["host", "As the host’s picture"], ["1280x720@30", "1280×720, 30"], ["1920x1080@30", "1920×1080, 30"], ["720x1280@30", "720×1280, 30"],
+          ["host", "Same as the host’s video"], ["1280x720@30", "1280×720, 30"], ["1920x1080@30", "1920×1080, 30"], ["720x1280@30", "720×1280, 30"],
           ["1080x1920@30", "1080×1920, 30"], ["720x720@30", "720×720, 30"],
           [`${size.width}x${size.height}@${size.fps}`, `${size.width}×${size.height}, ${size.fps}`],
-        ].filter(([value], index, all) => all.findIndex(other => other[0] === value) === index), values.canvas, value => this.#change("canvas", value)), "Size, frames per second"),
+        ].filter(([value], index, all) => all.findIndex(other => other[0] === value) === index), values.canvas, value => this.#change("canvas", value)), "Size and frames per second"),
         problemBox(view.problems.get("settings")),
         h("div", { class: "row end apply" },
           this.isChanged ? h("span", { class: "quiet grow" }, `Not applied: ${Object.keys(this.#changes).map(key => LABELS[key].toLowerCase()).join(", ")}`) : null,
-          h("button", { type: "button", disabled: !this.isChanged, on: { click: () => this.#forget() } }, "Undo"),
+          h("button", { type: "button", disabled: !this.isChanged, on: { click: () => this.#forget() } }, "Discard"),
           h("button", { class: "primary", disabled: !this.isChanged }, "Apply"))));
   }
 
@@ -136,7 +136,7 @@ export class SettingsPanel {
           if (!error.isConflict) throw error;
           await view.read();
           const theirs = settingsOf(view.room);
-          const choice = await conflict(`${view.name} was changed by somebody else meanwhile`, Object.keys(theirs)
+          const choice = await conflict(`Someone else changed ${view.name}`, Object.keys(theirs)
             .filter(key => key in changes || theirs[key] !== this.#base.settings[key])
             .map(key => [LABELS[key], shown(key, theirs[key]), shown(key, key in changes ? changes[key] : theirs[key])]));
           if (choice === "theirs") return this.#forget();
@@ -145,7 +145,7 @@ export class SettingsPanel {
         }
       }
       this.#forget();
-      announce("The settings are applied.");
+      announce("Settings applied.");
       await view.read();
     });
   }

@@ -122,14 +122,14 @@ export class RoomView {
     if (!room) {
       return render(this.root, h("h1", null, this.name), this.#problem?.isLost ? null : problemBox(this.#problem),
         this.#problem ? h("p", null, h("a", { href: "#/rooms" }, "All rooms"))
-          : h("p", { class: "empty", role: "status" }, "Reading the room …"));
+          : h("p", { class: "empty", role: "status" }, "Loading room…"));
     }
     render(this.root,
       trail("Rooms", "#/rooms", this.name),
       h("div", { class: "title-row" }, h("h1", null, this.name),
         room.task?.onAir ? h("span", { class: `air big ${room.task.onAir}` }, mode(room.task.onAir)) : h("span", { class: "air big" }, "Off air"),
         room.open ? null : pill("closed"),
-        this.#feed === "lost" ? h("span", { class: "pill busy", role: "status" }, "Connection lost, trying again") : null,
+        this.#feed === "lost" ? h("span", { class: "pill busy", role: "status" }, "Connection lost, reconnecting…") : null,
         this.#feed === "gone" ? pill("The room no longer exists", "failed") : null,
         h("div", { class: "row push" },
           h("a", { class: "button", href: pageOf("watch", { room: this.name, app: appOf(room.playback.flv) }), target: "_blank", rel: "noopener" }, "Watch page"),
@@ -155,7 +155,7 @@ export class RoomView {
         h("h2", { id: "on-air" }, "On air"),
         h("p", { class: "sentence" }, onAir(this.room)), this.people.program(),
         h("p", { class: "quiet small" }, [
-          task?.onAir && last?.to === task.onAir ? `for ${since(last.at)}` : null, `${plural(viewers, "viewer")}${task?.onAir ? ", this preview included" : ""}`,
+          task?.onAir && last?.to === task.onAir ? `for ${since(last.at)}` : null, `${plural(viewers, "viewer")}${task?.onAir ? " including this preview" : ""}`,
           canvas ? `${canvas.width}×${canvas.height}, ${canvas.fps} frames per second` : null,
           task?.passthrough?.reason && task.onAir !== "bypass" ? `not copied: ${task.passthrough.reason}` : null,
         ].filter(Boolean).join(" · "))));
@@ -163,14 +163,14 @@ export class RoomView {
 
   async #closeRoom() {
     const isSure = await confirmed(`Close ${this.name}?`,
-      "Everybody leaves, and the program ends. The room and its settings stay; it opens again with the next stream.", "Close room");
+      "All participants leave and the program ends. The room and its settings are kept; it reopens with the next stream.", "Close room");
     if (!isSure) return;
     await this.api.call("POST", `${this.path}/events`, { body: { type: "room.closed" } });
     await this.read();
   }
 
   async #delete() {
-    const isSure = await confirmed(`Delete ${this.name}?`, "The program ends, and the room’s settings are lost. Recordings are kept.", "Delete room");
+    const isSure = await confirmed(`Delete ${this.name}?`, "The program ends and the room’s settings are deleted. Recordings are kept.", "Delete room");
     if (!isSure) return;
     await this.api.call("DELETE", this.path);
     this.#isDeleted = true;

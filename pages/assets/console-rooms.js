@@ -63,9 +63,9 @@ export class RoomsView {
         h("p", { class: "quiet" }, this.#rooms ? `${plural(this.#rooms.length, "room")}${this.#next ? " and more" : ""}, ${onAir} on air` : ""),
         h("button", { type: "button", class: "primary push", on: { click: () => this.#make() } }, "New room")),
       h("form", { class: "bar", role: "search", on: { submit: event => event.preventDefault() } },
-        h("label", { class: "unseen", for: "room-search" }, "Search rooms and people"),
+        h("label", { class: "unseen", for: "room-search" }, "Search rooms and participants"),
         h("input", {
-          id: "room-search", type: "search", placeholder: "Search rooms and people",
+          id: "room-search", type: "search", placeholder: "Search rooms and participants",
           on: { input: event => { this.#filter.text = event.target.value; this.draw(); } },
         }),
         h("label", { class: "unseen", for: "room-state" }, "State"),
@@ -73,8 +73,8 @@ export class RoomsView {
           [["", "Open and closed"], ["open", "Open"], ["closed", "Closed"]].map(([value, label]) => h("option", { value }, label)))),
       this.#problem?.isLost ? null : problemBox(this.#problem), problemBox(this.problems.get("more")),
       this.#rooms && !shown.length ? h("p", { class: "empty" },
-        words ? "No room and nobody in one has this name." : "There are no rooms yet. Publish to one, or make one.") : null,
-      this.#rooms ? h("ul", { class: "cards" }, shown.map(room => card(room, this.pictures))) : h("p", { class: "empty", role: "status" }, "Reading rooms …"),
+        words ? "No matching rooms or participants." : "There are no rooms yet. Publish to a room, or create one.") : null,
+      this.#rooms ? h("ul", { class: "cards" }, shown.map(room => card(room, this.pictures))) : h("p", { class: "empty", role: "status" }, "Loading rooms…"),
       this.#next ? actionButton(this, "more", "Show more rooms", async () => { this.#limit += STEP; await this.#read(this.#abort.signal); }) : null);
   }
 
@@ -87,8 +87,8 @@ export class RoomsView {
     const name = await dialog("New room", close => {
       const input = h("input", { id: "new-room", required: true, maxlength: "128", autocomplete: "off" });
       return h("form", { method: "dialog", on: { submit: event => { event.preventDefault(); close(input.value.trim()); } } },
-        field("Name", input, "People publish to it and watch it under this name."),
-        h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close() } }, "Cancel"), h("button", { class: "primary" }, "Make room")));
+        field("Name", input, "Participants publish and viewers watch under this name."),
+        h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close() } }, "Cancel"), h("button", { class: "primary" }, "Create room")));
     });
     if (!name) return;
     await run(this, "more", async () => {
@@ -110,13 +110,13 @@ function card(room, pictures) {
   const onAir = room.task?.onAir, failing = room.task?.outputs.some(output => output.state !== "live");
   const people = room.participants.map(person => person.name ?? person.user);
   return h("li", { class: `card ${onAir ?? "off"}`, key: room.id },
-    onAir ? pictures.draw(`/v1/tasks/${part(`auto-${room.id}`)}/thumbnail.jpg`, `Program of ${room.id} now`, "wide") : null,
+    onAir ? pictures.draw(`/v1/tasks/${part(`auto-${room.id}`)}/thumbnail.jpg`, `Program of ${room.id}`, "wide") : null,
     h("a", { class: "card-link", href: `#/rooms/${part(room.id)}` }, h("span", { class: "card-name" }, room.id)),
     h("div", { class: "row" }, onAir ? h("span", { class: `air ${onAir}` }, mode(onAir)) : h("span", { class: "air" }, "Off air"),
       room.open ? null : pill("closed"), room.recording.running ? h("span", { class: "pill rec" }, "Recording") : null,
       room.recording.error ? pill("Recording failed", "failed") : null,
-      room.task?.degradation ? pill("Reduced", "recovering") : null),
-    h("p", { class: "people" }, people.length ? people.slice(0, 6).join(", ") + (people.length > 6 ? ` and ${people.length - 6} more` : "") : "Nobody is here"),
-    h("p", { class: "quiet small" }, `${plural(room.participants.length, "person", "people")} · ${plural(room.viewers, "viewer")} · `,
+      room.task?.degradation ? pill("Reduced frame rate", "recovering") : null),
+    h("p", { class: "people" }, people.length ? people.slice(0, 6).join(", ") + (people.length > 6 ? ` and ${people.length - 6} more` : "") : "No participants"),
+    h("p", { class: "quiet small" }, `${plural(room.participants.length, "participant")} · ${plural(room.viewers, "viewer")} · `,
       h("span", { class: failing ? "warn" : null }, health(room))));
 }

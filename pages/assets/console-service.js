@@ -5,9 +5,9 @@ import { facts, panel, pill, problemBox } from "./console-ui.js";
 import { bytes, duration, plural } from "./console-words.js";
 
 const CHECKS = {
-  rooms: ["Rooms are restored", "Rooms are being restored"], relays: ["Relays are taken over", "Relays are being taken over"],
-  store: ["The store takes changes", "The store takes no changes"], worker: ["Relays have what they need", "Relays cannot start"],
-  shutdown: ["The service goes on running", "The service is shutting down"],
+  rooms: ["Rooms have been restored", "Rooms are being restored"], relays: ["Relays have been taken over", "Relays are being taken over"],
+  store: ["The store accepts changes", "The store does not accept changes"], worker: ["Relays can start", "Relays cannot start"],
+  shutdown: ["The service is running", "The service is shutting down"],
 };
 
 /** Reads the Prometheus text format. @param {string} text @returns {Map<string, { labels: Record<string, string>, value: number }[]>} */
@@ -71,7 +71,7 @@ export class ServiceView {
           ? h("ul", { class: "list" }, this.#checks.map(check => h("li", { key: check.name }, h("div", { class: "row" },
             h("span", { class: `mark ${check.ok ? "good" : "bad"}`, "aria-hidden": "true" }, check.ok ? "✓" : "✕"),
             h("span", { class: "grow" }, (CHECKS[check.name] ?? [check.name, check.name])[check.ok ? 0 : 1])), check.detail ? h("p", { class: "bad small" }, check.detail) : null)))
-          : h("p", { class: "empty", role: "status" }, "Reading …")),
+          : h("p", { class: "empty", role: "status" }, "Loading…")),
         this.#metrics ? this.#load() : null,
         this.#metrics ? this.#onAir() : null,
         this.#metrics ? this.#process() : null));
@@ -83,7 +83,7 @@ export class ServiceView {
     const total = committed + (free ?? 0), cores = value => `${value.toFixed(2)} cores`;
     return panel("Load and admission", { id: "load" },
       free === undefined ? null : [
-        h("p", { id: "load-words" }, `${cores(committed)} promised to programs, ${cores(free)} free for new ones`),
+        h("p", { id: "load-words" }, `${cores(committed)} reserved for programs, ${cores(free)} free for new ones`),
         h("meter", { min: "0", max: String(Math.max(total, 0.01)), value: String(committed), "aria-labelledby": "load-words" })],
       facts([
         ["In use now", cores(used)], ["Admission", free === undefined ? "off: every program starts" : null],
@@ -95,7 +95,7 @@ export class ServiceView {
   #onAir() {
     const count = (name, label, value) => this.#sum(name, label, value) ?? 0;
     return panel("On air", { id: "air" }, facts([
-      ["Programs", [["bypass", "copied"], ["mix", "mixed"], ["slate", "with the slate"]]
+      ["Programs", [["bypass", "copied"], ["mix", "mixed"], ["slate", "showing the slate"]]
         .map(([kind, word]) => `${count("programs_on_air", "kind", kind)} ${word}`).join(", ")],
       ["Mixers failing", String(count("mixers_failing"))], ["Rooms", String(count("rooms"))], ["Viewers", String(count("viewers") + count("webrtc_viewers"))],
       ["Publishers", String(count("ingest_publishers") + count("webrtc_publishers"))],
@@ -108,9 +108,9 @@ export class ServiceView {
   #process() {
     const started = this.#sum("process_start_time_seconds");
     return panel("This release", { id: "release" }, facts([
-      ["Version", this.#metrics.get("build_info")?.[0]?.labels.version], ["Running for", started ? duration(Date.now() / 1000 - started) : null],
+      ["Version", this.#metrics.get("build_info")?.[0]?.labels.version], ["Uptime", started ? duration(Date.now() / 1000 - started) : null],
       ["Memory", bytes(this.#sum("process_resident_memory_bytes") ?? 0)],
-      ["Open files", `${this.#sum("process_open_fds") ?? "–"} of ${this.#sum("process_max_fds") ?? "–"}`], ["Failed writes", String(this.#sum("store_failures_total") ?? 0)],
-    ]), h("p", { class: "quiet small" }, h("a", { href: "/openapi.yaml" }, "The HTTP interface"), this.api.token ? null : [" · ", h("a", { href: "/metrics" }, "All metrics")]));
+      ["Open files", `${this.#sum("process_open_fds") ?? "–"} of ${this.#sum("process_max_fds") ?? "–"}`], ["Failed store writes", String(this.#sum("store_failures_total") ?? 0)],
+    ]), h("p", { class: "quiet small" }, h("a", { href: "/openapi.yaml" }, "HTTP API reference"), this.api.token ? null : [" · ", h("a", { href: "/metrics" }, "All metrics")]));
   }
 }

@@ -24,7 +24,7 @@ export class CodeEditor {
     this.gutter = h("div", { class: "gutter", "aria-hidden": "true" });
     this.box = h("ul", { id: `${id}-list`, class: "suggestions", role: "listbox", "aria-label": "Suggestions", hidden: true });
     this.element = h("div", { class: "code", key: id }, this.gutter, this.area, this.box,
-      h("p", { class: "hint", id: `${id}-keys` }, "Ctrl+Space suggests keys and values; Escape and then Tab leaves the text."));
+      h("p", { class: "hint", id: `${id}-keys` }, "Press Ctrl+Space for suggestions. Press Escape, then Tab to leave the editor."));
   }
 
   get text() { return this.area.value; }
@@ -130,7 +130,7 @@ export class CodeEditor {
     const found = schema && caret === selectionEnd ? suggestions(schema, this.text, caret) : null;
     const isComplete = found?.list.length === 1 && found.list[0].text === this.text.slice(found.start, caret);
     if (!found || isComplete) {
-      if (isAsked) announce("There is no suggestion here.");
+      if (isAsked) announce("No suggestions here.");
       return this.#close();
     }
     found.list.length = Math.min(found.list.length, MOST);

@@ -12,7 +12,7 @@ export const panel = (title, { actions, id, class: name }, ...children) => h(
   h("div", { class: "panel-head" }, h("h2", { id }, title), actions ? h("div", { class: "row" }, actions) : null), children);
 
 /** Where a view is. @param {string} list @param {string} href @param {string} name */
-export const trail = (list, href, name) => h("nav", { class: "path", "aria-label": "Path" },
+export const trail = (list, href, name) => h("nav", { class: "path", "aria-label": "Breadcrumb" },
   h("a", { href }, list), h("span", { "aria-hidden": "true" }, " / "), h("span", { "aria-current": "page" }, name));
 
 /** @param {Problem | Error | null} problem @param {(issue: any) => void} [onIssue] */
@@ -100,11 +100,11 @@ export const picture = (svg, alt, props = {}) => h("img", { ...props, alt, src: 
  * @returns {Promise<"theirs" | "mine" | undefined>}
  */
 export const conflict = (title, rows) => dialog(title, close => [
-  h("p", null, "Somebody else has changed it meanwhile. Nothing of yours is on air yet."),
-  table("Both versions", ["", "Theirs, in use now", "Yours"], rows.map(([what, theirs, mine]) => h("tr", { class: theirs === mine ? null : "differs" },
+  h("p", null, "This happened while you were editing. Your changes are not applied yet."),
+  table("Both versions", ["", "Theirs (current)", "Yours"], rows.map(([what, theirs, mine]) => h("tr", { class: theirs === mine ? null : "differs" },
     h("th", { scope: "row" }, what), h("td", null, theirs), h("td", null, mine)))),
   h("div", { class: "row end" },
     h("button", { type: "button", on: { click: () => close() } }, "Keep editing"),
-    h("button", { type: "button", on: { click: () => close("theirs") } }, "Take theirs"),
-    h("button", { type: "button", class: "primary", on: { click: () => close("mine") } }, "Apply mine again")),
+    h("button", { type: "button", on: { click: () => close("theirs") } }, "Use theirs"),
+    h("button", { type: "button", class: "primary", on: { click: () => close("mine") } }, "Apply mine")),
 ], { wide: true });

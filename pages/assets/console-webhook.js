@@ -12,18 +12,18 @@ async function copy(text, button) {
     button.textContent = "Copied";
   } catch {
     // Pages without HTTPS have no clipboard.
-    button.textContent = "Select it and copy it by hand";
+    button.textContent = "Copying failed: select the secret and copy it";
   }
   announce(button.textContent);
 }
 
 /** Shows a secret; it is asked for nowhere again. @param {string} secret */
-export const secretDialog = secret => dialog("The secret, shown once", close => [
-  h("p", null, "The receiver checks signatures with it (Standard Webhooks). It is shown nowhere again."),
+export const secretDialog = secret => dialog("Signing secret", close => [
+  h("p", null, "The receiver verifies signatures with this secret (Standard Webhooks). Copy it now: it is not shown again."),
   h("output", { class: "secret", tabindex: "0" }, secret),
   h("div", { class: "row end" },
     h("button", { type: "button", on: { click: event => copy(secret, event.target) } }, "Copy"),
-    h("button", { type: "button", class: "primary", on: { click: () => close() } }, "I have it")),
+    h("button", { type: "button", class: "primary", on: { click: () => close() } }, "Done")),
 ]);
 
 const STATES = [["", "All"], ["waiting", "Waiting"], ["delivered", "Delivered"], ["dead", "Dead letters"]];
@@ -79,27 +79,27 @@ export class WebhookView {
       trail("Webhooks", "#/webhooks", one.note ?? one.id),
       h("div", { class: "title-row" }, h("h1", { class: "url" }, one.url), pill(one.enabled ? one.delivery.state : "paused", one.enabled ? one.delivery.state : ""),
         h("div", { class: "row push" },
-          button("test", "Send a test message", () => this.api.call("POST", `${this.path}/test`), { done: "A test message is queued." }),
+          button("test", "Send test message", () => this.api.call("POST", `${this.path}/test`), { done: "Test message queued." }),
           isOwn ? button("pause", one.enabled ? "Pause" : "Resume", () => this.api.patch(this.path, { enabled: !one.enabled }, this.#etag)) : null,
           isOwn ? button("secret", "New secret", () => this.#rotate()) : null,
           isOwn ? button("delete", "Delete", () => this.#delete(), { class: "danger-text" }) : null)),
       ["test", "pause", "secret", "delete"].map(id => problemBox(this.problems.get(id))),
-      panel("What it gets", { id: "what" }, facts([
-        ["Events", one.events ? one.events.join(", ") : "all"], ["Rooms", one.rooms ? one.rooms.join(", ") : "all"], ["People", one.users ? one.users.join(", ") : "all"],
-        ["Note", one.note], ["Made", at(one.createdAt)], ["Old secret valid until", one.previousSecretUntil ? at(one.previousSecretUntil) : null],
+      panel("Subscription", { id: "what" }, facts([
+        ["Events", one.events ? one.events.join(", ") : "all"], ["Rooms", one.rooms ? one.rooms.join(", ") : "all"], ["Participants", one.users ? one.users.join(", ") : "all"],
+        ["Note", one.note], ["Created", at(one.createdAt)], ["Old secret valid until", one.previousSecretUntil ? at(one.previousSecretUntil) : null],
         ["Waiting", plural(one.delivery.waiting, "message")], ["Dead letters", String(one.delivery.dead)],
       ])),
       panel("Deliveries", {
         id: "deliveries", actions: [
           h("label", { class: "unseen", for: "delivery-state" }, "Show"),
           select("delivery-state", STATES, this.#state, value => { this.#state = value; run(this, "all", () => this.#read()); }),
-          button("all", `Send ${plural(one.delivery.dead, "dead letter")} again`, () => this.api.call("POST", `${this.path}/redeliver`),
-            { disabled: !one.delivery.dead, done: "Dead letters are queued." }),
+          button("all", `Resend ${plural(one.delivery.dead, "dead letter")}`, () => this.api.call("POST", `${this.path}/redeliver`),
+            { disabled: !one.delivery.dead, done: "Dead letters queued." }),
         ],
       },
       problemBox(this.problems.get("all")),
-      this.#deliveries.length ? table("Deliveries", ["Queued", "Event", "State", "Attempts", "Last answer", ""], this.#deliveries.map(message => this.#row(message)))
-        : h("p", { class: "empty" }, "No messages of the last seven days."),
+      this.#deliveries.length ? table("Deliveries", ["Queued", "Event", "State", "Attempts", "Last response", ""], this.#deliveries.map(message => this.#row(message)))
+        : h("p", { class: "empty" }, "No messages in the last seven days."),
       this.#deliveries.length >= this.#limit && this.#limit < 1000 ? button("more", "Show more", async () => { this.#limit = Math.min(1000, this.#limit * 3); }) : null));
   }
 
@@ -108,36 +108,36 @@ export class WebhookView {
     return h("tr", { key: message.id },
       h("td", null, at(message.queuedAt)), h("th", { scope: "row" }, message.event, message.room ? h("span", { class: "quiet" }, ` ${message.room}`) : null),
       h("td", null, pill(message.state)), h("td", { class: "figure" }, String(message.attempts)),
-      h("td", null, last ? `${last.code ?? last.error ?? "no answer"}, ${last.milliseconds} ms` : "–",
-        message.nextAttemptAt ? h("span", { class: "quiet small" }, ` next ${at(message.nextAttemptAt)}`) : null, problemBox(this.problems.get(id))),
+      h("td", null, last ? `${last.code ?? last.error ?? "no response"}, ${last.milliseconds} ms` : "–",
+        message.nextAttemptAt ? h("span", { class: "quiet small" }, ` next attempt ${at(message.nextAttemptAt)}`) : null, problemBox(this.problems.get(id))),
       h("td", { class: "row end" },
         actionButton(this, `${id}-log`, "Attempts", () => this.#attempts(message), { class: "small", label: `Attempts of ${message.event}, ${at(message.queuedAt)}` }),
-        message.state === "waiting" ? null : actionButton(this, id, "Send again", async () => {
+        message.state === "waiting" ? null : actionButton(this, id, "Resend", async () => {
           await this.api.call("POST", `${this.path}/deliveries/${part(message.id)}/redeliver`);
           await this.#read();
-        }, { class: "small", label: `Send ${message.event} of ${at(message.queuedAt)} again` })));
+        }, { class: "small", label: `Resend ${message.event}, ${at(message.queuedAt)}` })));
   }
 
   async #attempts(message) {
     const { data } = await this.api.get(`${this.path}/deliveries/${part(message.id)}`);
     await dialog(message.event, close => [
-      data.log?.length ? table("Attempts", ["", "Time", "Answer", "Took"], data.log.map(one => h("tr", null,
+      data.log?.length ? table("Attempts", ["", "Time", "Response", "Duration"], data.log.map(one => h("tr", null,
         h("th", { scope: "row" }, String(one.number)), h("td", null, at(one.at)),
-        h("td", null, String(one.code ?? one.error ?? "no answer")), h("td", { class: "figure" }, `${one.milliseconds} ms`))))
-        : h("p", { class: "empty" }, "It has not been tried yet."),
+        h("td", null, String(one.code ?? one.error ?? "no response")), h("td", { class: "figure" }, `${one.milliseconds} ms`))))
+        : h("p", { class: "empty" }, "No attempts yet."),
       h("h3", null, "Body"), h("pre", { class: "body", tabindex: "0" }, data.body ?? ""),
       h("div", { class: "row end" }, h("button", { type: "button", class: "primary", on: { click: () => close() } }, "Close")),
     ], { wide: true });
   }
 
   async #rotate() {
-    if (!await confirmed("Make a new secret?", "For a day messages are signed with both, so that the receiver can change over.", "New secret")) return;
+    if (!await confirmed("Create a new secret?", "For one day, messages are signed with both secrets so that the receiver can switch over.", "New secret")) return;
     const { data } = await this.api.call("POST", `${this.path}/secret`, { body: {} });
     await secretDialog(data.secret);
   }
 
   async #delete() {
-    if (!await confirmed("Delete this webhook?", "Its waiting messages are dropped.", "Delete webhook")) return;
+    if (!await confirmed("Delete this webhook?", "Messages that are waiting to be delivered are discarded.", "Delete webhook")) return;
     await this.api.call("DELETE", this.path, { etag: this.#etag });
     location.hash = "#/webhooks";
   }

@@ -45,12 +45,12 @@ export class WebhooksView {
     render(this.root,
       h("div", { class: "title-row" }, h("h1", null, "Webhooks")),
       this.#problem?.isLost ? null : problemBox(this.#problem),
-      this.#list && !this.#list.length ? h("p", { class: "empty" }, "Nobody is told of events. Add a receiver below.") : null,
-      this.#list ? h("ul", { class: "cards wide-cards" }, this.#list.map(card)) : h("p", { class: "empty", role: "status" }, "Reading webhooks …"),
+      this.#list && !this.#list.length ? h("p", { class: "empty" }, "No webhooks yet. Add one below to be notified of events.") : null,
+      this.#list ? h("ul", { class: "cards wide-cards" }, this.#list.map(card)) : h("p", { class: "empty", role: "status" }, "Loading webhooks…"),
       h("details", { class: "more panel" }, h("summary", null, "Add a webhook"),
         h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#add(event.target); } } },
           field("URL", h("input", { id: "hook-url", type: "url", required: true, maxlength: "2048", autocomplete: "off", placeholder: "https://app.example/hooks" })),
-          field("Events", h("input", { id: "hook-events", placeholder: "all", autocomplete: "off" }), "such as stream.* task.switched output.stateChanged"),
+          field("Events", h("input", { id: "hook-events", placeholder: "all", autocomplete: "off" }), "For example stream.* task.switched output.stateChanged"),
           field("Rooms", h("input", { id: "hook-rooms", placeholder: "all", autocomplete: "off" })),
           field("Note", h("input", { id: "hook-note", maxlength: "64", autocomplete: "off" })),
           problemBox(this.problems.get("add")),
@@ -77,7 +77,7 @@ function card(one) {
       pill(one.enabled ? one.delivery.state : "paused", one.enabled ? one.delivery.state : "")),
     one.note ? h("p", null, one.note) : null,
     h("p", { class: "quiet small" }, [
-      KINDS[one.kind], one.events ? one.events.join(", ") : "all events", one.rooms ? `rooms ${one.rooms.join(", ")}` : "all rooms", `since ${at(one.createdAt)}`,
+      KINDS[one.kind], one.events ? one.events.join(", ") : "all events", one.rooms ? `rooms ${one.rooms.join(", ")}` : "all rooms", `created ${at(one.createdAt)}`,
     ].join(" · ")),
     h("p", { class: "small" }, `${one.delivery.waiting} waiting, `, h("span", { class: one.delivery.dead ? "bad" : null }, `${one.delivery.dead} dead letters`)));
 }

@@ -16,12 +16,12 @@ export function listed(names) {
 const WAITING = {
   stream: "It starts with the next stream.",
   output: "It starts once the room has an output or a viewer's destination.",
-  capacity: "It waits for free cores on this machine.",
+  capacity: "It is waiting for free cores on this machine.",
   schedule: "It starts at its scheduled time.",
 };
 const ENDS = {
-  idle: "nobody was on air for too long", roomClosed: "the room was closed", requested: "an operator ended it", hostLeft: "the host left",
-  noOutputs: "it had no outputs", roomDeleted: "the room was deleted", noCapacity: "no cores were free", scheduled: "its time was over",
+  idle: "no participant was on air for too long", roomClosed: "the room was closed", requested: "an operator ended it", hostLeft: "the host left",
+  noOutputs: "it had no outputs", roomDeleted: "the room was deleted", noCapacity: "no cores were free", scheduled: "its scheduled time is over",
 };
 
 /** What is on air, in a sentence. @param {any} room */
@@ -35,14 +35,14 @@ export function onAir(room) {
     const reason = ENDS[task.endReason] ? `The program ended: ${ENDS[task.endReason]}.` : "The program is not running.";
     return `${reason} ${WAITING[task.waitingFor] ?? ""}`;
   }
-  if (task.onAir === "bypass") return `Viewers get ${task.host ?? "one participant"}’s own packets, copied.`;
+  if (task.onAir === "bypass") return `Viewers get ${task.host ?? "one participant"}’s own stream, copied without re-encoding.`;
   if (task.onAir === "mix") {
     const people = [...new Set((task.scene?.panes ?? []).map(pane => pane.user))];
     const fps = task.degradation ? ` The machine is busy: ${task.degradation.reason}.` : "";
-    return `Viewers get a mix of ${people.length > 1 ? listed(people) : people[0] ?? "nobody yet"}.${fps}`;
+    return `Viewers get a mix of ${people.length > 1 ? listed(people) : people[0] ?? "no participants yet"}.${fps}`;
   }
-  if (task.idle?.state === "playing") return `Nobody is on air. ${task.idle.media ?? "Idle media"} is played.`;
-  return "Nobody is on air: viewers see the slate.";
+  if (task.idle?.state === "playing") return `No participant is on air. Viewers see ${task.idle.media ?? "idle media"}.`;
+  return "No participant is on air. Viewers see the slate.";
 }
 
 /** How a state is coloured. @param {string | undefined} state @returns {"good" | "bad" | "busy" | "quiet"} */
@@ -92,12 +92,12 @@ export const loudness = peak => Math.max(0, Math.min(1, 1 + (peak ?? -60) / 60))
 
 /** @param {{ peak?: number, rms?: number }} level */
 export function decibels({ peak, rms }) {
-  if (peak === undefined || rms === undefined) return "no sound";
-  return peak <= -99 ? "silence" : `peak ${peak.toFixed(1)} dB, mean ${rms.toFixed(1)} dB`;
+  if (peak === undefined || rms === undefined) return "no audio";
+  return peak <= -99 ? "silent" : `peak ${peak.toFixed(1)} dB, RMS ${rms.toFixed(1)} dB`;
 }
 
 const EVENTS = {
-  "stream.published": "$ began", "stream.unpublished": "$ ended", "stream.updated": "$ changed",
+  "stream.published": "$ started", "stream.unpublished": "$ stopped", "stream.updated": "$ changed",
   "participant.joined": "$ joined", "participant.left": "$ left", "room.opened": "The room was opened", "room.closed": "The room was closed",
 };
 

@@ -50,8 +50,8 @@ async function logIn(problem) {
     const app = h("input", { id: "login-app", autocomplete: "off", placeholder: "default", maxlength: "64", value: api.app });
     return h("form", { method: "dialog", on: { submit: event => { event.preventDefault(); close({ token: token.value.trim(), app: app.value.trim() }); } } },
       problemBox(problem),
-      field("Token", token, "Sent as a bearer token, kept in this tab until it is closed, and never put into an address."),
-      field("App", app, "Only for a service without tokens; with tokens, the token says which app."),
+      field("Token", token, "Sent as a bearer token, kept only in this tab until you close it, and never put into a URL."),
+      field("App", app, "Only for a service without tokens. Otherwise, the token determines the app."),
       h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close() } }, "Cancel"),
         h("button", { class: "primary" }, "Log in")));
   });
@@ -86,8 +86,8 @@ api.onReach = isReached => {
   if (isReached !== isLost) return;
   isLost = !isReached;
   at("lost").hidden = !isLost;
-  at("lost").textContent = isLost ? "The connection to the service is lost. What you see may be old. Trying again …" : "";
-  if (!isLost) announce("The connection to the service is back.");
+  at("lost").textContent = isLost ? "Connection to the service lost. This page may be out of date. Reconnecting…" : "";
+  if (!isLost) announce("Connection to the service restored.");
 };
 api.onDenied = logIn;
 
