@@ -1,4 +1,4 @@
-// The channel of a room as a panel: <room-chat room="show" name="Alice"></room-chat>. docs/channel.md describes the events.
+// A room's channel as a chat panel: <room-chat room="show" name="Alice"></room-chat>. docs/channel.md describes the events.
 
 /**
  * @typedef {object} Message
@@ -28,7 +28,7 @@ const MOST = 200;
 const MOST_HEARTS = 8, MOST_FLYING = 40;
 /** Time in ms over which clicks on the heart are sent as one. */
 const LIKES_EVERY = 500;
-/** Most likes of one request. */
+/** Most likes in one request. */
 const MOST_LIKES = 100;
 
 /**
@@ -65,8 +65,8 @@ function make(tag, text, className) {
 /**
  * A panel with a room's comments, hearts and viewers.
  *
- * Attributes: `room` (required); `app`; `base`, the service's origin if it is another; `user` and `name` of the sender; `post-key` and
- * `stream-key`, the `auth_key` of URLs that the app has signed for the sender. Changes of `room` take effect at once.
+ * Attributes: `room` (required); `app`; `base`, the service's origin if it differs from the page's; `user` and `name` of the sender;
+ * `post-key` and `stream-key`, the `auth_key` of URLs that the app has signed for the sender. Changes of `room` take effect at once.
  */
 export class RoomChat extends HTMLElement {
   static observedAttributes = ["room", "app", "base", "stream-key"];
@@ -109,7 +109,7 @@ export class RoomChat extends HTMLElement {
     head.append(this.#status, this.#viewers, this.#total);
     const list = make("ol");
     this.#list = list;
-    // A log is read out as it grows; a keyboard can scroll it.
+    // Screen readers announce additions to a log; the tab index lets a keyboard scroll it.
     list.setAttribute("role", "log");
     list.setAttribute("aria-label", "Comments");
     list.tabIndex = 0;
@@ -172,7 +172,7 @@ export class RoomChat extends HTMLElement {
     on("ended", () => this.#note("The program has ended."));
     on("rules", ({ slowMode }) => this.#note(slowMode ? `Slow mode: one comment every ${slowMode} s.` : "Slow mode is off."));
     events.addEventListener("error", () => {
-      // The browser connects again by itself, unless the answer was no stream: then a new one is needed.
+      // The browser reconnects by itself, unless the response was not a stream: then a new EventSource is needed.
       if (events.readyState !== EventSource.CLOSED || this.#events !== events) return;
       this.#status.textContent = "Not connected";
       this.#retry = setTimeout(() => this.#follow(), pauseBefore(this.#attempts++, Math.random()));
@@ -219,7 +219,7 @@ export class RoomChat extends HTMLElement {
   #append(item) {
     const list = this.#list;
     if (!list) return;
-    // Whoever has scrolled back to read stays there.
+    // A viewer who has scrolled back stays there.
     const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
     list.append(item);
     if (isAtEnd) list.scrollTop = list.scrollHeight;
@@ -266,7 +266,7 @@ export class RoomChat extends HTMLElement {
   /**
    * Sends a message and shows why it was refused.
    * @param {object} message
-   * @returns {Promise<boolean>} Whether it was taken.
+   * @returns {Promise<boolean>} Whether it was accepted.
    */
   async #post(message) {
     const [user, name] = [this.getAttribute("user"), this.getAttribute("name")];

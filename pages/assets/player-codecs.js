@@ -1,6 +1,6 @@
-// What the player has to know of codecs: their names for browsers, the size of the picture, and the texts between pictures.
+// Reads codec configurations (names for browsers, picture sizes) and the texts that pictures carry (SEI).
 
-/** Reads bits and Exp-Golomb codes; zeros beyond the end. */
+/** Reads bits and Exp-Golomb codes. Beyond the end it reads zeros. */
 class Bits {
   #at = 0;
   constructor(bytes) { this.bytes = bytes; }
@@ -15,7 +15,7 @@ class Bits {
   signed() { const value = this.golomb(); return value & 1 ? (value + 1) / 2 : -value / 2; }
 }
 
-/** Takes emulation prevention out of a NAL unit (H.264 §7.4.1). @param {Uint8Array} unit @returns {Uint8Array} */
+/** Removes emulation prevention bytes from a NAL unit (H.264 §7.4.1). @param {Uint8Array} unit @returns {Uint8Array} */
 function withoutEmulation(unit) {
   const bytes = new Uint8Array(unit.length);
   let size = 0, zeros = 0;
@@ -107,7 +107,7 @@ function hevcSet(config, type) {
   return new Uint8Array(2);
 }
 
-/** `hvc1.…` (ISO/IEC 14496-15 annex E.3). */
+/** Returns the codec string, `hvc1.…` (ISO/IEC 14496-15 annex E.3). */
 function hevcName(config) {
   const flags = (config[2] << 24 | config[3] << 16 | config[4] << 8 | config[5]) >>> 0;
   let reversed = 0;
@@ -121,15 +121,15 @@ function hevcName(config) {
 const RATES = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350];
 
 /**
- * @typedef {object} Format A codec configuration, read.
+ * @typedef {object} Format A parsed codec configuration.
  * @property {"avc" | "hevc" | "aac"} codec
  * @property {string} type Media type for `MediaSource`.
  * @property {Uint8Array} config
- * @property {number} scale Ticks per second: 1000 of pictures, the sampling rate of sound.
+ * @property {number} scale Ticks per second: 1000 for video, the sampling rate for audio.
  * @property {number} width @property {number} height @property {number} channels @property {number} lengthSize
  */
 
-/** Reads a codec configuration. @param {string} codec @param {Uint8Array} config @returns {Format} @throws {Error} It is too short. */
+/** Reads a codec configuration. @param {string} codec @param {Uint8Array} config @returns {Format} @throws {Error} The configuration is too short. */
 export function readFormat(codec, config) {
   const format = { codec, config, type: "", scale: 1000, width: 0, height: 0, channels: 0, lengthSize: 4 };
   if (config.length < { avc: 9, hevc: 23, aac: 2 }[codec]) throw new Error("The stream has a broken codec configuration");
@@ -151,8 +151,8 @@ export function readFormat(codec, config) {
 const UUID = [0x5B, 0x1C, 0x6C, 0x0E, 0x7D, 0x0F, 0x4A, 0x52, 0x9E, 0x0B, 0x3F, 0x6C, 0x2A, 0x9D, 0x4E, 0x71];
 
 /**
- * Returns the texts that a picture carries for players (SEI, H.264 §7.3.2.3): those before its first slice, at most 16.
- * @param {Uint8Array} picture NAL units behind their lengths. @param {Format} format @returns {string[]}
+ * Returns the texts that a picture carries for players in SEI messages (H.264 §7.3.2.3) before its first slice, at most 16.
+ * @param {Uint8Array} picture NAL units, each preceded by its length. @param {Format} format @returns {string[]}
  */
 export function textsIn(picture, format) {
   const texts = [], isHEVC = format.codec === "hevc";

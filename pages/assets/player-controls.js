@@ -1,4 +1,4 @@
-// The bar below the picture, what lies over it, and the keys.
+// The player's control bar, overlays and keyboard shortcuts.
 
 const icon = path => `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${path}"/></svg>`;
 const SPEAKER = "M4 9.5v5h3.5L12 18.5v-13L7.5 9.5z";
@@ -63,12 +63,12 @@ const MARKUP = `
     <button class="full" type="button"></button>
   </div>`;
 
-/** How long the bar stays without a movement, in ms. */
+/** The time without activity after which the bar is hidden, in ms. */
 const IDLE = 3000;
-/** Steps of the arrow keys: volume, and seconds. */
+/** Steps of the arrow keys: volume (0…1), and seconds. */
 const VOLUME = 0.1, SECONDS = 5;
 
-/** Does what a key stands for. @param {import("./player.js").CoStreamPlayer} player @returns {boolean} Whether it stands for something. */
+/** Performs the action of a key. @param {import("./player.js").CoStreamPlayer} player @returns {boolean} Whether the key has an action. */
 export function handleKey(player, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return false;
   const actions = {
@@ -115,7 +115,7 @@ export class Controls {
     for (const name of ["pointermove", "pointerdown", "keydown", "focusin"]) player.addEventListener(name, () => this.#wake(), { signal });
     player.addEventListener("pointerleave", () => this.#sleep(), { signal });
     player.addEventListener("keydown", event => {
-      // A button and a slider have keys of their own.
+      // Buttons and sliders handle some keys themselves.
       const inner = event.composedPath()[0];
       const isOwn = inner.matches?.("button, a, input") && [" ", "Enter", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key);
       if (!isOwn) handleKey(player, event);
@@ -139,7 +139,7 @@ export class Controls {
     this.player.removeAttribute("data-idle");
   }
 
-  /** Shows the player's state. */
+  /** Updates the controls to the player's state. */
   update() {
     const { player, parts } = this, { state, message } = player;
     const isWorking = ["connecting", "stalled", "reconnecting", "waiting"].includes(state);

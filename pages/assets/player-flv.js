@@ -1,6 +1,6 @@
-// Reads FLV as it comes (Adobe Flash Video File Format 10.1, annex E; Enhanced RTMP v1 for H.265).
+// Reads an FLV stream incrementally (Adobe Flash Video File Format 10.1, annex E; Enhanced RTMP v1 for H.265).
 
-/** Joins pieces of bytes. @param {ArrayLike<number>[]} parts @returns {Uint8Array} */
+/** Concatenates byte arrays. @param {ArrayLike<number>[]} parts @returns {Uint8Array} */
 export function joined(parts) {
   const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let at = 0;
@@ -9,8 +9,8 @@ export function joined(parts) {
 }
 
 /**
- * Cuts a stream into tags. Holds at most one unfinished tag: 16 MiB.
- * `onTag(kind, time, body)`: type of the tag, decoding time in ms (0…2³²−1), bytes.
+ * Splits a stream into tags. Buffers at most one unfinished tag, up to 16 MiB.
+ * `onTag(kind, time, body)`: the tag's type, its decoding time in ms (0…2³²−1) and its bytes.
  */
 export class FLVReader {
   #rest = new Uint8Array(0);
@@ -39,18 +39,18 @@ export class FLVReader {
 }
 
 /**
- * @typedef {object} Unit What a tag carries.
+ * @typedef {object} Unit The content of a tag.
  * @property {"video" | "audio"} kind
  * @property {"avc" | "hevc" | "aac" | string} codec Other codecs by their names in FLV.
- * @property {boolean} isConfig Whether `data` is a codec configuration and no frame.
+ * @property {boolean} isConfig Whether `data` is a codec configuration, not a frame.
  * @property {boolean} isKey
- * @property {number} offset Presentation minus decoding time, in ms.
+ * @property {number} offset Presentation time minus decoding time, in ms.
  * @property {Uint8Array} data
  */
 
 const signed24 = (bytes, at) => (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8) >> 8;
 
-/** Reads the body of a tag. @param {number} kind @param {Uint8Array} body @returns {Unit | null} `null`: nothing to play. */
+/** Reads the body of a tag. @param {number} kind @param {Uint8Array} body @returns {Unit | null} `null` if the tag has nothing to play. */
 export function readUnit(kind, body) {
   if (kind === 8 && body.length > 2) {
     const codec = body[0] >> 4 === 10 ? "aac" : `audio codec ${body[0] >> 4}`;

@@ -1,4 +1,4 @@
-// Plays HTTP-FLV with Media Source Extensions: one connection, from its first byte to its end.
+// Plays one HTTP-FLV connection, from its first byte to its end, with Media Source Extensions.
 import { textsIn } from "./player-codecs.js";
 import { FLVReader, readUnit } from "./player-flv.js";
 import { LIVE, RebuildError, Refusal, steer, UnplayableError, unplayable } from "./player-policy.js";
@@ -7,9 +7,9 @@ import { Clock, TimelineError, Track } from "./player-track.js";
 const Source = globalThis.ManagedMediaSource ?? globalThis.MediaSource;
 /** Whether the browser has Media Source Extensions. */
 export const hasMediaSource = Boolean(Source);
-/** Seconds that stay behind the picture that is shown. */
+/** Seconds kept in the buffer behind the current picture. */
 const KEPT = 20;
-/** Most bytes that wait for a source buffer; longest silence of the network, and longest time on one picture, in ms. */
+/** Most bytes that wait for a source buffer; longest time without network data, and on a single picture, in ms. */
 const QUEUED = 32 << 20, SILENCE = 15000, STUCK = 8000;
 
 /** A source buffer and the segments that wait for it. */
@@ -28,7 +28,7 @@ class Buffer {
   push(segment) {
     this.#queue.push(segment);
     this.#waiting += segment.bytes.length;
-    if (this.#waiting > QUEUED) throw new RebuildError("The browser takes no more data");
+    if (this.#waiting > QUEUED) throw new RebuildError("The browser accepts no more data");
     this.pump();
   }
 
@@ -40,7 +40,7 @@ class Buffer {
       if (buffered.length && buffered.start(0) < now - KEPT - 10) return this.buffer.remove(0, now - KEPT);
       const segment = this.#queue[0];
       if (!segment) return;
-      // Another profile or size needs nothing, another codec does.
+      // A changed codec needs changeType; a changed profile or size does not.
       if (segment.type && segment.type.split(".")[0] !== this.type.split(".")[0]) this.buffer.changeType(this.type = segment.type);
       this.buffer.appendBuffer(segment.bytes);
       this.#queue.shift();
@@ -55,7 +55,7 @@ class Buffer {
 }
 
 export class FLVSession {
-  /** Distance from the newest picture in seconds. */
+  /** The distance from the newest picture in seconds. */
   lag = 0;
   #tracks = { video: new Track("video"), audio: new Track("audio") };
   #clock = new Clock();
@@ -73,11 +73,11 @@ export class FLVSession {
   /**
    * @param {HTMLVideoElement} video @param {string} url
    * @param {{onConnect: () => void, onReady: () => void, onText: (text: string) => void, onFrames: (count: number) => void}} events
-   *   `onReady`: there is enough to begin with. `onText`: the picture that carries this text is shown.
+   *   `onReady`: enough is buffered to begin. `onText`: the picture that carries this text is shown.
    */
   constructor(video, url, events) { Object.assign(this, { video, url, events }); }
 
-  /** Plays to the end of the stream. @param {AbortSignal} signal @throws {Error} What went wrong; see `verdict`. */
+  /** Plays to the end of the stream. @param {AbortSignal} signal @throws {Error} The reason why playback stopped; see `verdict`. */
   async run(signal) {
     const stop = () => this.#abort.abort();
     signal.addEventListener("abort", stop);
@@ -92,14 +92,14 @@ export class FLVSession {
         const { value, done } = await this.#listen(stream.read());
         if (done) break;
         if (!this.#media) {
-          // Until here the pictures of the connection before stay.
+          // The last picture of the previous connection stays until here.
           this.#attach();
           this.video.addEventListener("error", fault);
         }
         reader.push(value);
         this.#flush();
       }
-      // What is buffered is still shown.
+      // The rest of the buffer is still shown.
       if (this.#isStarted) await new Promise(resolve => setTimeout(resolve, Math.min(3, Math.max(0, this.lag)) * 1000));
     } catch (error) {
       throw this.#failure ?? (error instanceof TimelineError ? new RebuildError(error.message) : error);
@@ -111,9 +111,9 @@ export class FLVSession {
     }
   }
 
-  /** Waits for the network, and gives up when it is silent for too long. */
+  /** Waits for the network, and fails if no data arrives for `SILENCE`. */
   #listen(promise) {
-    const silence = setTimeout(() => this.#fail(new Error("Nothing came for 15 s")), SILENCE);
+    const silence = setTimeout(() => this.#fail(new Error("No data arrived for 15 s")), SILENCE);
     return promise.finally(() => clearTimeout(silence));
   }
 
@@ -125,7 +125,7 @@ export class FLVSession {
   #attach() {
     this.#media = new Source();
     this.#media.addEventListener("sourceopen", () => { this.#isOpen = true; this.#flush(); }, { once: true });
-    // Without it, ManagedMediaSource wants a second source for AirPlay.
+    // Otherwise ManagedMediaSource requires a second source for AirPlay.
     this.video.disableRemotePlayback = true;
     this.video.srcObject = null;
     if (this.video.src) URL.revokeObjectURL(this.video.src);
@@ -151,7 +151,7 @@ export class FLVSession {
     this.#open();
     if (!this.#buffers) return;
     for (const [kind, track] of Object.entries(this.#tracks)) {
-      // A buffer cannot be added to those that play.
+      // A source buffer cannot be added while others play.
       if (track.begin !== null && !track.isStarted) return this.#fail(new RebuildError(`The program has ${kind} now`));
       try {
         for (const segment of track.drain()) this.#buffers[kind].push(segment);
@@ -159,7 +159,7 @@ export class FLVSession {
     }
   }
 
-  /** Adds the source buffers once it is known which there are: both, or the only one that has come for a while. */
+  /** Adds the source buffers once the tracks are known: both, or one if the other has not appeared for 700 ms. */
   #open() {
     const tracks = Object.values(this.#tracks).filter(track => track.format && track.begin !== null);
     const isLate = this.#firstAt && performance.now() - this.#firstAt > 700;
@@ -183,14 +183,14 @@ export class FLVSession {
     const { seek, rate, lag } = steer({ ranges, now: video.currentTime, rate: video.playbackRate });
     this.lag = lag;
     if (video.currentTime !== this.#moved.to || video.paused) this.#moved = { to: video.currentTime, at: performance.now() };
-    if (performance.now() - this.#moved.at > STUCK) return this.#fail(new RebuildError("The picture stands still"));
+    if (performance.now() - this.#moved.at > STUCK) return this.#fail(new RebuildError("The picture does not advance"));
     if (seek !== null && !video.seeking) video.currentTime = seek;
     if (rate !== video.playbackRate) video.playbackRate = rate;
     const shown = this.#base + video.currentTime * 1000;
     while (this.#texts.length && this.#texts[0].at <= shown) this.events.onText(this.#texts.shift().text);
   }
 
-  /** Shows the first picture at once, and plays when there is enough to go on without a pause. */
+  /** Shows the first picture at once, and starts playing when enough is buffered to continue without a pause. */
   #begin(ranges) {
     if (!ranges.length) return;
     const [start, end] = ranges.at(-1);
@@ -203,7 +203,7 @@ export class FLVSession {
     this.events.onReady();
   }
 
-  /** Goes to the newest picture. */
+  /** Seeks to the newest picture. */
   seekToLive() {
     const { buffered } = this.video;
     if (buffered.length) this.video.currentTime = Math.max(buffered.start(buffered.length - 1), buffered.end(buffered.length - 1) - LIVE.target);

@@ -1,4 +1,4 @@
-// Writes fragmented MP4 (ISO/IEC 14496-12) as source buffers take it: one track, number 1.
+// Writes fragmented MP4 (ISO/IEC 14496-12) for source buffers, with a single track, number 1.
 import { joined } from "./player-flv.js";
 
 const text = word => [...word].map(letter => letter.charCodeAt(0));
@@ -56,7 +56,7 @@ export function fragment(sequence, start, frames) {
   const entries = frames.flatMap(({ length, offset, isKey, data }) =>
     [...u32(length), ...u32(data.length), ...u32(isKey ? 0x02000000 : 0x01010000), ...u32(offset | 0)]);
   const moof = position => box("moof", box("mfhd", u32(0), u32(sequence)),
-    // Version 1 of both: decoding times of 64 bits, signed offsets.
+    // Version 1 of both boxes has 64-bit decoding times and signed offsets.
     box("traf", box("tfhd", u32(0x020000), u32(1)), box("tfdt", u32(0x01000000), u32(Math.floor(start / 2 ** 32)), u32(start >>> 0)),
       box("trun", u32(0x01000F01), u32(frames.length), u32(position), entries)));
   const size = frames.reduce((sum, frame) => sum + frame.data.length, 0);

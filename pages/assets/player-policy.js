@@ -1,22 +1,22 @@
-// What the player decides, and what it says: no clock, no browser.
+// The player's decisions and messages, as pure functions: no clock, no browser.
 
 /** Distances from the newest picture, in seconds. */
 export const LIVE = { target: 1.2, slower: 0.35, drift: 1.8, faster: 3, jump: 8 };
 
 /**
- * Keeps near the newest picture and out of holes.
- * @param {{ranges: [number, number][], now: number, rate: number}} state What is buffered, in seconds; the rate that was set last.
+ * Decides how to stay near the newest picture and skip gaps in the buffer.
+ * @param {{ranges: [number, number][], now: number, rate: number}} state Buffered ranges and current time in seconds; the rate that was set last.
  * @returns {{seek: number | null, rate: number, lag: number}} `lag`: distance from the newest picture.
  */
 export function steer({ ranges, now, rate }) {
   if (!ranges.length) return { seek: null, rate: 1, lag: 0 };
   const end = ranges.at(-1)[1], lag = end - now;
   if (lag > LIVE.jump || lag < -1) return { seek: Math.max(ranges.at(-1)[0], end - LIVE.target), rate: 1, lag };
-  // Browsers play over tiny holes themselves.
+  // Browsers skip tiny gaps themselves.
   const isInside = ranges.some(([from, to]) => now >= from - 0.1 && now < to - 0.02);
   const next = isInside ? undefined : ranges.find(([from]) => from > now);
   if (next) return { seek: next[0] + 0.01, rate: 1, lag: end - next[0] };
-  // Faster or slower until the target, and not to and fro at the limit.
+  // Once changed, the rate stays until the target is reached, so that it does not oscillate at the limit.
   const isFar = lag > LIVE.target + 0.2;
   if (lag > LIVE.faster || (rate > 1.1 && isFar)) return { seek: null, rate: 1.15, lag };
   if (lag > LIVE.drift || (rate > 1 && isFar)) return { seek: null, rate: 1.05, lag };
@@ -24,16 +24,16 @@ export function steer({ ranges, now, rate }) {
   return { seek: null, rate: 1, lag };
 }
 
-/** Seconds before a further attempt. @param {number} attempt 0, 1, … @param {number} random 0…1: viewers come back one by one. */
+/** Seconds before the next attempt. @param {number} attempt 0, 1, … @param {number} random 0…1, which spreads viewers who reconnect. */
 export const backOff = (attempt, random) => Math.min(8, 0.5 * 2 ** attempt) * (0.75 + random / 2);
 
 /**
- * Time for which nothing may come over a WebRTC connection, in ms, after which it is made anew: the server, which waits for packets for
- * about as long, has ended the session. Browsers call it failed only some 15 s later.
+ * The time without packets after which a WebRTC connection is replaced, in ms. By then the server, which waits for packets for about as
+ * long, has ended the session. Browsers report a failure only some 15 s later.
  */
 export const ABSENCE = 3000;
 
-/** An answer of the server that is no program. */
+/** An error response of the server. */
 export class Refusal extends Error {
   /** @param {{title?: string, detail?: string, type?: string}} problem RFC 9457 */
   constructor(status, problem = {}, retryAfter = null) {
@@ -47,21 +47,21 @@ export class Refusal extends Error {
   }
 }
 
-/** A program that this browser has no decoder for. */
+/** A program that this browser cannot decode. */
 export class UnplayableError extends Error {}
-/** A decoder or a buffer that failed: a new one may do. */
+/** A failure of a decoder or buffer; a new one may work. */
 export class RebuildError extends Error {}
 
 /**
  * @typedef {object} Verdict
  * @property {"waiting" | "ended" | "reconnecting" | "failed"} state
- * @property {string} message For people.
- * @property {number | null} delay Seconds before the next attempt; `null`: none by itself.
+ * @property {string} message The sentence that viewers read.
+ * @property {number | null} delay Seconds before the next attempt; `null` if there is no automatic one.
  */
 
 /**
- * Decides what follows after a connection.
- * @param {Error | null} error `null`: the stream came to its end.
+ * Decides what happens after a connection has ended.
+ * @param {Error | null} error `null` if the stream ended without an error.
  * @param {{attempt: number, random: number, hasPlayed: boolean}} past @returns {Verdict}
  */
 export function verdict(error, { attempt, random, hasPlayed }) {
@@ -90,7 +90,7 @@ export function verdict(error, { attempt, random, hasPlayed }) {
   }
 }
 
-/** Returns the sentence for a codec that the browser does not decode. @param {string} codec */
+/** Returns the message for a codec that the browser cannot decode. @param {string} codec */
 export function unplayable(codec) {
   const name = { hevc: "H.265", avc: "H.264", aac: "AAC" }[codec] ?? codec;
   return codec === "hevc" ? "This program is in H.265, which this browser cannot play. Try Safari, or Chrome or Edge on a device "

@@ -1,14 +1,14 @@
-// Negotiates WebRTC connections over HTTP: what WHIP (RFC 9725) and WHEP have in common.
+// Negotiates WebRTC connections over HTTP: the common part of WHIP (RFC 9725) and WHEP.
 import { Refusal } from "./player-policy.js";
 
-/** Time for which candidates are collected before they are sent to the server, in ms. */
+/** The time for which candidates are collected before they are sent to the server, in ms. */
 const COLLECTING = 100;
-/** Longest time that the end of a session may take to be told, in ms. */
+/** The longest time that a request to a session may take, in ms. */
 const PATIENCE = 10000;
 
 /**
  * Reads the STUN and TURN servers in `Link` headers (RFC 9725 §4.6).
- * @param {string | null} links Several headers are joined by commas. @returns {RTCIceServer[]}
+ * @param {string | null} links Several headers, joined by commas. @returns {RTCIceServer[]}
  */
 export function iceServers(links) {
   // A value is quoted, or a token (RFC 8288 §3).
@@ -20,15 +20,15 @@ export function iceServers(links) {
   });
 }
 
-/** A session at the service: a connection in one direction. */
+/** A session at the service: one connection in one direction. */
 export class WebRTCSession {
   /**
-   * Sends the offer of a connection that has its transceivers and no descriptions yet, and has it answered.
+   * Sends the offer of a connection that has its transceivers but no descriptions yet, and reads the answer.
    *
-   * The connection looks for paths only then, with the servers that the answer names.
+   * The connection gathers candidates only afterwards, with the STUN and TURN servers that the answer names.
    * @param {RTCPeerConnection} peer @param {string} url
    * @param {{headers: () => Record<string, string>, signal: AbortSignal}} request
-   * @throws {Refusal} The service does not take it.
+   * @throws {Refusal} The service refused the session.
    */
   static async begin(peer, url, { headers, signal }) {
     const offer = await peer.createOffer();
@@ -43,7 +43,7 @@ export class WebRTCSession {
     this.resource = new URL(answer.headers.get("Location"), answer.url).href;
   }
 
-  /** Makes the connection. Returns when both sides know of each other, which is before they are connected. */
+  /** Starts the connection. Returns when both descriptions are set, which is before the two sides are connected. */
   async connect() {
     const servers = iceServers(this.answer.headers.get("Link"));
     if (servers.length) this.peer.setConfiguration?.({ ...this.peer.getConfiguration(), iceServers: servers });
@@ -52,7 +52,7 @@ export class WebRTCSession {
     await this.peer.setRemoteDescription({ type: "answer", sdp: await this.answer.text() });
   }
 
-  /** Sends candidates as they are found (RFC 9725 §4.3.1): the server's own servers let only known ones through. */
+  /** Sends candidates as they are found (RFC 9725 §4.3.1): the service's TURN servers admit only known ones. */
   #tellCandidates() {
     const attributes = ["ice-ufrag", "ice-pwd"].map(name => this.offer.sdp.match(new RegExp(`^a=${name}:[^\r\n]*`, "m"))?.[0]);
     if (attributes.includes(undefined)) return;

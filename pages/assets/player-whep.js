@@ -1,4 +1,4 @@
-// Plays over WebRTC (WHEP): less than half a second behind.
+// Plays over WebRTC (WHEP) with less than half a second of delay.
 import { ABSENCE } from "./player-policy.js";
 import { WebRTCSession } from "./player-webrtc.js";
 
@@ -6,7 +6,7 @@ import { WebRTCSession } from "./player-webrtc.js";
 const PATIENCE = 10000;
 
 export class WHEPSession {
-  /** Delay in seconds that this side adds, with half of the way there and back. */
+  /** The delay in seconds: this side's jitter buffer and half of the round-trip time. */
   lag = 0;
 
   /**

@@ -1,7 +1,7 @@
 // <co-stream-player src="https://host/live/room.flv" controls></co-stream-player>: plays a live program in any page.
-// docs/player.md says what it has. Apache License 2.0, as the rest of this project.
+// docs/player.md describes it. Apache License 2.0, as the rest of this project.
 //
-// A module, so that its parts can be tested alone and are loaded once; it defines one element and nothing global.
+// It is a module so that its parts can be tested separately and load once. It defines one element and no globals.
 import { Controls, handleKey } from "./player-controls.js";
 import { FLVSession, hasMediaSource } from "./player-media.js";
 import { UnplayableError, verdict } from "./player-policy.js";
@@ -9,26 +9,26 @@ import { WHEPSession } from "./player-whep.js";
 
 /** @typedef {"idle" | "connecting" | "playing" | "stalled" | "paused" | "waiting" | "ended" | "reconnecting" | "failed"} State */
 
-/** Time in ms after which a text of the program that is not repeated no longer counts; they come every 1 to 5 s. */
+/** The time in ms after which a text of the program expires unless it is repeated. Programs repeat them every 1 to 5 s. */
 const TEXT_AGE = 12000;
 
 /**
- * Attributes: `src` (HTTP-FLV), `hls` (in place of the address made from `src`, for browsers without Media Source Extensions),
- * `whep` (plays this over WebRTC instead), `controls`, `muted`. Children lie over the picture.
+ * Attributes: `src` (HTTP-FLV), `hls` (in place of the URL derived from `src`, for browsers without Media Source Extensions),
+ * `whep` (plays this URL over WebRTC instead), `controls`, `muted`. Children are shown over the picture.
  *
- * Events: `statechange` ({ state, message }), `layout` ({ canvas, regions } or null: who is where in the picture, if the program
- * says it), `stall` ({ seconds }), `soundblocked` (it began muted, because the browser wants a gesture for sound).
+ * Events: `statechange` ({ state, message }), `layout` ({ canvas, regions } or null: the participants' places in the picture, if the
+ * program reports them), `stall` ({ seconds }), `soundblocked` (playback began muted, because the browser requires a gesture for sound).
  */
 export class CoStreamPlayer extends HTMLElement {
   static observedAttributes = ["src", "hls", "whep", "controls", "muted"];
 
   /** @type {State} */
   state = "idle";
-  /** What the state means, in a sentence. */
+  /** The state as a sentence. */
   message = "";
-  /** What was played since the page was opened; times in ms. `longest` and `slow`: intervals of pictures on the screen. */
+  /** Statistics since the page was opened; times in ms. `longest` and `slow` count intervals between pictures on the screen. */
   figures = { frames: 0, presented: 0, waits: 0, stalled: 0, longest: 0, slow: 0, connections: 0 };
-  /** Whether sound is off only because the browser has refused it. */
+  /** Whether sound is off only because the browser blocked it. */
   isSoundBlocked = false;
 
   #video = document.createElement("video");
@@ -54,7 +54,7 @@ export class CoStreamPlayer extends HTMLElement {
     root.append(this.#video, document.createElement("slot"));
     this.#video.addEventListener("waiting", () => this.#stall());
     this.#video.addEventListener("playing", () => this.#resume());
-    // Media keys, the picture's own window and the system pause and play the element itself.
+    // Media keys, the picture-in-picture window and the system pause and play the video element directly.
     this.#video.addEventListener("pause", () => {
       if (this.isLive && this.#video.paused && !this.#video.ended && !this.#video.error) this.pause();
     });
@@ -62,14 +62,14 @@ export class CoStreamPlayer extends HTMLElement {
     this.#countFrames();
   }
 
-  /** The element that plays. */
+  /** The video element. */
   get video() { return this.#video; }
-  /** Distance from now in seconds; by the clock of the program where it has one, else from the newest picture. */
+  /** The delay in seconds: by the program's clock if it has one, otherwise from the newest picture. */
   get latency() {
     return performance.now() - this.#wall.at < TEXT_AGE ? this.#wall.delay : this.#session?.lag ?? 0;
   }
   get isLive() { return ["playing", "stalled"].includes(this.state); }
-  /** Whether sound is off, also at a volume of 0. */
+  /** Whether sound is off, which includes a volume of 0. */
   get muted() { return this.#video.muted || this.#video.volume === 0; }
   get volume() { return this.#video.volume; }
 
@@ -90,21 +90,21 @@ export class CoStreamPlayer extends HTMLElement {
     } else if (name === "muted") {
       this.#video.muted = this.hasAttribute("muted");
     } else if (this.isConnected && this.state !== "paused") {
-      // Several attributes that change together begin one connection.
+      // Attributes that change together start one connection.
       clearTimeout(this.#restart);
       this.#restart = setTimeout(() => this.#begin());
     }
   }
 
-  /** Plays the newest of the program. */
+  /** Plays the program from its newest picture. */
   play() { this.#begin(); }
 
   toggle() { if (this.#abort) this.pause(); else this.play(); }
 
-  /** Stops, and gives up the connection: what is live is not kept. */
+  /** Stops and closes the connection. The program is not buffered meanwhile. */
   pause() { this.#end("paused", "Paused."); }
 
-  /** Turns sound on or off; on, also what made it silent. */
+  /** Mutes or unmutes. Unmuting also raises a volume of 0. */
   setMuted(isMuted) {
     this.#video.muted = isMuted;
     if (!isMuted && this.#video.volume === 0) this.#video.volume = 0.5;
@@ -120,7 +120,7 @@ export class CoStreamPlayer extends HTMLElement {
 
   seekToLive() { this.#session?.seekToLive(); }
 
-  /** Goes back or forth within what is kept. */
+  /** Seeks within the buffer. @param {number} seconds */
   seekBy(seconds) {
     const { buffered } = this.#video, last = buffered.length - 1;
     if (last < 0 || this.#video.srcObject) return;
@@ -128,12 +128,12 @@ export class CoStreamPlayer extends HTMLElement {
     this.#video.currentTime = Math.min(Math.max(at, buffered.start(last)), buffered.end(last) - 1);
   }
 
-  /** Does what a key stands for. @param {KeyboardEvent} event @returns {boolean} Whether it stands for something. */
+  /** Performs the action of a key. @param {KeyboardEvent} event @returns {boolean} Whether the key has an action. */
   handleKey(event) { return handleKey(this, event); }
 
   async toggleFullscreen() {
     if (document.fullscreenElement === this) return document.exitFullscreen();
-    // iPhones have it for the video alone.
+    // iPhones support full screen only for the video element.
     return this.requestFullscreen ? this.requestFullscreen() : this.#video.webkitEnterFullscreen?.();
   }
 
@@ -175,7 +175,7 @@ export class CoStreamPlayer extends HTMLElement {
     this.#set(state, message);
   }
 
-  /** Plays connection after connection. */
+  /** Plays, and reconnects until it is stopped. */
   async #run(whep, source, signal) {
     let attempt = 0, hasPlayed = false;
     this.#wall = { delay: 0, at: -Infinity };
@@ -196,7 +196,7 @@ export class CoStreamPlayer extends HTMLElement {
         await this.#session.run(signal);
       } catch (error) { failure = error; }
       if (signal.aborted) return;
-      // What fails right after each beginning must not become a storm of requests.
+      // A connection that fails soon after each start must not cause a storm of requests.
       if (performance.now() - begun > 10000) attempt = 0;
       const next = verdict(failure, { attempt: attempt++, random: Math.random(), hasPlayed });
       this.#tellLayout(null);
@@ -210,7 +210,7 @@ export class CoStreamPlayer extends HTMLElement {
     }
   }
 
-  /** For browsers without Media Source Extensions: they play HLS themselves. */
+  /** Plays HLS natively, in browsers without Media Source Extensions. */
   #playHLS(source, signal) {
     const video = this.#video;
     if (!video.canPlayType("application/vnd.apple.mpegurl")) {
@@ -218,7 +218,7 @@ export class CoStreamPlayer extends HTMLElement {
       return this.#set("failed", verdict(error, {}).message);
     }
     video.src = this.getAttribute("hls") ?? source.replace(/\.flv(?=\?|$)/, "/index.m3u8");
-    video.addEventListener("error", () => this.#set("failed", "This browser needs HLS, which is not available for this program. Try another browser."), { signal });
+    video.addEventListener("error", () => this.#set("failed", "This program is not available as HLS. Try another browser."), { signal });
     video.addEventListener("ended", () => this.#set("ended", "The program has ended."), { signal });
     this.#start(signal);
   }
@@ -230,7 +230,7 @@ export class CoStreamPlayer extends HTMLElement {
       await video.play();
     } catch (error) {
       if (error.name !== "NotAllowedError" || signal.aborted) return;
-      // Without a gesture, browsers play only what is silent.
+      // Without a gesture, browsers play only muted video.
       video.muted = true;
       this.isSoundBlocked = true;
       this.dispatchEvent(new CustomEvent("soundblocked"));
@@ -263,7 +263,7 @@ export class CoStreamPlayer extends HTMLElement {
     try { value = JSON.parse(text); } catch { return; }
     if (Array.isArray(value?.regions) && value.canvas) return this.#tellLayout(value);
     const delay = typeof value?.ts === "number" ? (Date.now() - value.ts) / 1000 : -1;
-    // A clock of this machine that is wrong says nothing.
+    // An implausible delay means that this machine's clock is wrong.
     if (delay > 0 && delay < 60) this.#wall = { delay, at: performance.now() };
   }
 

@@ -1,6 +1,6 @@
-// Cameras, microphones and screens: which there are, and what is open.
+// Lists and opens cameras, microphones and screens.
 
-/** Time between two looks at the microphone's level, in ms. */
+/** The interval at which the microphone's level is measured, in ms. */
 const LOOK = 100;
 
 /** Whether a device may be there a moment later: another program has it, or it is slow to start. @param {Error} error */

@@ -1,4 +1,4 @@
-// The others in the room, as they send it: each a WebRTC connection of its own (WHEP), less than half a second behind.
+// Shows the other participants of the room, each over a WebRTC connection of its own (WHEP) with less than half a second of delay.
 import { WHEPSession } from "./player-whep.js";
 import { backOff } from "./player-policy.js";
 
@@ -54,7 +54,7 @@ class Tile {
       const session = new WHEPSession(this.video, url, {
         onConnect: () => {}, onReady: () => { attempt = 0; this.note.textContent = ""; }, headers });
       await session.run(signal).catch(error => {
-        // Without WebRTC for viewers the name stays, and nothing is asked for again.
+        // Without WebRTC for viewers, the tile keeps the name and stops asking.
         if (error.code === "webrtc-off" || error.status === 401 || error.status === 403) this.#abort.abort();
         this.note.textContent = error.detail || "No video. Reconnecting…";
       });
@@ -81,12 +81,12 @@ export class People {
    */
   constructor(list, place, page) { Object.assign(this, { list, place, page }); }
 
-  /** Who is shown, with the number of pictures so far. @returns {{user: string, pictures: number}[]} */
+  /** The participants that are shown, with the number of frames rendered so far. @returns {{user: string, pictures: number}[]} */
   get shown() {
     return [...this.#tiles].map(([user, { video }]) => ({ user, pictures: video.getVideoPlaybackQuality().totalVideoFrames }));
   }
 
-  /** Sound of the others on or off. */
+  /** Mutes or unmutes all tiles. @param {boolean} isHeard */
   hear(isHeard) {
     this.#isHeard = isHeard;
     for (const { video } of this.#tiles.values()) video.muted = !isHeard;

@@ -2,13 +2,13 @@
 import { ABSENCE, Refusal, backOff } from "./player-policy.js";
 import { WebRTCSession } from "./player-webrtc.js";
 
-/** Time that an answer of the server, and then a connection, may take, in ms. */
+/** Longest time to wait for the server's response, and then for the connection, in ms. */
 const PATIENCE = 10000;
 /** Time in ms after which a connection counts as good: one that ends sooner is made again more and more slowly. */
 const GOOD = 10000;
 
 export class WHIPSession {
-  /** The wish to be live; connections follow it. */
+  /** Whether the page should be live. Connections follow it. */
   #isWanted = true;
   #peer = null;
   #session = null;
@@ -16,7 +16,7 @@ export class WHIPSession {
 
   /**
    * @param {string} url
-   * @param {() => MediaStream} media What is sent now.
+   * @param {() => MediaStream} media Returns the stream to send.
    * @param {{headers: () => Record<string, string>, say: (words: string) => void, onRefused: (refusal: Refusal) => void}} events
    */
   constructor(url, media, events) { Object.assign(this, { url, media, events }); }
@@ -54,7 +54,7 @@ export class WHIPSession {
     this.#end();
   }
 
-  /** Sends the devices that are open now. */
+  /** Replaces the sent tracks with those of the devices that are open now. */
   replaceTracks() {
     for (const { sender, receiver } of this.#peer?.getTransceivers() ?? []) {
       const track = this.media().getTracks().find(track => track.kind === receiver.track.kind);
@@ -84,7 +84,7 @@ export class WHIPSession {
         if (["failed", "closed"].includes(state)) this.#over();
       };
       peer.onconnectionstatechange = follow;
-      // It may stand by now.
+      // The connection may already be established.
       follow();
     });
   }
@@ -97,7 +97,7 @@ export class WHIPSession {
     const preferred = codecs.filter(codec => /H264/i.test(codec.mimeType) && /packetization-mode=1/.test(codec.sdpFmtpLine ?? ""));
     const repairs = codecs.filter(codec => /rtx/i.test(codec.mimeType));
     if (preferred.length) transceiver.setCodecPreferences?.([...preferred, ...repairs]);
-    // A co-stream whose size changes every second is worse than one with fewer pictures.
+    // In a co-stream, changes of resolution are more disturbing than a lower frame rate.
     const parameters = transceiver.sender.getParameters();
     parameters.degradationPreference = "maintain-resolution";
     await transceiver.sender.setParameters(parameters).catch(() => {});

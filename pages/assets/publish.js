@@ -1,4 +1,4 @@
-// The page /publish/{room}: camera, microphone or screen into a room, and the others in it.
+// The page /publish/{room}: publishes a camera, microphone or screen into a room, and shows its other participants.
 //
 // Behind # (or ?) stand `app`, for a room of another app, `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells
 // the console once a second what is shown; `auth_key` signs the address.

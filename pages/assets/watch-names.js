@@ -1,17 +1,17 @@
-// Names over the picture, where the program says that people are (its SEI: canvas and regions in pixels).
+// Shows participants' names over the picture, at the regions that the program's SEI reports (canvas and regions in pixels).
 
 /** @typedef {{uid: string, stream: string, room?: string, volume?: number, x: number, y: number, w: number, h: number}} Region */
 
-/** The volume, of 255, from which on a participant counts as speaking. */
+/** The least volume at which a participant counts as speaking, 0…255. */
 const SPEAKING = 24;
 
 /**
- * Returns where a region of the canvas lies in a box that shows all of the picture.
+ * Returns the place of a region of the canvas in a box that shows the whole picture.
  * @param {Region} region @param {{w: number, h: number}} canvas @param {{width: number, height: number}} box
- * @returns {{left: number, top: number, width: number, height: number} | null} `null`: the participant is not seen.
+ * @returns {{left: number, top: number, width: number, height: number} | null} `null` if the participant is not visible.
  */
 export function place(region, canvas, box) {
-  // A bypass whose size is not known yet fills the picture.
+  // A bypass whose size is not yet known fills the picture.
   if (!canvas.w || !canvas.h) return { left: 0, top: 0, width: box.width, height: box.height };
   if (!region.w || !region.h) return null;
   const scale = Math.min(box.width / canvas.w, box.height / canvas.h);
@@ -19,7 +19,7 @@ export function place(region, canvas, box) {
     width: region.w * scale, height: region.h * scale };
 }
 
-/** Joins names to words: `a`, `a and b`, `a, b and c`. @param {string[]} names */
+/** Joins names in a sentence: `a`, `a and b`, `a, b and c`. @param {string[]} names */
 export function listed(names) {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
@@ -29,7 +29,7 @@ export class Names {
   #layout = null;
   #parts = new Map();
 
-  /** @param {HTMLElement} place @param {HTMLElement} player @param {(uid: string) => void} onWatch Asks for a participant alone. */
+  /** @param {HTMLElement} place @param {HTMLElement} player @param {(uid: string) => void} onWatch Called to show one participant alone. */
   constructor(place, player, onWatch) {
     Object.assign(this, { place, player, onWatch });
     this.heard = place.appendChild(Object.assign(document.createElement("div"), { className: "heard" }));

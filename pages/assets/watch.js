@@ -8,7 +8,7 @@ import "./player.js";
 import { placeOf, withWord } from "./page-room.js";
 import { Names, listed } from "./watch-names.js";
 
-/** Time between two questions for the number of viewers, in ms. */
+/** The interval at which the number of viewers is read, in ms. */
 const COUNTING = 15000;
 
 const at = id => document.getElementById(id);
@@ -20,7 +20,7 @@ const storage = {
 };
 const words = () => new URLSearchParams(location.hash.slice(1));
 
-/** Plays what the address says. */
+/** Plays the program or participant that the address names. */
 function tune() {
   const user = words().get("user");
   // The first of two names behind /whep is a room's: programs of other apps are beside their HTTP-FLV.
@@ -57,7 +57,7 @@ player.video.addEventListener("resize", () => {
   if (width && height && !document.body.classList.contains("embed")) player.style.aspectRatio = `${width} / ${height}`;
 });
 
-// Keys work wherever nothing is written.
+// Shortcuts work unless a control has the focus.
 document.addEventListener("keydown", event => {
   if (event.target === document.body) player.handleKey(event);
 });
@@ -67,7 +67,7 @@ player.video.addEventListener("volumechange", () => storage.set("volume", String
 at("back")?.addEventListener("click", () => { location.hash = withWord(location.hash, "user", null); });
 addEventListener("hashchange", tune);
 
-/** Shows the room's comments and hearts, unless they are off or not for this visitor. */
+/** Shows the room's chat, unless it is turned off or this visitor has no access. */
 async function addChat() {
   const place = at("beside"), given = words(), key = given.get("stream_key");
   if (!place) return;
@@ -84,7 +84,7 @@ async function addChat() {
   place.append(chat);
 }
 
-/** Shows how many watch. */
+/** Shows the number of viewers. */
 async function count() {
   if (document.hidden || !at("viewers")) return;
   const answer = await fetch(source, { method: "HEAD", cache: "no-store" }).catch(() => null);
