@@ -1,4 +1,4 @@
-// The service's HTTP interface: token, app, problems (RFC 9457) and entity tags.
+// A client of the service's HTTP API, with token, app, problems (RFC 9457) and entity tags.
 
 /**
  * @typedef {object} Issue An error in a layout.
@@ -6,7 +6,7 @@
  * @property {string} found @property {string} expected @property {string} [suggestion]
  */
 
-/** An answer that is not a success, or none at all (`status` 0). */
+/** An error response, or no response at all (`status` 0). */
 export class Problem extends Error {
   /** @param {number} status @param {Record<string, any>} body */
   constructor(status, body) {
@@ -23,7 +23,7 @@ export class Problem extends Error {
   }
   /** Whether the service could not be reached. */
   get isLost() { return this.status === 0; }
-  /** Whether somebody else has changed it meanwhile. */
+  /** Whether someone else has changed the resource in the meantime. */
   get isConflict() { return this.status === 412; }
 }
 
@@ -32,9 +32,9 @@ export class Problem extends Error {
 const KEY = "console.token", APP = "console.app";
 
 export class Api {
-  /** Asked when a token is missing or does not suffice; the request is repeated if it answers `true`. */
+  /** Called when a token is missing or insufficient. If it returns `true`, the request is repeated. */
   onDenied = async problem => false;
-  /** Told whether the service is reachable. */
+  /** Called with whether the service is reachable. */
   onReach = isReached => {};
   #asking = null;
   /** The token for which nobody wanted to give another one; empty for none, `null` if nobody was asked. */
@@ -58,7 +58,7 @@ export class Api {
     for (const [name, value] of Object.entries({ app: this.app || null, ...query })) {
       if (value !== null && value !== undefined && value !== "") words.set(name, value);
     }
-    // What stands outside /v1 has no app.
+    // Paths outside /v1 take no app.
     if (!path.startsWith("/v1/")) words.delete("app");
     return words.size ? `${path}?${words}` : path;
   }
@@ -68,7 +68,7 @@ export class Api {
   /**
    * @param {string} method @param {string} path
    * @param {{ body?: any, raw?: string, type?: string, etag?: string, absent?: boolean, accept?: string, query?: Record<string, any>,
-   *   signal?: AbortSignal, quiet?: boolean }} [options] `absent`: only if it does not exist; `quiet`: no login.
+   *   signal?: AbortSignal, quiet?: boolean }} [options] `absent`: only if the resource does not exist; `quiet`: without asking to log in.
    * @returns {Promise<Answer>} @throws {Problem}
    */
   async call(method, path, options = {}) {
@@ -91,7 +91,7 @@ export class Api {
     this.onReach(true);
     const isJSON = response.headers.get("Content-Type")?.includes("json");
     let data = null;
-    try { data = isJSON && text ? JSON.parse(text) : null; } catch { /* said by the status */ }
+    try { data = isJSON && text ? JSON.parse(text) : null; } catch { /* the status tells */ }
     if (response.ok) return { status: response.status, data, etag: response.headers.get("ETag"), text };
     const problem = new Problem(response.status, data ?? {});
     if (!quiet && [401, 403].includes(problem.status) && await this.ask(problem, token, method === "GET")) return this.call(method, path, options);
@@ -114,7 +114,7 @@ export class Api {
   }
 
   /**
-   * A picture, which may be missing for many reasons that are no problem of the view.
+   * Fetches a picture. A missing one is no error, because there are many harmless reasons for it.
    * @param {string} path @param {{ etag?: string | null, signal?: AbortSignal }} options
    * @returns {Promise<{ blob: Blob, etag: string | null } | "same" | null>}
    */
@@ -148,9 +148,9 @@ export class Api {
 
   get(path, options) { return this.call("GET", path, options); }
 
-  /** Changes with a merge patch (RFC 7396). */
+  /** Sends a merge patch (RFC 7396). */
   patch(path, body, etag) { return this.call("PATCH", path, { body, etag, type: "application/merge-patch+json" }); }
 }
 
-/** A name in a path. @param {string} name */
+/** Escapes a name for use in a path. @param {string} name */
 export const part = name => encodeURIComponent(name);

@@ -1,11 +1,11 @@
-// The lines in which two texts differ.
+// Computes and shows the lines in which two texts differ.
 import { h } from "./console-dom.js";
 
-/** More lines are compared without looking for what moved. */
+/** Most changed lines for which common lines are searched; beyond that, all count as removed and added. */
 const MOST = 2000;
 
 /**
- * Longest common subsequence of lines. @param {string} before @param {string} after
+ * Compares two texts by the longest common subsequence of their lines. @param {string} before @param {string} after
  * @returns {{ kind: "same" | "removed" | "added", text: string }[]}
  */
 export function diff(before, after) {
@@ -40,7 +40,7 @@ function middle(left, right) {
 
 const MARKS = { same: " ", removed: "−", added: "+" }, NAMES = { removed: "removed: ", added: "added: " };
 
-/** Shows what changed, with three lines around each change. @param {string} before @param {string} after */
+/** Shows the changes, with three lines of context around each. @param {string} before @param {string} after */
 export function diffView(before, after) {
   const lines = diff(before, after);
   if (lines.every(line => line.kind === "same")) return h("p", { class: "empty" }, "No differences.");

@@ -1,9 +1,9 @@
-// Builds elements, and brings what is on the page to a new state without losing focus, selection or what is being typed.
+// Builds elements, and updates the page without losing focus, selection or text that is being typed.
 
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 /**
- * @typedef {Record<string, any>} Props Attributes; besides them `on` (handlers by event), `key` (identity among siblings), `style`
- * (properties, set from script as the content security policy wants it), `keep` (children are left alone after the first time).
+ * @typedef {Record<string, any>} Props Attributes, and `on` (handlers by event), `key` (identity among siblings), `style`
+ * (properties, set from script because of the content security policy), `keep` (children are not updated after creation).
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -16,7 +16,7 @@ function listen(element, handlers) {
   for (const type of Object.keys(handlers ?? {})) element.addEventListener(type, dispatch);
 }
 
-/** Creates an element. Strings become text and nothing else. @param {string} tag @param {Props | null} [props] @param {...Child} children */
+/** Creates an element. Strings always become text, never HTML. @param {string} tag @param {Props | null} [props] @param {...Child} children */
 export function h(tag, props, ...children) {
   const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   const { on, key, style, keep, value, checked, selected, ...attributes } = props ?? {};
@@ -35,14 +35,14 @@ export function h(tag, props, ...children) {
   return element;
 }
 
-/** Holds the place of an element that lives longer than one drawing: moving it would lose its focus. @param {Element} element */
+/** Returns a placeholder for an element that outlives one drawing, because moving the element would lose its focus. @param {Element} element */
 export function placeOf(element) {
   const place = document.createElement("template");
   place.stands = element;
   return place;
 }
 
-/** Puts elements that are held into a tree that is new on the page. */
+/** Replaces the placeholders in a tree that is new on the page with their elements. */
 function settle(node) {
   for (const place of node.querySelectorAll?.("template") ?? []) if (place.stands) place.replaceWith(place.stands);
   return node;
@@ -64,7 +64,7 @@ function patch(old, next) {
     return;
   }
   for (const { name } of [...old.attributes]) {
-    // Whether it is open belongs to the person who opened it.
+    // `open` is the user's choice.
     if (!next.hasAttribute(name) && name !== "style" && name !== "open") old.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) {
@@ -74,7 +74,7 @@ function patch(old, next) {
   listen(old, next.handlers);
   if (next.keep) return;
   reconcile(old, [...next.childNodes]);
-  // A control takes a new value when the page's idea of it has changed, not each time it is drawn.
+  // A control takes a new value only when the page's value has changed, not with each drawing.
   if (next.wanted !== undefined && old.wanted !== next.wanted) {
     if (typeof next.wanted === "boolean") old.checked = next.wanted;
     else old.value = next.wanted;
@@ -108,14 +108,14 @@ function reconcile(parent, nodes) {
   }
 }
 
-/** Brings the element's children to the given ones. @param {Element} parent @param {...Child} children */
+/** Updates an element's children to the given ones. @param {Element} parent @param {...Child} children */
 export function render(parent, ...children) {
   const holder = document.createDocumentFragment();
   append(holder, children);
   reconcile(parent, [...holder.childNodes]);
 }
 
-/** Says something to who does not see the page. @param {string} text */
+/** Announces a text to screen readers. @param {string} text */
 export function announce(text) {
   const place = document.getElementById("announcer");
   if (place.textContent === text) place.textContent = "";
@@ -123,9 +123,9 @@ export function announce(text) {
 }
 
 /**
- * Shows a dialog; the focus goes back when it closes. `body` is given a function that closes it with a value.
+ * Shows a dialog. Focus returns when it closes. `body` receives a function that closes the dialog with a value.
  * @param {string} title @param {(close: (value?: any) => void) => Child} body @param {{ wide?: boolean }} [options]
- * @returns {Promise<any>} The value; `undefined` when it was dismissed.
+ * @returns {Promise<any>} The value; `undefined` if the dialog was dismissed.
  */
 export function dialog(title, body, { wide = false } = {}) {
   return new Promise(resolve => {
@@ -139,7 +139,7 @@ export function dialog(title, body, { wide = false } = {}) {
   });
 }
 
-/** Asks before something that cannot be undone. @param {string} title @param {string} text @param {string} action */
+/** Asks for confirmation of an action that cannot be undone. @param {string} title @param {string} text @param {string} action */
 export async function confirmed(title, text, action) {
   return await dialog(title, close => [
     h("p", null, text),

@@ -1,9 +1,9 @@
-// Server-sent events (HTML Standard §9.2) over fetch, because EventSource cannot send a token; and reading again at intervals.
+// Reads server-sent events (HTML Standard §9.2) over fetch, because EventSource cannot send a token, and polls at intervals.
 import { Problem } from "./console-api.js";
 
-/** Waits before attempts, in ms; each a quarter more or less. */
+/** The waits before attempts, in ms; each is varied by up to a quarter. */
 const WAITS = [500, 1000, 2000, 4000, 8000];
-/** The service sends a comment every 15 s: after this long without a byte the connection counts as lost. */
+/** The time without a byte after which a connection counts as lost, in ms. The service sends a comment every 15 s. */
 const SILENCE = 40000;
 /** Time in ms after which a page that nobody sees gives up its connection: a browser has six to a service, for all of its tabs. */
 const UNSEEN = 10000;
@@ -32,7 +32,7 @@ export const untilSeen = signal => new Promise(resolve => {
   signal.addEventListener("abort", look);
 });
 
-/** Cuts a stream of text into events. */
+/** Splits a stream of text into events. */
 export class EventReader {
   #rest = "";
   /** @param {(event: { name: string, id: string, data: string }) => void} onEvent */
@@ -98,7 +98,7 @@ export async function follow(api, path, { onEvent, onState, signal, unseen = UNS
         watch = setTimeout(end, SILENCE);
         reader.push(value);
       }
-    } catch { /* tried again */ } finally {
+    } catch { /* retried below */ } finally {
       clearTimeout(watch);
       clearTimeout(leaving);
       document.removeEventListener("visibilitychange", look);

@@ -1,4 +1,4 @@
-// What happened to a program: its switches with their measured seams, and its timeline.
+// The history of a program: its switches with the measured gaps, and its timeline.
 import { h } from "./console-dom.js";
 import { actionButton, panel, problemBox, run, table } from "./console-ui.js";
 import { at, milliseconds, mode, plain, plural } from "./console-words.js";
@@ -8,7 +8,7 @@ const HEADS = ["Time", "Switch", "Latency", "Video gap", "Audio gap", "Cause"];
 const KINDS = { event: "Event", decision: "Decision", relay: "Relay", splice: "On air", output: "Output" };
 
 /**
- * Puts entries that share their first cause together, newest group first; the entries of a group in the order of time.
+ * Groups entries by their first cause: newest group first, and oldest entry first within a group.
  * @param {any[]} entries Newest first.
  */
 export function grouped(entries) {
@@ -26,7 +26,7 @@ export class HistoryPanels {
   #entries = [];
   #next = null;
   #limit = STEP;
-  /** The cause that the timeline is limited to. */
+  /** The cause by which the timeline is filtered, if any. */
   #cause = null;
 
   /** @param {import("./console-room.js").RoomView} view */
@@ -45,7 +45,7 @@ export class HistoryPanels {
 
   draw() { return h("div", { class: "history" }, this.#drawSwitches(), this.#drawTimeline()); }
 
-  /** Length of a frame of the program in ms, if it is known. */
+  /** The duration of a frame of the program in ms; `null` if it is unknown. */
   get #frame() {
     const { task } = this.view.room, fps = task?.scene?.canvas?.fps;
     return fps ? 1000 / fps : null;
@@ -98,7 +98,7 @@ export class HistoryPanels {
   }
 }
 
-/** Latency and video gap of each switch, oldest at the left. @param {any[]} switches Newest first. */
+/** Draws the latency and video gap of each switch, oldest on the left. @param {any[]} switches Newest first. */
 function chart(switches) {
   const list = [...switches].reverse().slice(-30), width = 600, height = 96, step = width / list.length;
   const most = (key, least) => Math.max(least, ...list.map(one => one[key] ?? 0));

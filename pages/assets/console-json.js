@@ -1,19 +1,19 @@
-// JSON (RFC 8259) with the places of everything in it, so that one value can be changed and all other text stays as it is.
+// Parses JSON (RFC 8259) with the position of each value, so that one value can be changed without touching the rest of the text.
 
 /**
  * @typedef {object} JSONNode
  * @property {"object" | "array" | "string" | "number" | "word"} type `word`: true, false or null.
- * @property {number} start @property {number} end Offsets in the text, the end excluded.
+ * @property {number} start @property {number} end Offsets in the text; the end is exclusive.
  * @property {any} value
  * @property {{ key: string, start: number, node: JSONNode }[]} [members] Of an object.
  * @property {JSONNode[]} [items] Of an array.
  */
 
 const TOKEN = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null))/y;
-/** Deeper nesting is refused, as the service does. */
+/** The deepest nesting that is accepted, as in the service. */
 const DEPTH = 64;
 
-/** Cuts text into tokens, up to the first thing that is not JSON. @param {string} text @param {number} [limit] */
+/** Splits text into tokens, up to the first character that is not JSON. @param {string} text @param {number} [limit] */
 export function* tokens(text, limit = text.length) {
   let at = 0;
   while (at < limit) {
@@ -26,7 +26,7 @@ export function* tokens(text, limit = text.length) {
   }
 }
 
-/** @param {string} text @returns {JSONNode | null} `null`: it is not JSON. */
+/** @param {string} text @returns {JSONNode | null} `null` if the text is not JSON. */
 export function parse(text) {
   const list = [...tokens(text)];
   let at = 0;
@@ -69,7 +69,7 @@ export function find(node, ...path) {
 }
 
 /**
- * Puts other values in the place of members of an object; members that it does not have are left out.
+ * Replaces values of an object's members. Members that the object does not have are ignored.
  * @param {string} text @param {JSONNode} object A node of this text. @param {Record<string, number | string>} values
  */
 export function withValues(text, object, values) {
@@ -79,7 +79,7 @@ export function withValues(text, object, values) {
 }
 
 /**
- * Where the caret is: the path of what it is in, and whether a key or a value stands there. The text need not be complete.
+ * Returns the context of the caret: the path of the enclosing value, and whether a key or a value belongs there. The text may be incomplete.
  * @param {string} text @param {number} caret
  * @returns {{ path: (string | number)[], kind: "key" | "value", word: string, start: number, end: number, known: string[] } | null}
  */
@@ -102,10 +102,10 @@ export function contextAt(text, caret) {
   }
   const top = stack.at(-1);
   if (!top) return null;
-  // What was begun at the caret: a word, with or without its quotation marks.
+  // The word that was begun before the caret, with or without quotation marks.
   const rest = text.slice(end, caret), begun = /("?)([\w$.-]*)$/.exec(rest);
   if (rest.slice(0, begun.index).trim()) return null;
-  // A complete key or value before the caret wants no other.
+  // After a complete key there is nothing to suggest.
   if (top.isObject && top.expectsKey && top.key !== null) return null;
   const start = caret - begun[0].length, after = /^[\w$.-]*"?/.exec(text.slice(caret))[0];
   const path = stack.slice(0, -1).map(level => level.isObject ? level.key : level.index);

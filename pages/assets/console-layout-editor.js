@@ -1,4 +1,4 @@
-// One layout: its text, what it looks like, taking it on air, and its versions.
+// The editor of one layout: its text, preview, versions, and taking it on air.
 import { part } from "./console-api.js";
 import { announce, confirmed, dialog, h, placeOf, render } from "./console-dom.js";
 import { diffView } from "./console-diff.js";
@@ -19,18 +19,18 @@ const FIRST = `{
 }
 `;
 
-/** The template as it was written, out of an answer that holds it. @param {string} text */
+/** Extracts the template, as it was written, from a response. @param {string} text */
 export function templateText(text) {
   const node = find(parse(text), "template");
   return node ? text.slice(node.start, node.end) : "";
 }
 
-/** Asks whether a text that is not on air may be lost. */
+/** Asks whether changes that are not on air may be discarded. */
 const mayLose = () => confirm("This layout has changes that are not on air. Discard them?");
 
 export class LayoutEditorView {
   problems = new Map();
-  /** The version that the text began with: its text and entity tag; `null` before it is read. */
+  /** The version on which the text is based: its text and entity tag; `null` before it is read. */
   base = null;
   layout = null;
   #abort = new AbortController();
@@ -73,16 +73,16 @@ export class LayoutEditorView {
       if (this.signal.aborted) return;
       if (error.status !== 404) { this.#problem = error; throw error; }
       if (!this.base) this.#found(FIRST, null, true);
-      // Deleted: the text stays, and may be put on air again under this name.
+      // The layout was deleted: the text stays, and can be taken on air again under this name.
       else if (this.layout) Object.assign(this, { layout: null, base: { ...this.base, etag: null, isNew: true } });
-      // A deleted layout has its versions still.
+      // A deleted layout still has its versions.
       await this.versions.read().catch(() => { /* there never was one */ });
     } finally {
       if (!this.signal.aborted) this.draw();
     }
   }
 
-  /** Takes what the service has, unless the operator has begun to change the text. */
+  /** Loads the service's text, unless the operator has changed the text in the editor. */
   #found(text, etag, isNew = false) {
     if (this.base?.etag === etag && !(this.base.isNew && !isNew)) return;
     if (this.base && this.hasChanges()) {
@@ -94,7 +94,7 @@ export class LayoutEditorView {
     this.begin({ text, etag, isNew });
   }
 
-  /** Begins with another text. @param {{ text: string, etag: string | null, isNew?: boolean }} base */
+  /** Replaces the text and its base. @param {{ text: string, etag: string | null, isNew?: boolean }} base */
   begin(base) {
     this.base = base;
     this.#newer = null;
@@ -134,7 +134,7 @@ export class LayoutEditorView {
         : h("p", { class: "empty", role: "status" }, "Loading layout…"));
   }
 
-  /** Puts the text in use, if nobody has put another there since it was read. */
+  /** Takes the text on air, after asking if someone else has changed the layout since it was read. */
   async #take() {
     let { etag } = this.base;
     for (;;) {
@@ -152,7 +152,7 @@ export class LayoutEditorView {
     }
   }
 
-  /** @param {string | null} etag `null`: only if there is no layout of this name. */
+  /** @param {string | null} etag `null`: only if no layout has this name. */
   async put(etag) {
     const { text } = this.editor;
     const answer = await this.api.call("PUT", this.path, { raw: text, ...etag ? { etag } : { absent: true } });

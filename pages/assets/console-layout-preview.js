@@ -1,4 +1,4 @@
-// What the text of the editor looks like now, with its panes to drag, and what is wrong with it.
+// The preview of the editor's text, with panes to drag, and the errors in the text.
 import { Problem } from "./console-api.js";
 import { h } from "./console-dom.js";
 import { parse, withValues } from "./console-json.js";
@@ -8,20 +8,20 @@ import { nodeOf, paneOverlay, panesOf, written } from "./console-panes.js";
 import { field, issueList, issueText, panel, picture, problemBox, select } from "./console-ui.js";
 import { plural } from "./console-words.js";
 
-/** Time without typing before a text is planned, in ms. */
+/** The time without typing after which a text is planned, in ms. */
 const QUIET = 180;
 const HEAD = "{\"template\":";
 
-/** Takes what was put before the text out of a place of the first line. */
+/** Corrects positions in the first line for the text that the request puts before the layout. */
 const shift = issue => issue.line === 1 ? { ...issue, column: Math.max(1, issue.column - HEAD.length) } : issue;
 
-/** What the service says of text that is not JSON, as an issue. @param {Problem} problem */
+/** Reads an issue from the service's message about text that is not JSON. @param {Problem} problem */
 export function syntaxIssue({ detail }) {
   const [, found, line, column, expected] = /found (.+) at line (\d+), column (\d+); expected (.+)$/.exec(detail) ?? [];
   return line ? shift({ path: "$", found, expected, line: Number(line), column: Number(column) }) : null;
 }
 
-/** Whether a place lies behind the text. @param {string} text @param {{ line: number, column: number }} place */
+/** Whether a position lies beyond the end of the text. @param {string} text @param {{ line: number, column: number }} place */
 export function isBehind(text, { line, column }) {
   const lines = text.split("\n");
   return line > lines.length || (line === lines.length && column > new TextEncoder().encode(lines.at(-1)).length + 1);
@@ -52,7 +52,7 @@ export class LayoutPreview {
     this.#timer = setTimeout(() => this.plan(), QUIET);
   }
 
-  /** The text, with the pane that is being dragged where it is now. */
+  /** The text, with the current position of the pane that is being dragged. */
   get #text() {
     const { text } = this.view.editor, held = this.#held, node = held && nodeOf(text, held);
     return node ? withValues(text, node, written(held, this.#size)) : text;
@@ -60,7 +60,7 @@ export class LayoutPreview {
 
   get #size() { return this.#plan?.scene.canvas ?? { width: 720, height: 1280 }; }
 
-  /** Plans the newest text; one request at a time. */
+  /** Plans the newest text, with one request at a time. */
   async plan() {
     if (this.#isPlanning) {
       this.#isStale = true;
@@ -73,7 +73,7 @@ export class LayoutPreview {
       const { data } = await view.api.call("POST", `${view.path}/plan`, {
         raw: view.isReadOnly ? "{}" : `${HEAD}${text}${this.values.members(text)}}`, query: { participants: this.#people, canvas }, signal: view.signal,
       });
-      // Text behind the end of the value would be another member of the request.
+      // Text after the end of the value would become another member of the request.
       const isWhole = view.isReadOnly || parse(text);
       this.#problem = isWhole ? null : new Problem(400, { title: "The layout is not valid JSON", detail: "Remove the text after the closing bracket." });
       this.#issues = [];
@@ -83,7 +83,7 @@ export class LayoutPreview {
       if (!(error instanceof Problem)) throw error;
       const syntax = error.issues.length ? null : syntaxIssue(error);
       this.#issues = syntax ? [syntax] : error.issues.map(shift);
-      // A value that is tried has no place in the text.
+      // A tried value has no position in the text.
       const tried = this.#issues.filter(issue => isBehind(text, issue));
       this.#issues = this.#issues.filter(issue => !tried.includes(issue));
       if (tried.length) error = new Problem(422, { title: "A tried value is not allowed", detail: tried.map(issueText).join("\n") });
@@ -98,7 +98,7 @@ export class LayoutPreview {
 
   drawIssues() {
     const { view } = this;
-    // The answer to taking it says the same.
+    // The refusal of taking it on air shows the same issues.
     if (view.problems.get("take")?.issues.length) return null;
     if (!this.#issues.length) return problemBox(this.#problem);
     return h("div", { class: "problem", role: "status" }, h("strong", null, `${plural(this.#issues.length, "error")}: the preview shows the last valid text`),
@@ -132,7 +132,7 @@ export class LayoutPreview {
         : "An algorithm places participants in this arrangement. To drag panes, add “panes” to it.") : null);
   }
 
-  /** Writes the pane's new place into the text. */
+  /** Writes the pane's new position into the text. */
   #drop(pane) {
     const { view } = this, { text } = view.editor, node = nodeOf(text, pane);
     this.#held = null;

@@ -1,20 +1,20 @@
-// What a layout's parameters and a channel's values are tried with in the editor's picture. Nothing of it is stored.
+// Values of the layout's parameters and of a channel for the editor's preview. They are not stored.
 import { h } from "./console-dom.js";
 import { declared, paramField } from "./console-param-field.js";
 import { field } from "./console-ui.js";
 
-/** Values of a channel that texts may show, with what is tried first. */
+/** The channel values that texts may show, with their initial sample values. */
 const CHANNEL = { viewers: 1234, likes: 56, comment: "Ann: What a goal!" };
 
 export class LayoutValues {
-  /** Values that were tried, by the parameter's name. */
+  /** Tried values by parameter name. */
   #tried = {};
   #channel = { ...CHANNEL };
 
   /** @param {() => void} onChange */
   constructor(onChange) { this.onChange = onChange; }
 
-  /** The members of a request for a plan of this text. @param {string} text */
+  /** Returns the members to add to a plan request for this text, as JSON. @param {string} text */
   members(text) {
     const params = declared(text).filter(({ name }) => name in this.#tried).map(({ name }) => [name, this.#tried[name]]);
     return `,"params":${JSON.stringify(Object.fromEntries(params))},"values":${JSON.stringify(this.#channel)}`;

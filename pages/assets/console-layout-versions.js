@@ -1,4 +1,4 @@
-// The versions of a layout: what changed, and the way back.
+// The versions of a layout: comparing them and rolling back.
 import { confirmed, dialog, h } from "./console-dom.js";
 import { diffView } from "./console-diff.js";
 import { templateText } from "./console-layout-editor.js";

@@ -6,7 +6,7 @@ import { field, picture, pill, problemBox, select } from "./console-ui.js";
 import { plural } from "./console-words.js";
 
 const PEOPLE = [1, 2, 3, 4, 6, 9].map(count => [String(count), plural(count, "participant")]);
-/** Canvases to choose from, with their names. */
+/** The canvases to choose from, with their labels. */
 export const CANVASES = [["720x1280", "Portrait 720×1280"], ["1280x720", "Landscape 1280×720"], ["720x720", "Square 720×720"]];
 const STATES = { good: "good", broken: "broken", deleted: "deleted", builtIn: "built in" };
 
@@ -44,12 +44,12 @@ export class LayoutsView {
   #picture(layout) {
     const key = `${layout.name} ${layout.version} ${this.#people} ${this.#canvas}`;
     if (!this.#pictures.has(key)) {
-      // What an older version looked like is asked for no more.
+      // Bounds the cache: pictures of older versions are not shown again.
       if (this.#pictures.size > 200) this.#pictures.clear();
       this.#pictures.set(key, null);
       this.api.call("POST", `/v1/layouts/${part(layout.name)}/plan`, {
         query: { participants: this.#people, canvas: this.#canvas }, accept: "image/svg+xml", signal: this.#abort.signal, quiet: true,
-      }).then(({ text }) => { this.#pictures.set(key, text); this.draw(); }, () => { /* the card is without a picture */ });
+      }).then(({ text }) => { this.#pictures.set(key, text); this.draw(); }, () => { /* the card stays without a picture */ });
     }
     return this.#pictures.get(key);
   }

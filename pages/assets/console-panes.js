@@ -1,10 +1,10 @@
-// Rectangles over the picture of a layout, moved and resized with the pointer and with arrow keys.
+// Rectangles over the layout's preview, which the pointer and arrow keys move and resize.
 import { h } from "./console-dom.js";
 import { find, parse } from "./console-json.js";
 
-/** Edges nearer than this share of the canvas stick to each other. */
+/** The distance within which edges snap to each other, as a share of the canvas. */
 const STICKS = 0.012;
-/** Least side of a pane, as in the schema. */
+/** The shortest side of a pane, as a share of the canvas, as in the schema. */
 const LEAST = 0.02;
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -12,7 +12,7 @@ const inRange = (count, wanted) => wanted === undefined || (typeof wanted === "n
   : count >= (wanted?.min ?? 0) && count <= (wanted?.max ?? Infinity));
 const shape = ({ width, height }) => width > height ? "landscape" : width < height ? "portrait" : "square";
 
-/** The arrangement that sample participants get: a host and guests with cameras. @returns {number} -1: none of them. */
+/** Returns the index of the arrangement that applies to sample participants, a host and guests with cameras. @returns {number} -1 if none applies. */
 export function arrangementFor(template, people, canvas) {
   const hosts = Math.min(1, people);
   return (Array.isArray(template?.arrangements) ? template.arrangements : []).findIndex(({ when = {} } = {}) =>
@@ -22,7 +22,7 @@ export function arrangementFor(template, people, canvas) {
 
 /** @typedef {{ path: (string | number)[], name: string, x: number, y: number, width: number, height: number, pixels: Record<string, boolean> }} Pane */
 
-/** The panes of that arrangement, in shares of the canvas. @param {string} text @returns {Pane[]} */
+/** Returns the panes of that arrangement, in shares of the canvas. @param {string} text @returns {Pane[]} */
 export function panesOf(text, people, canvas) {
   const root = parse(text), index = root ? arrangementFor(root.value, people, canvas) : -1;
   const arrangement = root?.value.arrangements?.[index];
@@ -42,7 +42,7 @@ export function panesOf(text, people, canvas) {
   });
 }
 
-/** Values as the text has them: shares with three digits, or even pixels. @param {Pane} pane */
+/** Returns a pane's values as they are written in the text: shares with three decimals, or even numbers of pixels. @param {Pane} pane */
 export function written(pane, canvas) {
   return Object.fromEntries(["x", "y", "width", "height"].map(key => {
     const side = key === "x" || key === "width" ? canvas.width : canvas.height;
@@ -50,12 +50,12 @@ export function written(pane, canvas) {
   }));
 }
 
-/** The node of a pane in the text. */
+/** Returns the node of a pane in the text. */
 export const nodeOf = (text, pane) => find(parse(text), ...pane.path);
 
 const clamp = (value, least, most) => Math.min(most, Math.max(least, value));
 
-/** Moves or resizes within the canvas. @param {Pane} pane */
+/** Moves or resizes a pane within the canvas. @param {Pane} pane */
 export function changed(pane, dx, dy, isResize, edges = { x: [], y: [] }) {
   const stick = (value, places) => places.find(place => Math.abs(place - value) < STICKS) ?? value;
   if (isResize) {

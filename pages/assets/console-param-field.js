@@ -1,20 +1,20 @@
-// A control for the value of a layout's parameter.
+// A form control for the value of a layout parameter.
 import { h } from "./console-dom.js";
 import { field } from "./console-ui.js";
 
 /**
- * @typedef {object} Param A parameter as the service answers it.
+ * @typedef {object} Param A parameter as the service returns it.
  * @property {string} name @property {"text" | "number" | "color" | "image" | "visible"} type @property {string} [title]
  * @property {any} default @property {any} value @property {number} [min] @property {number} [max] @property {number} [maxLength]
  */
 
-/** What an input's text stands for; an empty number is the layout's own. @param {Param} param @param {string | boolean} written */
+/** Converts an input's text to a value. `null`, for an empty number, means the layout's default. @param {Param} param @param {string | boolean} written */
 export function valueOf(param, written) {
   if (param.type === "number") return written === "" ? null : Number(written);
   return param.type === "color" ? String(written).toUpperCase() : written;
 }
 
-/** The parameters that a layout's text declares; none while it is not JSON. @param {string} text @returns {Param[]} */
+/** Returns the parameters that a layout's text declares; none while the text is not JSON. @param {string} text @returns {Param[]} */
 export function declared(text) {
   let params;
   try { params = JSON.parse(text)?.params; } catch { return []; }
@@ -27,7 +27,7 @@ export function declared(text) {
 
 /**
  * @param {Param} param @param {{ id: string, value: any, images?: string[], onChange: (value: any) => void }} options
- *   `images`: to choose from.
+ *   `images`: suggestions for image parameters.
  */
 export function paramField(param, { id, value, images = [], onChange }) {
   const label = param.title ?? param.name;

@@ -1,9 +1,9 @@
-// Small pictures of programs and people. They are fetched, because an image cannot carry the token, and kept until the view closes.
+// Thumbnails of programs and participants. They are fetched, because an image element cannot send the token, and kept until the view closes.
 import { h } from "./console-dom.js";
 
-/** Time after which a picture is asked for again, in ms. The service makes no newer one before. */
+/** The age at which a picture is fetched again, in ms. The service makes no newer one earlier. */
 const AGE = 5000;
-/** Time between two looks for what has to be asked for, in ms. */
+/** The interval at which outdated pictures are looked for, in ms. */
 export const LOOK = 1000;
 /** Most pictures that are fetched in one round. */
 const MOST = 48;
@@ -11,13 +11,13 @@ const MOST = 48;
 export class Pictures {
   /** @type {Map<string, { url: string | null, etag: string | null, at: number }>} By path. */
   #known = new Map();
-  /** Paths that the page shows at the moment. */
+  /** The paths of the pictures that the page shows. */
   #shown = new Set();
 
   /** @param {import("./console-api.js").Api} api */
   constructor(api) { this.api = api; }
 
-  /** A picture, or its empty place; drawn with each drawing of the view. @param {string} path @param {string} alt @param {string} [name] */
+  /** Returns a picture, or a placeholder while there is none. Called with each drawing of the view. @param {string} path @param {string} alt @param {string} [name] */
   draw(path, alt, name = "") {
     this.#shown.add(path);
     const url = this.#known.get(path)?.url;
@@ -25,10 +25,10 @@ export class Pictures {
       : h("span", { class: `thumb none ${name}`, "aria-hidden": "true", key: `picture ${path}` });
   }
 
-  /** Begins a drawing: what is not drawn again is forgotten with the next round. */
+  /** Begins a drawing. Pictures that are not drawn again are dropped in the next round. */
   begin() { this.#shown.clear(); }
 
-  /** Fetches what is shown, one after another. @param {AbortSignal} signal @returns {Promise<boolean>} Whether any has changed. */
+  /** Fetches the pictures that are shown, one after another. @param {AbortSignal} signal @returns {Promise<boolean>} Whether any has changed. */
   async read(signal) {
     if (document.hidden) return false;
     for (const path of [...this.#known.keys()]) if (!this.#shown.has(path)) this.#forget(path);

@@ -1,4 +1,4 @@
-// What viewers write in the room's channel, and what a moderator does about it. docs/channel.md describes the events.
+// Viewers' comments in the room's channel, and their moderation. docs/channel.md describes the events.
 import { part, Problem } from "./console-api.js";
 import { h } from "./console-dom.js";
 import { follow } from "./console-feed.js";
@@ -11,7 +11,7 @@ const MOST = 60;
 export class ChatPanel {
   /** @type {any[]} Oldest first. */
   messages = [];
-  /** Rules and muted users; `null` while they are not known. */
+  /** The chat rules and muted users; `null` while they are unknown. */
   #rules = null;
   #viewers = 0;
   #state = "lost";
@@ -29,7 +29,7 @@ export class ChatPanel {
     this.#readRules();
   }
 
-  /** Takes an event of the channel. @param {string} name @param {any} data */
+  /** Applies an event of the channel. @param {string} name @param {any} data */
   take(name, data) {
     if (name === "comment" || name === "gift") {
       if (this.messages.some(message => message.id === data.id)) return;
@@ -44,7 +44,7 @@ export class ChatPanel {
     this.view.draw();
   }
 
-  /** A token without the scope for moderators sees comments alone. */
+  /** Reads the chat rules. A token without the moderator scope sees only comments. */
   async #readRules() {
     try {
       this.#rules = (await this.view.api.get(`${this.view.path}/rules`, { signal: this.view.signal, quiet: true })).data;

@@ -1,4 +1,4 @@
-// Recording and HLS of a room, and the recorded files.
+// A room's recording, HLS and recorded files.
 import { part } from "./console-api.js";
 import { confirmed, h } from "./console-dom.js";
 import { actionButton, field, panel, pill, problemBox, run, table } from "./console-ui.js";
@@ -67,7 +67,7 @@ export class FilesPanel {
         }, { class: "small danger-text", disabled: file.state === "recording", label: `Delete ${file.file}` })));
   }
 
-  /** Without a token the browser streams to its disk; with one the file goes through memory, because a link cannot carry the token. */
+  /** Downloads a file: straight to disk without a token, through memory with one, because a link cannot carry the token. */
   async #download(file) {
     const { api } = this.view, link = h("a", { download: file.file });
     if (!api.token) link.href = api.url(`${this.view.path}/recordings/${part(file.file)}`);

@@ -1,4 +1,4 @@
-// The destinations of a room's program.
+// The outputs of a room.
 import { part } from "./console-api.js";
 import { confirmed, h } from "./console-dom.js";
 import { actionButton, field, panel, pill, problemBox } from "./console-ui.js";

@@ -1,4 +1,4 @@
-// The values of the layout's parameters, such as a score or a title, changed while people watch.
+// The values of the layout's parameters, such as a score or a title, which can change on air.
 import { Problem, part } from "./console-api.js";
 import { announce, h } from "./console-dom.js";
 import { paramField } from "./console-param-field.js";
@@ -6,13 +6,13 @@ import { conflict, panel, problemBox, run } from "./console-ui.js";
 
 /** @typedef {import("./console-param-field.js").Param} Param */
 
-/** A number one step on, within the bounds. @param {Param} param @param {number} value @param {1 | -1} direction */
+/** Returns the number one step up or down, within the parameter's bounds. @param {Param} param @param {number} value @param {1 | -1} direction */
 export function stepped(param, value, direction) {
   const { min = -Infinity, max = Infinity } = param, step = max - min <= 1 ? 0.1 : 1;
   return Math.min(max, Math.max(min, Math.round((value + direction * step) * 1000) / 1000));
 }
 
-/** Names among `changes` that somebody else has changed since. @param {Record<string, any>} changes @param {Param[]} before @param {Param[]} now */
+/** Returns the names in `changes` whose values someone else has changed since. @param {Record<string, any>} changes @param {Param[]} before @param {Param[]} now */
 export function contested(changes, before, now) {
   const values = params => new Map(params.map(param => [param.name, param.value]));
   const [old, present] = [values(before), values(now)];
@@ -26,9 +26,9 @@ export class ParamsPanel {
   #params = [];
   #etag = null;
   #layout = null;
-  /** Values that are not applied yet, by name. */
+  /** Changes that are not applied yet, by parameter name. */
   #changes = {};
-  /** The images of the layout, to choose from. */
+  /** The images of the layout, as suggestions. */
   #images = [];
 
   /** @param {import("./console-room.js").RoomView} view */
@@ -56,7 +56,7 @@ export class ParamsPanel {
     try {
       const { data } = await this.view.api.get(`/v1/layouts/${part(layout)}`, { signal: this.view.signal, quiet: true });
       this.#images = (data.images ?? []).map(({ image }) => image);
-    } catch { /* any image can be written */ }
+    } catch { /* images can still be typed */ }
   }
 
   draw() {
@@ -105,7 +105,7 @@ export class ParamsPanel {
     this.view.draw();
   }
 
-  /** Changes these values, and no others: what somebody else has changed meanwhile stays. */
+  /** Sends only these values, so that values that someone else has changed in the meantime stay. */
   #apply(changes) {
     const { view } = this;
     return run(view, "params", async () => {

@@ -1,4 +1,4 @@
-// Who is in the room, how their streams arrive, how they look and sound, and what an operator sets for them.
+// The participants of a room: their streams, pictures and levels, and the operator's controls for them.
 import { part } from "./console-api.js";
 import { h } from "./console-dom.js";
 import { repeat } from "./console-feed.js";
@@ -8,11 +8,11 @@ import { decibels, loudness } from "./console-words.js";
 const STATES = {
   connecting: "connecting", live: "live", stalled: "stalled: no data", recovering: "reconnecting", failed: "failed",
 };
-/** Time between two readings of the levels, in ms. */
+/** The interval at which the levels are read, in ms. */
 const LEVELS = 1000;
 
 export class PeoplePanel {
-  /** Loudness by source. @type {Map<string, { peak?: number, rms?: number }>} */
+  /** Levels by source. @type {Map<string, { peak?: number, rms?: number }>} */
   #levels = new Map();
   #program = {};
 
@@ -30,7 +30,7 @@ export class PeoplePanel {
     this.view.draw();
   }
 
-  /** Loudness of the program. */
+  /** Returns the level meter of the program. */
   program() { return this.view.room.task?.onAir ? meter("Program", this.#program) : null; }
 
   draw() {
@@ -103,7 +103,7 @@ export class PeoplePanel {
   #path(user) { return `${this.view.path}/participants/${part(user)}`; }
 }
 
-/** What is set, in words. @param {{ muted: boolean, gain: number, hidden: boolean }} control */
+/** Describes a participant's settings, leaving out defaults. @param {{ muted: boolean, gain: number, hidden: boolean }} control */
 const words = ({ muted, gain, hidden }) => [muted ? "muted" : null, gain === 100 ? null : `gain ${gain} %`, hidden ? "hidden" : null].filter(Boolean);
 
 /** @param {string} name @param {{ peak?: number, rms?: number }} level */

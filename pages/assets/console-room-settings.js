@@ -1,4 +1,4 @@
-// Layout, host, canvas and policy of a room. Changes carry the entity tag of what the operator saw.
+// A room's layout, host, canvas and policy. Changes carry the entity tag of the state that the operator saw.
 import { part } from "./console-api.js";
 import { announce, h } from "./console-dom.js";
 import { conflict, field, panel, picture, problemBox, run, select } from "./console-ui.js";
@@ -9,7 +9,7 @@ const LABELS = { layout: "Layout", host: "Host", bypass: "One participant on air
 
 const words = (choices, value) => choices.find(([id]) => id === value)?.[1] ?? value;
 
-/** The settings of this panel, as plain values. @param {any} room */
+/** Returns the settings of this panel as plain values. @param {any} room */
 function settingsOf(room) {
   const { canvas } = room;
   return {
@@ -18,7 +18,7 @@ function settingsOf(room) {
   };
 }
 
-/** What the operator reads of a value. */
+/** Returns the label of a value. */
 function shown(key, value) {
   if (key === "host") return value || "the first to publish";
   if (key === "bypass") return words(BYPASS, value);
@@ -27,7 +27,7 @@ function shown(key, value) {
   return value;
 }
 
-/** The merge patch for changed settings. @param {Record<string, string>} changes */
+/** Returns the merge patch for changed settings. @param {Record<string, string>} changes */
 export function patchFor(changes) {
   const patch = {};
   for (const [key, value] of Object.entries(changes)) {
@@ -44,7 +44,7 @@ export function patchFor(changes) {
 export class SettingsPanel {
   /** Changes that are not applied yet, by setting. */
   #changes = {};
-  /** The entity tag and settings that they were made to. */
+  /** The entity tag and settings on which the changes are based. */
   #base = null;
   #layouts = [];
   #pictures = new Map();
@@ -60,10 +60,10 @@ export class SettingsPanel {
       const { data } = await view.api.get("/v1/layouts", { signal: view.signal });
       this.#layouts = data.layouts.filter(layout => layout.version || layout.state === "builtIn");
       view.draw();
-    } catch { /* the room says that the service is not there */ }
+    } catch { /* the room view reports that the service is unreachable */ }
   }
 
-  /** Reads a picture once for each layout, number of people and canvas. */
+  /** Returns a layout's picture, fetched once for each layout, number of participants and canvas. */
   #picture(layout) {
     const { view } = this, { canvas, task, participants } = view.room;
     const size = task?.scene?.canvas ?? canvas, people = Math.min(16, Math.max(2, participants.length));

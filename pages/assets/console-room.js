@@ -1,4 +1,4 @@
-// One room: what is on air, and everything that an operator can change about it.
+// The view of one room: what is on air, and the controls for it.
 import "./player.js";
 import { part } from "./console-api.js";
 import { announce, confirmed, h, render } from "./console-dom.js";
@@ -15,14 +15,14 @@ import { actionButton, pill, problemBox, run, trail } from "./console-ui.js";
 import { appOf, pageOf } from "./page-room.js";
 import { mode, onAir, plural, since } from "./console-words.js";
 
-/** Changes come within a moment of each other: they are read once. In ms. */
+/** The time within which successive changes are read together, in ms. */
 const TOGETHER = 150;
 
 export class RoomView {
   problems = new Map();
-  /** @type {any} The room as the service answers it. */
+  /** @type {any} The room as the service returns it. */
   room = null;
-  /** Entity tag of its settings. */
+  /** The entity tag of the room's settings. */
   etag = null;
   #abort = new AbortController();
   #feed = "lost";
@@ -50,7 +50,7 @@ export class RoomView {
   open() {
     this.draw();
     const { signal } = this;
-    // What the feed does not tell, such as bytes and viewers, is read at intervals.
+    // Values that have no events, such as bytes and viewers, are read at intervals.
     repeat(() => this.read(), 5000, signal);
     repeat(() => this.files.read(), 10000, signal);
     repeat(async () => { if (await this.pictures.read(signal)) this.draw(); }, LOOK, signal);
@@ -71,7 +71,7 @@ export class RoomView {
     clearTimeout(this.#timer);
   }
 
-  /** A preview that nobody sees gives up its connection. */
+  /** Closes the preview's connection while the page is hidden. */
   #rest() {
     const player = this.root.querySelector("co-stream-player");
     if (document.hidden && player) {
@@ -85,7 +85,7 @@ export class RoomView {
 
   readSoon() {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.read().catch(() => { /* shown, and tried again */ }), TOGETHER);
+    this.#timer = setTimeout(() => this.read().catch(() => { /* shown, and retried */ }), TOGETHER);
   }
 
   /** Reads the room and its history. */
@@ -108,7 +108,7 @@ export class RoomView {
     }
   }
 
-  /** Says aloud what changed on air. */
+  /** Announces changes on air to screen readers. */
   #tell() {
     const now = onAir(this.room);
     if (this.#told && this.#told !== now) announce(`${this.name}: ${now}`);
@@ -178,7 +178,7 @@ export class RoomView {
     location.hash = "#/rooms";
   }
 
-  /** Runs an action and reads what came of it. */
+  /** Runs an action and then reads the room. */
   act(id, action, done) {
     return run(this, id, async () => { await action(); await this.read(); }, done);
   }

@@ -98,7 +98,7 @@ export class RoomsView {
   }
 }
 
-/** The outputs' health in words. */
+/** Describes the health of a room's outputs. */
 function health(room) {
   const outputs = room.task?.outputs ?? [];
   if (!outputs.length) return room.outputs.length ? `${plural(room.outputs.length, "output")}, not started` : "No outputs";

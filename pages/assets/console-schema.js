@@ -1,9 +1,9 @@
-// Completion from a JSON schema (2020-12): the keys and values that may stand at a place of the text.
+// Completion from a JSON schema (2020-12): the keys and values that are allowed at a position in the text.
 import { contextAt } from "./console-json.js";
 
-/** @typedef {{ label: string, text: string, detail: string }} Suggestion `text`: what is written in place of the word. */
+/** @typedef {{ label: string, text: string, detail: string }} Suggestion `text` replaces the word at the caret. */
 
-/** A schema and everything that it refers to. */
+/** Yields a schema and all schemas that it refers to. */
 function* parts(schema, root, depth = 0) {
   if (!schema || typeof schema !== "object" || depth > 12) return;
   yield schema;
@@ -11,7 +11,7 @@ function* parts(schema, root, depth = 0) {
   for (const word of ["anyOf", "oneOf", "allOf"]) for (const one of schema[word] ?? []) yield* parts(one, root, depth + 1);
 }
 
-/** The schemas of what is at a path. */
+/** Returns the schemas that apply at a path. */
 function at(root, path) {
   let found = [...parts(root, root)];
   for (const step of path) {
@@ -21,12 +21,12 @@ function at(root, path) {
   return found;
 }
 
-/** The types that a schema allows, the usual one first. */
+/** Returns the types that a schema allows, the usual one first. */
 const types = schema => [schema?.type ?? []].flat();
 
 const describe = schemas => schemas.find(schema => schema.description)?.description ?? "";
 
-/** What stands behind a new key. */
+/** Returns the initial value of a new key. */
 function blank(schemas) {
   const type = types(schemas.find(schema => schema.type))[0], first = schemas.find(schema => schema.enum)?.enum[0];
   if (first !== undefined) return JSON.stringify(first);

@@ -1,4 +1,4 @@
-// The service itself: whether it is ready, its load, and what is on air.
+// The view of the service: readiness, load, and what is on air.
 import { h, render } from "./console-dom.js";
 import { repeat } from "./console-feed.js";
 import { facts, panel, pill, problemBox } from "./console-ui.js";
@@ -10,7 +10,7 @@ const CHECKS = {
   shutdown: ["The service is running", "The service is shutting down"],
 };
 
-/** Reads the Prometheus text format. @param {string} text @returns {Map<string, { labels: Record<string, string>, value: number }[]>} */
+/** Parses the Prometheus text format. @param {string} text @returns {Map<string, { labels: Record<string, string>, value: number }[]>} */
 export function readMetrics(text) {
   const found = new Map();
   for (const line of text.split("\n")) {

@@ -1,8 +1,8 @@
-// A text area for JSON: line numbers, marked lines, and completion from a schema with the keyboard.
+// A text area for JSON with line numbers, error marks, and keyboard completion from a schema.
 import { announce, h, render } from "./console-dom.js";
 import { suggestions } from "./console-schema.js";
 
-/** Suggestions shown at once. */
+/** Most suggestions that are shown. */
 const MOST = 60;
 
 export class CodeEditor {
@@ -29,13 +29,13 @@ export class CodeEditor {
 
   get text() { return this.area.value; }
 
-  /** Shows another text; nothing of it can be undone. */
+  /** Loads another text. This cannot be undone. */
   load(text) {
     this.area.value = text;
     this.#number();
   }
 
-  /** Replaces what differs, so that it can be undone in one step. @param {string} text */
+  /** Replaces only the differing part, so that it can be undone in one step. @param {string} text */
   replace(text) {
     const old = this.area.value, least = Math.min(old.length, text.length);
     let head = 0, tail = 0;
@@ -44,7 +44,7 @@ export class CodeEditor {
     if (old !== text) this.#insert(head, old.length - tail, text.slice(head, text.length - tail));
   }
 
-  /** Goes to a place that the service names. @param {number} line @param {number} column In bytes, from 1. */
+  /** Moves the caret to a position that the service reported. @param {number} line @param {number} column In bytes, from 1. */
   goTo(line, column) {
     const lines = this.text.split("\n");
     let at = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0), left = column - 1;
@@ -59,7 +59,7 @@ export class CodeEditor {
     this.area.scrollTop = Math.max(0, (line - 4) * height);
   }
 
-  /** @param {number[]} lines Lines with an error. */
+  /** Marks lines that have errors. @param {number[]} lines */
   mark(lines) {
     this.#marks = new Set(lines);
     this.#number();
@@ -75,7 +75,7 @@ export class CodeEditor {
 
   #scrolled() { this.gutter.scrollTop = this.area.scrollTop; }
 
-  /** Writes as if it were typed, so that the browser can undo it. */
+  /** Inserts text as if it were typed, so that the browser can undo it. */
   #insert(start, end, text) {
     this.area.focus({ preventScroll: true });
     this.area.setSelectionRange(start, end);
@@ -117,7 +117,7 @@ export class CodeEditor {
       event.preventDefault();
       this.#insert(this.area.selectionStart, this.area.selectionEnd, "    ");
     } else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) {
-      // The next line begins where this one does, or deeper behind an opening bracket.
+      // Keeps the indentation, and indents further after an opening bracket.
       event.preventDefault();
       const { selectionStart: start, selectionEnd: end } = this.area, line = this.text.slice(0, start).split("\n").at(-1);
       this.#insert(start, end, `\n${/^ */.exec(line)[0]}${/[[{]\s*$/.test(line) ? "    " : ""}`);
@@ -145,7 +145,7 @@ export class CodeEditor {
     this.#chosen = index;
     render(this.box, this.#list.list.map(({ label, detail }, at) => h("li", {
       id: `${this.box.id}-${at}`, role: "option", "aria-selected": String(at === index),
-      // The text keeps the focus.
+      // Keeps the focus in the text.
       on: { mousedown: event => { event.preventDefault(); this.#take(at); } },
     }, h("code", null, label), h("span", { class: "quiet" }, detail))));
     this.area.setAttribute("aria-activedescendant", `${this.box.id}-${index}`);
@@ -166,7 +166,7 @@ export class CodeEditor {
     const { start, end, list } = this.#list, { text } = list[index];
     this.#close();
     this.#insert(start, end, text);
-    // The caret goes between new brackets or quotation marks.
+    // Places the caret between new brackets or quotation marks.
     if (/(\{\}|\[\]|"")$/.test(text)) this.area.setSelectionRange(start + text.length - 1, start + text.length - 1);
   }
 

@@ -1,9 +1,9 @@
-// Small pieces that every view is made of.
+// The building blocks of the views.
 import { Problem } from "./console-api.js";
 import { announce, dialog, h } from "./console-dom.js";
 import { tone } from "./console-words.js";
 
-/** A state as a word with a colour. @param {string} word @param {string} [state] What the colour is chosen by. */
+/** Shows a state as a coloured word. @param {string} word @param {string} [state] The state that determines the colour. */
 export const pill = (word, state = word) => h("span", { class: `pill ${tone(state)}` }, word);
 
 /** @param {string} title @param {{ actions?: any, id: string, class?: string }} options @param {...any} children */
@@ -11,7 +11,7 @@ export const panel = (title, { actions, id, class: name }, ...children) => h(
   "section", { class: `panel ${name ?? ""}`, "aria-labelledby": id, key: id },
   h("div", { class: "panel-head" }, h("h2", { id }, title), actions ? h("div", { class: "row" }, actions) : null), children);
 
-/** Where a view is. @param {string} list @param {string} href @param {string} name */
+/** Shows the path to a view. @param {string} list @param {string} href @param {string} name */
 export const trail = (list, href, name) => h("nav", { class: "path", "aria-label": "Breadcrumb" },
   h("a", { href }, list), h("span", { "aria-hidden": "true" }, " / "), h("span", { "aria-current": "page" }, name));
 
@@ -21,7 +21,7 @@ export function problemBox(problem, onIssue) {
   const { detail, field, expected, issues = [] } = problem;
   return h("div", { class: "problem", role: "alert" },
     h("strong", null, problem.title ?? "Something went wrong"),
-    // The detail of a layout lists its issues.
+    // The detail of a layout problem only repeats its issues.
     issues.length ? null : h("p", null, detail ?? problem.message),
     !issues.length && field ? h("p", { class: "quiet" }, "Field: ", h("code", null, field), expected ? ` – expected ${expected}` : "") : null,
     issues.length ? issueList(issues, onIssue) : null);
@@ -38,7 +38,7 @@ export const issueList = (issues, onIssue) => h("ul", { class: "issues" }, issue
   " ", issueText(issue))));
 
 /**
- * A button that does something on the service: busy while it does, the problem beside it if it fails.
+ * A button that runs an action on the service. It is busy meanwhile; a failure is kept under `id` for the view to show.
  * @param {{ problems: Map<string, Problem>, draw: () => void }} view @param {string} id @param {string} label
  * @param {() => Promise<any>} action @param {{ class?: string, done?: string, disabled?: boolean, label?: string, pressed?: boolean }} [options]
  */
@@ -51,7 +51,7 @@ export function actionButton(view, id, label, action, options = {}) {
   }, label);
 }
 
-/** Runs an action once at a time, and keeps its problem under `id`. */
+/** Runs an action, one at a time for each `id`, and keeps its problem under `id`. */
 export async function run(view, id, action, done) {
   view.busy ??= new Set();
   if (view.busy.has(id)) return;
@@ -82,7 +82,7 @@ export const select = (id, choices, value, onChange) => h(
   "select", { id, value, on: onChange ? { change: event => onChange(event.target.value) } : undefined },
   choices.map(([choice, label]) => h("option", { value: choice, selected: choice === value }, label)));
 
-/** Rows of name and value; those without a value are left out. @param {[string, any][]} rows */
+/** Lists names with values. Rows without a value are omitted. @param {[string, any][]} rows */
 export const facts = rows => h("dl", { class: "facts" }, rows.filter(row => row[1] !== null && row[1] !== undefined && row[1] !== "")
   .map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
 
@@ -91,11 +91,11 @@ export const table = (caption, heads, rows) => h("div", { class: "scroll", tabin
   h("caption", { class: "unseen" }, caption),
   h("thead", null, h("tr", null, heads.map(head => h("th", { scope: "col" }, head)))), h("tbody", null, rows)));
 
-/** A picture of a layout, from the service's SVG. @param {string} svg @param {string} alt */
+/** Shows a layout's picture from the service's SVG. @param {string} svg @param {string} alt */
 export const picture = (svg, alt, props = {}) => h("img", { ...props, alt, src: `data:image/svg+xml,${encodeURIComponent(svg)}` });
 
 /**
- * Shows that somebody else has changed the same thing. Nothing of either side is lost.
+ * Shows that someone else has changed the same settings, and asks whose to use. Neither side's changes are lost.
  * @param {[what: string, theirs: string, mine: string][]} rows @param {string} title
  * @returns {Promise<"theirs" | "mine" | undefined>}
  */

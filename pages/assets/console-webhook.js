@@ -1,23 +1,23 @@
-// One webhook: its deliveries, and what an operator does when a receiver was down.
+// The view of one webhook: its deliveries, redelivery, and its secret.
 import { part } from "./console-api.js";
 import { announce, confirmed, dialog, h, render } from "./console-dom.js";
 import { repeat } from "./console-feed.js";
 import { actionButton, facts, panel, pill, problemBox, run, select, table, trail } from "./console-ui.js";
 import { at, plural } from "./console-words.js";
 
-/** @param {string} text @param {Element} button Says what came of it. */
+/** @param {string} text @param {Element} button Shows the result. */
 async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    // Pages without HTTPS have no clipboard.
+    // The clipboard is available only over HTTPS.
     button.textContent = "Copying failed: select the secret and copy it";
   }
   announce(button.textContent);
 }
 
-/** Shows a secret; it is asked for nowhere again. @param {string} secret */
+/** Shows a secret, which cannot be read again. @param {string} secret */
 export const secretDialog = secret => dialog("Signing secret", close => [
   h("p", null, "The receiver verifies signatures with this secret (Standard Webhooks). Copy it now: it is not shown again."),
   h("output", { class: "secret", tabindex: "0" }, secret),

@@ -27,7 +27,7 @@ export class WebhooksView {
   async #read(signal) {
     try {
       const { data } = await this.api.get("/v1/subscriptions", { signal });
-      // The state of delivery is not in the list; an app has at most 20 subscriptions of its own.
+      // The list does not contain delivery states. An app has at most 20 subscriptions of its own.
       this.#list = await Promise.all(data.subscriptions.slice(0, 40).map(async one =>
         (await this.api.get(`/v1/subscriptions/${part(one.id)}`, { signal })).data));
       this.#problem = null;

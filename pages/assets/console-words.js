@@ -1,4 +1,4 @@
-// The words of the console: states, times, sizes.
+// Texts of the console: states, times and sizes.
 
 const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 export { plural };
@@ -7,7 +7,7 @@ const MODES = { bypass: "Bypass", mix: "Mix", slate: "Slate" };
 /** @param {string | undefined} mode */
 export const mode = mode => MODES[mode] ?? "Off air";
 
-/** Joins names as people say them. @param {string[]} names */
+/** Joins names in a sentence. @param {string[]} names */
 export function listed(names) {
   if (names.length < 3) return names.join(" and ");
   return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
@@ -24,7 +24,7 @@ const ENDS = {
   noOutputs: "it had no outputs", roomDeleted: "the room was deleted", noCapacity: "no cores were free", scheduled: "its scheduled time is over",
 };
 
-/** What is on air, in a sentence. @param {any} room */
+/** Describes what is on air in a sentence. @param {any} room */
 export function onAir(room) {
   const task = room.task;
   if (!task) return room.outputs.length ? "No program yet. It starts with the next stream." : "No program: the room has no outputs.";
@@ -45,7 +45,7 @@ export function onAir(room) {
   return "No participant is on air. Viewers see the slate.";
 }
 
-/** How a state is coloured. @param {string | undefined} state @returns {"good" | "bad" | "busy" | "quiet"} */
+/** Returns the colour class of a state. @param {string | undefined} state @returns {"good" | "bad" | "busy" | "quiet"} */
 export function tone(state) {
   if (["live", "good", "running", "active", "delivered", "recording", "bypass", "mix", "complete"].includes(state)) return "good";
   if (["failed", "broken", "dead", "failing", "interrupted"].includes(state)) return "bad";
@@ -56,7 +56,7 @@ export function tone(state) {
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** Local time of day, with the date if it was not today. @param {string} time */
+/** Formats a local time of day, with the date unless it is today. @param {string} time */
 export function at(time) {
   const date = new Date(time);
   return (date.toDateString() === new Date().toDateString() ? clock : day).format(date);
@@ -87,7 +87,7 @@ export function milliseconds(value) {
   return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)} ms`;
 }
 
-/** Share of a meter for a peak, 0…1: 60 dB are the whole of it. @param {number | undefined} peak In dB below full scale. */
+/** Returns the share of a meter for a peak, 0…1; the meter spans 60 dB. @param {number | undefined} peak In dB below full scale. */
 export const loudness = peak => Math.max(0, Math.min(1, 1 + (peak ?? -60) / 60));
 
 /** @param {{ peak?: number, rms?: number }} level */
@@ -101,7 +101,7 @@ const EVENTS = {
   "participant.joined": "$ joined", "participant.left": "$ left", "room.opened": "The room was opened", "room.closed": "The room was closed",
 };
 
-/** A message of the timeline as a person would say it. @param {string} message */
+/** Rewrites a timeline message for operators. @param {string} message */
 export function plain(message) {
   const [, topic, rest] = /^([a-z]+\.[a-zA-Z]+) ?(.*)$/.exec(message) ?? [];
   if (EVENTS[topic]) return EVENTS[topic].replace("$", () => rest.replace(/^(\S+)\/(camera|screen|audio)/, "$1’s $2"));

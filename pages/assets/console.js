@@ -1,4 +1,4 @@
-// The operators' console: its frame, the login, and which view the address asks for. docs/console.md describes it.
+// The operators' console: its frame, login, and the view for the URL. docs/console.md describes it.
 import { Api, Problem } from "./console-api.js";
 import { announce, dialog, h, render } from "./console-dom.js";
 import { LayoutEditorView } from "./console-layout-editor.js";
@@ -19,7 +19,7 @@ const at = id => document.getElementById(id);
 const api = new Api();
 let view = null;
 
-/** Section and name in the address: `#/rooms/demo`. */
+/** Returns the section and name in the URL, as in `#/rooms/demo`. */
 function place() {
   const [, section = "rooms", name = ""] = location.hash.split("/");
   let decoded = "";
@@ -27,7 +27,7 @@ function place() {
   return { section: VIEWS[section] ? section : "rooms", name: decoded };
 }
 
-/** Shows the view of the address. The focus goes to it, except on the first page. */
+/** Shows the view for the URL. Focus moves to it, except on the first page. */
 function show(isFirst = false) {
   const { section, name } = place();
   if (view?.mayLeave && !view.mayLeave()) return history.replaceState(null, "", view.hash);
@@ -43,7 +43,7 @@ function show(isFirst = false) {
   if (!isFirst) root.focus();
 }
 
-/** Asks for another token. @param {Problem | null} problem @returns {Promise<boolean>} Whether there is one. */
+/** Asks for a token. @param {Problem | null} problem @returns {Promise<boolean>} Whether one was entered. */
 async function logIn(problem) {
   const answer = await dialog("Log in", close => {
     const token = h("input", { id: "login-token", type: "password", autocomplete: "current-password", required: true, maxlength: "512" });
