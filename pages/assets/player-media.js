@@ -159,7 +159,7 @@ export class FLVSession {
     }
   }
 
-  /** Adds the source buffers once the tracks are known: both, or one if the other has not appeared for 700 ms. */
+  /** Adds the source buffers once the tracks are known: both, or one if the other does not appear within 700 ms. */
   #open() {
     const tracks = Object.values(this.#tracks).filter(track => track.format && track.begin !== null);
     const isLate = this.#firstAt && performance.now() - this.#firstAt > 700;
