@@ -176,7 +176,7 @@ export class LayoutEditorView {
       h("div", { class: "both" },
         h("section", { "aria-label": "Theirs" }, h("h3", null, "Theirs (current)"), h("pre", { tabindex: "0" }, theirs)),
         h("section", { "aria-label": "Yours" }, h("h3", null, "Yours"), h("pre", { tabindex: "0" }, mine))),
-      h("h3", null, "Differences between theirs and yours"), diffView(theirs, mine),
+      h("h3", null, "Changes from theirs to yours"), diffView(theirs, mine),
       h("div", { class: "row end" },
         h("button", { type: "button", on: { click: () => close() } }, "Keep editing"),
         h("button", { type: "button", on: { click: () => close("theirs") } }, "Use theirs"),

@@ -34,7 +34,7 @@ export class LayoutVersions {
     const { view } = this;
     const { text } = await view.api.get(`${view.path}/versions/${version}`);
     const old = templateText(text);
-    const isTaken = await dialog(`Differences between version ${version} and the editor`, close => [
+    const isTaken = await dialog(`Changes from version ${version} to the editor`, close => [
       diffView(old, view.editor.text),
       h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => close(true) } }, "Load into editor"),
         h("button", { type: "button", class: "primary", on: { click: () => close() } }, "Close")),
