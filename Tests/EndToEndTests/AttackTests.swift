@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// scripts/attack.py, in its short form: everything that is sent or stored to cost others something.
+/// The short form of scripts/attack.py: requests and stored data meant to cost other users something.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AttackTests {
     @Test func theServiceWithstandsEveryAttack() async throws {
         let directory = try Workspace.makeDirectory()

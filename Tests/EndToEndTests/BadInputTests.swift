@@ -5,7 +5,7 @@ import Testing
 @testable import ViewerProbe
 
 @Suite(.serialized) struct BadInputTests {
-    /// Each bad input is answered with one clear error, and the viewers of the program notice nothing.
+    /// Each bad input is answered with one clear error, and the viewers of the program are not affected.
     @Test(.timeLimit(.minutes(6))) func badInputDoesNotDisturbTheProgram() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -21,7 +21,7 @@ import Testing
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             try await post(badEvents, to: stage)
 
-            // Accepted, but never of any use. Each is told of where an operator looks, once; nobody else notices.
+            // Accepted, but never usable. Each is reported once, where an operator looks; other users are not affected.
             let silent = try OddServer(.silent)
             let garbage = try OddServer(.garbage)
             defer { for server in [silent, garbage] { server.stop() } }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// Without its encoder nothing can be mixed: the host goes on alone, and everybody who looks is told the cure, once.
+    /// Without its encoder no mix is possible: the host stays on air alone, and each place reports the remedy once.
     @Test(.timeLimit(.minutes(4))) func aMissingElementIsNamedWithItsPackage() async throws {
         let plugins = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: plugins) }
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// GStreamer's own plugin directory, but for one.
+    /// Copies GStreamer's own plugin directory, except for one plugin.
     private static func copyPlugins(to directory: URL, without missing: String) throws {
         let files = FileManager.default
         let places = try files.contentsOfDirectory(atPath: "/usr/lib").map { "/usr/lib/\($0)/gstreamer-1.0" }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// What cannot start says so in one line that names the thing and the cure, and ends.
+    /// A process that cannot start says so in one line that names the cause and the remedy, and exits.
     @Test(.timeLimit(.minutes(4))) func whatCannotStartSaysWhy() async throws {
         let directory = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// A service without a worker, and with a layout that cannot be read, serves what it can and tells the rest.
+    /// A service without a worker, and with an unreadable layout, serves what it can and reports the rest.
     @Test(.timeLimit(.minutes(4))) func whatIsBrokenBesideItIsTold() async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_WORKER": "/none/mixworker"]) { stage in
             try #"{"arrangements": [{"algorithm": "grdi"}]}"#.write(

@@ -5,11 +5,11 @@ import Testing
 @testable import LayoutEngine
 @testable import ViewerProbe
 
-/// What a program leaves, played in a browser: pictures change their size and their parameter sets where it switches.
+/// The output of a program, played in a browser: pictures change size and parameter sets at switches.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct BrowserTests {
     @Test(.timeLimit(.minutes(6))) func recordingsAndHLSPlayAcrossSwitches() async throws {
-        // The page is a file: of no origin that could be named.
+        // The page is a file, so its origin cannot be named.
         try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_CORS": "*"]) { stage in
             try await stage.publish(
                 "alice", SyntheticPublisher(id: 1, width: 360, height: 640, bFrames: 2, gopSeconds: 1))
@@ -34,7 +34,7 @@ struct BrowserTests {
             }
             let browser = Browser(directory: stage.directory)
 
-            // Over HTTP a page of another place may not ask this service for recordings: it plays a copy.
+            // Over HTTP a page of another origin may not ask this service for recordings: it plays a copy.
             var name = ""
             try await waitUntil("the recording is closed") {
                 let answer = try await stage.client.request("GET", "\(room)/recordings")
@@ -56,11 +56,11 @@ struct BrowserTests {
         }
     }
 
-    /// What the watch page says once a second.
+    /// The report that the watch page logs once a second.
     struct Watched: Decodable {
         var frames: Int
         var connections: Int
-        /// Number of times that the player had nothing to show.
+        /// Number of times that the player had no picture to show.
         var waits: Int
         /// Longest time between two pictures on the screen, in ms.
         var longest: Double
@@ -69,14 +69,14 @@ struct BrowserTests {
         var shown: Int
         var dropped: Int
         var size: String
-        /// Distance from the newest picture in seconds.
+        /// Distance from the newest picture, in seconds.
         var behind: Double?
-        /// Number of viewers, in words.
+        /// Number of viewers, as text.
         var viewers: String?
         var words: String
     }
 
-    /// The page for viewers: one connection, without a pause, while the program switches 4 times, or 20.
+    /// The page for viewers keeps one connection and never pauses while the program switches 4 times, or 20.
     @Test(.timeLimit(.minutes(10))) func theWatchPagePlaysAcrossSwitches() async throws {
         try await Stage.run { stage in
             try await stage.publish(
@@ -110,13 +110,13 @@ struct BrowserTests {
             await page.stop()
             #expect(watched.connections == 1)
             #expect(watched.shown > 100 && watched.dropped * 4 < watched.shown)
-            // A browser on a busy machine stands still now and then, but not at every join or at every leave.
+            // A browser on a busy machine stalls now and then, but not at every join or at every leave.
             for (kind, found) in pauses { #expect(found.sorted()[(found.count - 1) / 2] == 0, "\(kind): \(found)") }
             #expect(watched.longest < 2000)
         }
     }
 
-    /// The same over WebRTC: what a browser shows of a bypass, of a mix, and of a bypass again.
+    /// The same over WebRTC: the pictures that a browser shows of a bypass, of a mix, and of a bypass again.
     @Test(.timeLimit(.minutes(5))) func theWatchPagePlaysOverWebRTC() async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHEP": "on"]) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 4))
@@ -145,9 +145,9 @@ struct BrowserTests {
                 try await stage.client.viewers(stage.room) == 0
             }
             #expect(watched.connections == 1 && watched.words.hasPrefix("Live"))
-            // Without a screen a browser leaves out some that come between two of its own pictures.
+            // A browser without a screen drops some pictures that arrive between two of its own frames.
             #expect(watched.shown > 60 && watched.dropped * 2 < watched.shown)
-            // 67 to 100 on a machine with time for it; 2000 on average of a viewer that waits for a keyframe.
+            // 67 to 100 on an idle machine; 2000 on average for a viewer that waits for a keyframe.
             #expect(watched.longest < 1000)
         }
     }

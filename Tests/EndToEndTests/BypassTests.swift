@@ -6,8 +6,8 @@ import Testing
 @testable import ViewerProbe
 
 @Suite(.serialized) struct BypassTests {
-    /// The program of one person is that person's stream: every byte of H.264 and AAC, and every timestamp but for one
-    /// constant.
+    /// The program of one participant is that participant's stream: every byte of H.264 and AAC, and every timestamp
+    /// except for one constant.
     @Test(.timeLimit(.minutes(5)), arguments: TestLength.of(short: [2], long: [0, 2]))
     func bypassCopiesEveryByte(bFrames: Int) async throws {
         try await Stage.run { stage in
@@ -29,12 +29,12 @@ import Testing
         }
     }
 
-    /// - Parameter shift: What the program's timestamps are later than the host's, at the beginning.
+    /// - Parameter shift: Distance by which the program's timestamps are later than the host's, at the beginning.
     private func compare(
         _ name: String, _ own: [EncodedFrame], _ copy: [EncodedFrame], shift: MediaTime
     ) throws {
-        // The viewer came later and both were stopped at nearly the same time: look at what both have. Test tones
-        // repeat, and so do their bytes: of equal frames the nearest in time is the one.
+        // The viewer came later and both were stopped at nearly the same time: compare the frames that both have. Test
+        // tones repeat, and so do their bytes: of equal frames the nearest in time is the match.
         let first = try #require(copy.first, "no \(name)")
         let start = try #require(
             own.indices.filter { own[$0].payload == first.payload }.min {

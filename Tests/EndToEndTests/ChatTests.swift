@@ -3,7 +3,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// The room's channel on the watch pages of two people, each in a Chromium of their own.
+/// The room's channel on the watch pages of two viewers, each in a separate Chromium.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct ChatTests {
     @Test(.timeLimit(.minutes(6))) func twoPeopleTalkOnTheWatchPage() async throws {
@@ -72,7 +72,7 @@ struct ChatTests {
             let isThere: Bool = try await second.evaluate("Boolean(\(Self.logs("bananas")))")
             #expect(!isThere)
 
-            // Who comes later reads what was said.
+            // A viewer who comes later reads the earlier comments.
             let third = try await BrowserPage.open(watch, in: stage.directory)
             try await third.wait(for: Self.logs("CaraHi Bob"))
             for page in [first, second, third] {
@@ -91,12 +91,12 @@ struct ChatTests {
         var messages: [Message]
     }
 
-    /// Whether the panel has a text anywhere.
+    /// Returns an expression for whether the panel has a text anywhere.
     private static func shows(_ text: String) -> String {
         "document.querySelector('room-chat')?.textContent.includes('\(text)')"
     }
 
-    /// Whether the list of comments has a text.
+    /// Returns an expression for whether the list of comments has a text.
     private static func logs(_ text: String) -> String {
         "document.querySelector('room-chat [role=log]')?.textContent.includes('\(text)')"
     }

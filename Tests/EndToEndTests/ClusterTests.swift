@@ -6,7 +6,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Rooms of several nodes with a real stream. One room goes through everything, because each node costs a start.
+/// Rooms of several nodes with a real stream. One room goes through every step, because each node costs a start.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
 struct ClusterTests {
     @Test(.timeLimit(.minutes(6))) func aRoomOutlivesItsNodes() async throws {
@@ -18,7 +18,7 @@ struct ClusterTests {
             try await stage.waitForOnAir("bypass", at: a)
             let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
 
-            // Everything at the other node, too.
+            // The other node tells the same.
             try await stage.waitForOnAir("bypass", at: b)
             #expect(b.relays.isEmpty)
             let other = try await stage.record("http://127.0.0.1:\(b.client.port)/live/demo.flv", as: "other")
@@ -28,7 +28,7 @@ struct ClusterTests {
             try await waitUntil("a viewer sees more") { other.progress.tags > 60 }
             other.stop()
 
-            // A machine that stands still: its relay may not send when it goes on.
+            // A machine that stalls: its relay must not send when it resumes.
             let frozen = a.relays
             let at = MonotonicClock.now()
             a.freeze(true)
@@ -44,7 +44,7 @@ struct ClusterTests {
             #expect(a.relays.isEmpty, "it is the other node's program")
             try await Task.sleep(for: .seconds(2))
 
-            // A machine that is gone, and is known to be.
+            // A machine that is lost, and known to be lost.
             b.destroy()
             try await stage.expel(b)
             try await waitUntil("the first node has the program again") { !a.relays.isEmpty }
@@ -69,15 +69,15 @@ struct ClusterTests {
         }
     }
 
-    /// A publisher at the ingest of a node that never has the room is on air where the room is, and where it moves to, over one
-    /// connection.
+    /// A publisher at the ingest of a node that never owns the room is on air where the room is, and where it moves to,
+    /// over one connection.
     @Test(.timeLimit(.minutes(3))) func publishersReachAnyNode() async throws {
         try await ClusterStage.run(lease: 10, hasIngests: true) { stage in
             let (a, b) = (stage.a, stage.b)
             let c = try await stage.start("c")
             try await a.client.putRoom(
                 "demo", host: "alice", output: stage.media.cdn("demo"), layout: "side-by-side", canvas: .portrait)
-            // It takes no rooms from now on, and serves its publishers all the same.
+            // It accepts no rooms from now on, but still serves its publishers.
             #expect(try await b.client.request("POST", "/v1/node/drain").status == 200)
             let publisher = try stage.publish("demo__alice", at: b)
             try await stage.waitForOnAir("bypass", at: a)
@@ -107,8 +107,8 @@ struct ClusterTests {
         }
     }
 
-    /// Followers of a channel stay connected to their node when the one that has the room is killed, or stands still; they hear
-    /// what is written afterwards, once.
+    /// Followers of a channel stay connected to their node when the node that owns the room is killed or stalls; they
+    /// receive later comments exactly once.
     @Test(.timeLimit(.minutes(3))) func followersOutliveTheRoomsNode() async throws {
         try await ClusterStage.run(lease: 3) { stage in
             let (a, b) = (stage.a, stage.b)
@@ -127,7 +127,7 @@ struct ClusterTests {
             b.freeze(true)
             try await stage.say("three", at: c)
             try await second.hears(#""text":"three""#)
-            // It believes for a moment that it has the room.
+            // For a moment it still believes that it owns the room.
             b.freeze(false)
             try await stage.say("four", at: b)
             for follower in [first, second] {
@@ -141,7 +141,7 @@ struct ClusterTests {
     }
 }
 
-/// Somebody who follows the channel of a room.
+/// A follower of a room's channel.
 private final class ChannelFollower {
     private let client: PlainClient
     private(set) var text = ""
@@ -160,7 +160,7 @@ private final class ChannelFollower {
 }
 
 extension ClusterStage {
-    /// Sends a comment, again and again until it is taken. What is refused was not sent.
+    /// Sends a comment, repeating it until it is accepted. A refused comment was not sent.
     fileprivate func say(_ text: String, at node: Node) async throws {
         try await waitUntil("\(text) is taken") {
             try await node.client.request(

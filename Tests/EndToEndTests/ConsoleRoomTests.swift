@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the console needs no program for: a room before its show, and whoever may not or need not come in.
+/// The parts of the console that need no program: preparing a room, access, and pages where nothing is on air.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct ConsoleRoomTests {
-    /// The pages of viewers and of people who publish, in a room where nothing is on air.
+    /// The pages of viewers and of publishers, in a room where nothing is on air.
     @Test(.timeLimit(.minutes(6)), arguments: [1400, 390])
     func everyOtherPageIsAccessible(width: Int) async throws {
         try await ControlStage.run { stage in
@@ -17,7 +17,7 @@ struct ConsoleRoomTests {
                 ("watch/show", "document.querySelector('room-chat li')"),
                 ("publish/show", "document.querySelector('#user')"),
                 ("embed/show", "document.querySelector('h1')?.textContent === 'show'"),
-                // One participant alone, and the way back.
+                // A single participant, and the way back.
                 ("embed/show#user=alice", "document.querySelector('#back:not([hidden])')"),
             ] {
                 let page = try await BrowserPage.open(
@@ -30,7 +30,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// A room with outputs, whose keys the page is never shown, is prepared before anybody publishes.
+    /// A room with outputs, whose keys the page never receives, is prepared before the first publisher.
     @Test(.timeLimit(.minutes(5))) func aRoomIsPreparedBeforeItIsOnAir() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home"}},
@@ -78,7 +78,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// An operator sets values of the layout's parameters; what the service refuses is told in its words.
+    /// An operator sets values of the layout's parameters; refusals are shown in the service's words.
     @Test(.timeLimit(.minutes(5))) func valuesOfTheLayoutAreSet() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home", "maxLength": 8, "title": "Name at the left"},
@@ -104,7 +104,7 @@ struct ConsoleRoomTests {
             )
             #expect(types == ["text", "number", "checkboxswitch", "color", "text"])
 
-            // One step takes effect at once; the rest with "Apply".
+            // A stepper takes effect at once; the rest with "Apply".
             let _: Bool = try await page.evaluate(
                 "(document.querySelector('[aria-label=\"Increase score immediately\"]').click(), true)")
             try await page.hear("On air: score 1")
@@ -139,7 +139,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// The editor's picture is tried with other values; what is not allowed is told, and nothing of it is stored.
+    /// The editor's picture is tried with other values; forbidden ones are reported, and none of them is stored.
     @Test(.timeLimit(.minutes(5))) func valuesAreTriedInTheEditor() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home"}, "score": {"type": "number", "default": 0, "max": 9},
@@ -180,7 +180,7 @@ struct ConsoleRoomTests {
             try await write("#try-shown", "false")
             try await page.wait(for: "!\(shows("Bo: Hi"))")
 
-            // A value beyond its bounds is told beside the text, and the picture stays that of the last one allowed.
+            // A value out of range is reported beside the text, and the picture stays that of the last valid one.
             try await write("#try-score", "70")
             try await page.wait(
                 for: "document.querySelector('.problem')?.textContent.includes('tried value is not allowed')")
@@ -201,7 +201,8 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// A token is asked for, in the words of the refusal, until one is good; it is in no address and in no storage that stays.
+    /// The page asks for a token, in the words of the refusal, until one is valid; it appears in no address and in no
+    /// persistent storage.
     @Test(.timeLimit(.minutes(5))) func aTokenThatIsNoGoodIsSaidToBeNone() async throws {
         let token = "token-of-the-operator-0123"
         let environment = [
@@ -222,7 +223,7 @@ struct ConsoleRoomTests {
                 try await page.wait(for: problem)
                 let _: Bool = try await page.evaluate("(document.querySelector('#login-token').value = '', true)")
                 try await page.type(text, inPlaceOf: "", in: "#login-token")
-                // The next dialog is another one.
+                // The next dialog is a different one.
                 let _: Bool = try await page.evaluate(
                     "(document.querySelector('dialog[open]').classList.add('before'), true)")
                 try await page.click("Log in")

@@ -65,7 +65,7 @@ struct ConsoleTests {
                 try await page.wait(for: "document.querySelector('\(sign)')")
                 #expect(try await page.faults() == [], "\(view)")
             }
-            // A fault is found, if there is one.
+            // The checker finds a fault when there is one.
             let _: Bool = try await page.evaluate(
                 "(document.querySelector('main').append(document.createElement('button')), true)")
             let faults = try await page.faults()
@@ -75,7 +75,7 @@ struct ConsoleTests {
         }
     }
 
-    /// A layout with an error is refused in the words of the API, with the place of the error.
+    /// A layout with an error is refused in the words of the API, with the position of the error.
     @Test(.timeLimit(.minutes(5))) func theEditorRefusesABrokenLayoutAsTheAPIDoes() async throws {
         struct Problem: Decodable {
             struct Issue: Decodable {
@@ -107,7 +107,7 @@ struct ConsoleTests {
                 #expect(shown.contains("Line \(issue.line), column \(issue.column)"), "\(shown)")
                 #expect(shown.contains("\(issue.path): found \(issue.found), expected \(issue.expected)"), "\(shown)")
             }
-            // The place leads into the text.
+            // The position links into the text.
             try await page.click("Line \(problem.issues[0].line), column \(problem.issues[0].column)")
             let rest: String = try await page.evaluate(
                 "document.activeElement.value.slice(document.activeElement.selectionStart)")
@@ -118,7 +118,7 @@ struct ConsoleTests {
         }
     }
 
-    /// Of two operators who change the same layout, the second sees both texts, and neither is lost.
+    /// When two operators change the same layout, the second sees both texts, and neither is lost.
     @Test(.timeLimit(.minutes(5))) func twoOperatorsConflict() async throws {
         try await ControlStage.run { stage in
             #expect(try await stage.client.request("PUT", "/v1/layouts/mine", json: Self.panes).status == 201)
@@ -139,7 +139,7 @@ struct ConsoleTests {
             try await two.hear("Version 3 is on air.")
             #expect(try await stage.client.request("GET", "/v1/layouts/mine").text.contains("\"stack\""))
             #expect(try await stage.client.request("GET", "/v1/layouts/mine/versions/2").text.contains("\"mosaic\""))
-            // Who has changed nothing goes on with what is in use.
+            // An operator without changes continues with the text in use.
             try await one.wait(for: "document.querySelector('\(Self.area)').value.includes('stack')")
             for page in [one, two] {
                 #expect(await page.complaints == [])
@@ -148,7 +148,7 @@ struct ConsoleTests {
         }
     }
 
-    /// People are muted, turned down and hidden, their pictures and levels are seen, and a comment is deleted.
+    /// An operator mutes, turns down and hides participants, sees their pictures and levels, and deletes a comment.
     @Test(.timeLimit(.minutes(6))) func peopleAreSteeredAndCommentsModerated() async throws {
         struct Person: Decodable {
             var muted: Bool
@@ -197,7 +197,7 @@ struct ConsoleTests {
             try await page.wait(for: "document.querySelector('[aria-label=\"Show bob\"][aria-pressed=true]')")
             #expect(try await bob().hidden)
 
-            // What the service refuses is said in its words.
+            // Refusals are shown in the service's words.
             for number in 1..<256 {
                 let path = "\(room)/participants/u\(number)"
                 #expect(try await stage.client.request("PATCH", path, json: #"{"muted": true}"#).status == 200)
@@ -244,7 +244,8 @@ struct ConsoleTests {
         }
     }
 
-    /// A pane is dragged in the editor and taken on air: the program shows it there, and the rest of the text is untouched.
+    /// A pane is dragged in the editor and put on air: the program shows it there, and the rest of the text is
+    /// unchanged.
     @Test(.timeLimit(.minutes(6))) func aDraggedPaneGoesOnAir() async throws {
         try await Stage.run(layout: "dragged") { stage in
             try Self.panes.write(
@@ -259,7 +260,7 @@ struct ConsoleTests {
             try await page.wait(for: "document.querySelectorAll('.pane').length === 2")
             try await page.waitUntilShown()
             var place: [Double] = []
-            // What comes late moves it.
+            // Content that loads late moves the pane.
             try await waitUntil("the pane stays where it is", every: 300) {
                 let before = place
                 place = try await page.evaluate(
@@ -287,7 +288,7 @@ struct ConsoleTests {
             let was = try #require(before.first { $0.user == "alice" })
             #expect(alice.x > was.x && alice.y > was.y && alice.width == was.width && alice.height == was.height)
 
-            // From the click to what the program shows; a key moves the pane on.
+            // From the click to the program's picture; a key moves the pane further.
             var waits: [Double] = []
             for _ in 0..<5 {
                 let shown = panes
@@ -311,7 +312,7 @@ struct ConsoleTests {
                 waits.append((ContinuousClock.now - clicked) / .milliseconds(1))
             }
             print("take to air in ms: \(waits.map { $0.rounded() })")
-            // The figure is the printed one; a busy machine takes some times as long.
+            // The figure that counts is the printed one; a busy machine takes several times as long.
             #expect(waits.sorted()[2] < 2000, "\(waits)")
             #expect(await page.complaints == [])
             await page.close()

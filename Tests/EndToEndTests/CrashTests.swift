@@ -5,17 +5,17 @@ import TestSupport
 import Testing
 import EncodedMedia
 
-/// The service is killed at its writes, right before and right after one: what comes of a script of calls is what comes of
-/// it without a crash. The long form kills it at every write, the short one at every third.
+/// The service is killed at its writes, right before and right after one: a script of calls has the same outcome as
+/// without a crash. The long form kills it at every write, the short one at every third.
 ///
-/// The client does what every client has to: it repeats a call until it is answered.
+/// The client does what every client has to do: it repeats a call until it is answered.
 @Suite(.serialized) struct CrashTests {
     private struct Call {
         var method: String
         var path: String
         var json: String?
         var headers: [String: String] = [:]
-        /// Answers that also say that it is done: of a call that was done and whose answer was lost.
+        /// Answers that also mean success: the call was done and its first answer was lost.
         var alsoDone: Set<Int> = []
     }
 
@@ -58,22 +58,22 @@ import EncodedMedia
         Call(method: "DELETE", path: "/v1/rooms/b", alsoDone: [404]), room("a", ["second"], layout: "stage"),
     ]
 
-    /// What is left in the end, of everything that does not depend on when things happened.
+    /// The final state, limited to the parts that do not depend on timing.
     private struct Outcome: Hashable {
-        /// As the API tells, without process ids, times, counts and revisions.
+        /// Answers of the API, without process ids, times, counts and revisions.
         var answers: [String: String] = [:]
         /// Ids of the stored events, in order.
         var events: [String] = []
         var rooms: [Room] = []
         /// Whether each stored task is active, with the mode, sources and outputs of its plan.
         var tasks: [String: [String]] = [:]
-        /// How many relays each task has.
+        /// Number of relays of each task.
         var relays: [String: Int] = [:]
-        /// What is left when the service was stopped.
+        /// Processes and files left over once the service was stopped.
         var leftovers: [String: Int] = [:]
     }
 
-    /// - Returns: What came of it, and whether the service crashed.
+    /// - Returns: The final state, and whether the service crashed.
     private static func outcome(crashAt point: String?) async throws -> (Outcome, hasCrashed: Bool) {
         let environment = point.map { ["MIXORCHESTRATOR_CRASH_AT": $0] } ?? [:]
         return try await ControlStage.run(environment: environment) { stage in
@@ -89,7 +89,7 @@ import EncodedMedia
                     try await startAgainIfNeeded()
                     var headers = call.headers
                     if call.method == "PATCH" {
-                        // Read again each time: what is there decides whether the change is still to be made.
+                        // Read again each time: the present state decides whether the change is still to be made.
                         guard let tag = try? await stage.client.request("GET", call.path).entityTag else {
                             return false
                         }
@@ -108,7 +108,7 @@ import EncodedMedia
             }
             var outcome = Outcome()
             try await waitUntil("a's program is as it should be and b's has ended", every: 20) {
-                // Also what it stores only now may be its last write.
+                // A write that it makes only now may also be its last.
                 try await startAgainIfNeeded()
                 guard let state = try await stage.stateIfSettled("auto-a"), state["mixMode"] as? Int == 0,
                     (state["outputs"] as? [any Sendable])?.count == 1, Set(stage.relays.keys) == ["auto-a"]
@@ -118,12 +118,12 @@ import EncodedMedia
                     guard let answer = try? await stage.client.request("GET", path) else { return false }
                     outcome.answers[path] = try timeless(answer)
                 }
-                // Its relay is gone a moment before that is stored.
+                // The relay ends a moment before that is stored.
                 return outcome.answers["/v1/tasks/extra"]?.contains(#""host""#) == false
             }
             outcome.relays = stage.relays.mapValues(\.count)
             await stage.service.stop(within: 30)
-            // A relay that the service took over closes its connection, and ends a moment after it.
+            // A relay that the service took over closes its connection, and ends a moment later.
             try? await waitUntil("the relays have ended", every: 10) { stage.relays.isEmpty }
             outcome.leftovers = stage.relays.mapValues(\.count)
             try await stage.withStore { store in
@@ -170,7 +170,7 @@ import EncodedMedia
         #expect(expected.leftovers.isEmpty)
         #expect(expected.rooms.map(\.id) == ["a"])
 
-        // Until the script is through before the write comes.
+        // Until the script completes without reaching the write.
         var crashes = 0
         let step = TestLength.of(short: 3, long: 1)
         var random = SeededGenerator(announcedFor: "everyWriteMayBeTheLast")

@@ -66,7 +66,7 @@ struct DatabaseTests {
         }
     }
 
-    /// What cannot be used is said in one line, by the program itself, and nothing is served.
+    /// An unusable setting is reported in one line, by the program itself, and nothing is served.
     @Test(.timeLimit(.minutes(5))) func aDatabaseThatCannotBeUsedIsNamed() async throws {
         let server = try PostgreSQLServer.shared.get()
         let newer = try server.makeSchema()

@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A process that has used up its descriptors goes on, and does not spin.
+/// A process that has used up its descriptors keeps running, and does not spin.
 struct ExhaustionTests {
     @Test(.timeLimit(.minutes(4))) func theServiceOutlivesTheEndOfItsDescriptors() async throws {
         let most = 160
         try await ControlStage.run(descriptors: most) { stage in
             let descriptors = "/proc/\(stage.service.identifier)/fd"
             var strangers: [PlainClient] = []
-            // More than it can accept; the kernel keeps the others.
+            // More than it can accept; the kernel queues the others.
             for _ in 0..<most + 60 { strangers.append(try PlainClient(port: stage.client.port)) }
-            // An eighth is kept: a process without any is ended by its runtime.
+            // An eighth is kept in reserve: the runtime ends a process without any.
             try await waitUntil("hardly a descriptor is left") {
                 guard stage.service.isRunning else { return true }
                 return (try? FileManager.default.contentsOfDirectory(atPath: descriptors).count) ?? 0 >= most * 7 / 8
@@ -24,14 +24,14 @@ struct ExhaustionTests {
             let used = try Self.cpuSeconds(of: stage.service.identifier) - before
             let cores = used / ((ContinuousClock.now - begin) / .seconds(1))
             print("without descriptors: \(cores) cores")
-            // A loop that spins uses what it gets, most of a core on an idle machine.
+            // A loop that spins uses all the time it gets, most of a core on an idle machine.
             #expect(cores < 0.3)
             #expect(stage.service.isRunning)
             strangers = []
             try await waitUntil("it answers again") {
                 (try? await stage.client.request("GET", "/healthz").status) == 200
             }
-            // It starts processes again, too.
+            // It can also start processes again.
             try await stage.makeRoom("after")
             try await stage.client.published("after", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-after")
@@ -41,7 +41,7 @@ struct ExhaustionTests {
     private static func cpuSeconds(of process: Int32) throws -> Double {
         let stat = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         let words = stat.split(separator: ")").last?.split(separator: " ") ?? []
-        // The 14th and 15th field, proc(5); the second one ends with the bracket.
+        // The 14th and 15th fields, proc(5); the second field ends with the bracket.
         guard words.count > 12, let user = Double(words[11]), let system = Double(words[12]) else {
             throw EndToEndError("not understood: \(stat)")
         }

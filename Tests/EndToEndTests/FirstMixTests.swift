@@ -5,9 +5,9 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Two publishers and nothing else: how soon a viewer has both in the picture, and one again.
+/// Two publishers and nothing else: the delay until a viewer has both in the picture, and one again.
 ///
-/// Only in `make test-long`: it measures time.
+/// Only in `make test-long`, because it measures time.
 @Suite(.serialized, .enabled(if: TestLength.isLong)) struct FirstMixTests {
     private static let rounds = 5
 
@@ -26,7 +26,7 @@ import Testing
                 in: stage.directory)
             try await stage.waitForOnAir("bypass")
             let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
-            /// Returns when the room has these people, which is before a publisher may send its first keyframe.
+            /// Returns when the room has these users, which is before a publisher may send its first keyframe.
             func wait(for users: Set<String>) async throws -> Int64 {
                 while try await client.users(stage.room) != users { try await Task.sleep(for: .milliseconds(5)) }
                 return MonotonicClock.now()
@@ -56,7 +56,7 @@ import Testing
                 times[what, default: []].append(Double(next - at) / 1e6)
             }
             print("ms until the viewer has it: \(times.mapValues { $0.map { $0.rounded() } })")
-            // The next IDR of alice's comes within a second.
+            // Alice's next IDR comes within a second.
             for (what, limit) in [("join", 1000.0), ("leave", 1500)] {
                 let found = try #require(times[what]).sorted()
                 #expect(found[Self.rounds / 2] < limit && found[Self.rounds - 1] < 3 * limit, "\(what): \(found)")

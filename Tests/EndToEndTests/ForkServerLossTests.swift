@@ -3,7 +3,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// The process that makes mixers is missed by nobody on air.
+/// The program on air does not depend on the process that makes mixers.
 @Suite(.serialized) struct ForkServerLossTests {
     @Test(.timeLimit(.minutes(5))) func participantsJoinWithoutIt() async throws {
         try await Stage.run { stage in
@@ -15,7 +15,7 @@ import Testing
             let server = try #require(stage.forkServer)
             #expect(!stage.workers.contains { $0.arguments.contains("mixer") }, "a mixer waits")
 
-            // One that hangs, and then one that is gone.
+            // First a server that hangs, then one that is gone.
             kill(server, SIGSTOP)
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])

@@ -4,9 +4,9 @@ import Testing
 @testable import LayoutEngine
 @testable import ViewerProbe
 
-/// A mix of H.265 between two copies of H.264: judged as ever, and by who comes in the middle with another player.
+/// A mix of H.265 between two copies of H.264, judged by the usual limits and by a late viewer with another player.
 @Suite(.serialized) struct H265Tests {
-    /// What somebody saw who joined late; see scripts/play.py.
+    /// The report of a player that joined late; see scripts/play.py.
     private struct Played: Decodable {
         var codec: String
         var profile: String?
@@ -38,7 +38,7 @@ import Testing
         return try JSONDecoder().decode(Played.self, from: Data(line.utf8))
     }
 
-    /// `codec,width,height` of the pictures; four seconds of them are decoded, too.
+    /// Returns `codec,width,height` of the pictures, and decodes four seconds of them.
     private func inspect(_ url: String, _ stage: Stage) async throws -> String {
         let decoded = try await run(
             "ffmpeg", ["-nostdin", "-v", "error", "-xerror", "-t", "4", "-i", url, "-f", "null", "-"], stage)
@@ -52,7 +52,7 @@ import Testing
         // Small, because an encoder of H.265, one of H.264 and the players share two cores.
         let canvas = Canvas(width: 360, height: 640, fps: 20)
         try await Stage.run(canvas: canvas) { stage in
-            // Not beside the mix, which has two processors with everything else here: pictures would come late.
+            // Not beside the mix, which shares two processors with everything else here: pictures would come late.
             _ = try await player(["--install"], stage)
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
@@ -75,7 +75,7 @@ import Testing
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
 
-            // Ours, and a server that does not know the codec and has seen no other of this program.
+            // Our own server, and one that does not know the codec and has seen no other in this program.
             let second = #"{"id":"plain","url":"\#(stage.media.plain(stage.room))"}"#
             let added = try await stage.client.request("POST", "/v1/tasks/auto-\(stage.room)/outputs", json: second)
             #expect(added.status == 201, "\(added.text)")
@@ -85,7 +85,7 @@ import Testing
                 print("\(url): \(played)")
                 #expect(played.codec == "hevc" && played.profile == "Main")
                 #expect(played.width == stage.canvas.width && played.height == stage.canvas.height)
-                // Two seconds of them, but for some that a busy machine leaves out.
+                // Two seconds of pictures, except for some that a busy machine drops.
                 #expect(played.pictures >= 30 && played.errors == 0 && played.gapMs <= 202, "\(played)")
                 #expect(played.messages.contains { $0.contains("round 3") }, "\(played.messages)")
             }
@@ -96,7 +96,7 @@ import Testing
             }
             let master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
             let variants = master.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { "\(base)/\($0)" }
-            // Only H.265 is left in the window after a while, and the smaller one is H.264 all along.
+            // After a while only H.265 is left in the window, and the smaller rendition is H.264 throughout.
             try await waitUntil("the mix fills the window") {
                 let text = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
                 return text.contains("hvc1.") && text.components(separatedBy: "avc1.").count == 2
@@ -121,7 +121,7 @@ import Testing
             var codecs: [String] = []
             for file in files { codecs.append(try await inspect(recordings.appendingPathComponent(file).path, stage)) }
             let size = "\(canvas.width),\(canvas.height)"
-            // The second and third have a number, which comes before the first one's dot.
+            // The second and third names have a number, which comes before the first one's dot.
             #expect(codecs == ["hevc,\(size)", "h264,\(size)", "h264,\(size)"], "\(files)")
 
             let report = try await stage.judge(viewer, expectedSwitches: 2)

@@ -6,7 +6,7 @@ import Testing
 @testable import LayoutEngine
 @testable import ViewerProbe
 
-/// A real program as HLS: fetched over HTTP as players do, held against RFC 8216, decoded and judged.
+/// A real program as HLS: fetched over HTTP as players do, checked against RFC 8216, decoded and judged.
 @Suite(.serialized) struct HLSTests {
     @Test(.timeLimit(.minutes(8))) func aProgramThatSwitchesPlaysAsHLS() async throws {
         try await Stage.run { stage in
@@ -21,7 +21,7 @@ import Testing
             let top = try #require(uris(master.text).first)
             let base = "/live/demo/" + top.dropLast("video.m3u8".count)
 
-            // Every version of the playlist, as a player that asks often.
+            // Every version of the playlist, as seen by a player that polls often.
             let inspector = Box()
             let watching = Task {
                 while !Task.isCancelled {
@@ -49,10 +49,10 @@ import Testing
             watching.cancel()
             _ = await watching.result
             #expect(inspector.complaints == [])
-            // Two splices, two other configurations.
+            // Two splices, each to another configuration.
             #expect(inspector.discontinuities == 2)
 
-            // What was kept, unpacked elsewhere.
+            // The kept archive, unpacked elsewhere.
             let onDemand = try #require(hls["onDemand"] as? [String: String])
             let archive = try await stage.client.request("GET", onDemand["archive"] ?? "")
             #expect(archive.status == 200, "\(archive.contentType)")
@@ -61,7 +61,7 @@ import Testing
             let zip = folder.appendingPathComponent("all.zip")
             try archive.body.write(to: zip)
             try await run("python3", ["-m", "zipfile", "-e", zip.path, folder.path], in: stage.directory)
-            // Every picture, decoded, is there: what is copied into FLV goes through the viewer's stopwatch.
+            // Every picture is there and is decoded: a copy into FLV goes through the viewer's stopwatch.
             let flv = stage.directory.appendingPathComponent("vod.flv").path
             try await run(
                 "ffmpeg",
@@ -75,7 +75,7 @@ import Testing
             for change in report.splices {
                 #expect(change.contentStep.map { $0 == 1 } ?? true, "\(report.table)")
             }
-            // The smaller one has its segments at the same times.
+            // The smaller rendition has its segments at the same times.
             let times = try await [top, top.replacing("video.m3u8", with: "320p.m3u8")].asyncMap { uri in
                 try await pictureTimes("http://127.0.0.1:\(stage.client.port)/live/demo/\(uri)", in: stage.directory)
             }
@@ -115,7 +115,7 @@ extension Sequence {
     }
 }
 
-/// An inspector that two tasks may use.
+/// An inspector shared by two tasks.
 private final class Box: @unchecked Sendable {
     private let lock = NSLock()
     private var inspector = PlaylistInspector()

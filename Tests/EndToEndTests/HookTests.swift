@@ -4,7 +4,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A real nginx-rtmp whose callbacks bring real publishers into a room: no app server is there.
+/// A real nginx-rtmp whose callbacks bring real publishers into a room, without an app server.
 @Suite(.serialized) struct HookTests {
     private static let secret = "hook-secret-0123456789"
 
@@ -22,7 +22,7 @@ import Testing
         ].merging(poll ?? [:]) { $1 }
     }
 
-    /// The block of the documentation, with this test's port and secret.
+    /// Returns the block of the documentation, with this test's port and secret.
     private static func application(_ stage: Stage, secret: String = secret) throws -> String {
         try HookingMediaServer.snippet("nginx", of: "README.md")
             .replacing("127.0.0.1:8080", with: "127.0.0.1:\(stage.client.port)").replacing("SECRET", with: secret)
@@ -61,14 +61,14 @@ import Testing
                 let trace = try await viewer.recording().trace()
                 #expect(trace.video.count > 20, "the viewer has a program")
 
-                // A name that is already published: nginx turns the second one away, and the first one stays.
+                // A name that is already published: nginx rejects the second publisher, and the first one stays.
                 let twin = try Self.publish("lobby__alice", 3, server, stage)
                 try await waitUntil("the twin is turned away") { !twin.isRunning }
                 #expect(alice.isRunning)
                 #expect(try await stage.client.users("lobby") == ["alice"])
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
 
-                // A name of no room is published as before, and is in no room.
+                // A name without a room is published as before, and is in no room.
                 let other = try Self.publish("elsewhere", 4, server, stage)
                 try await Task.sleep(for: .seconds(3))
                 #expect(other.isRunning)
@@ -83,12 +83,12 @@ import Testing
                     stat: stat)
                 let again = try Self.publish("lobby__alice", 1, server, stage)
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
-                // It has been read once.
+                // The statistics have listed it once.
                 try await Task.sleep(for: .seconds(3))
                 await again.stop()
                 try await waitUntil("alice has left") { try await stage.client.users("lobby").isEmpty }
 
-                // An app server may take a publisher off, whom the statistics list.
+                // An app server may remove a publisher whom the statistics list.
                 let stayer = try Self.publish("lobby__alice", 1, server, stage)
                 try await waitUntil("alice is back") { try await stage.client.users("lobby") == ["alice"] }
                 try await stage.client.unpublished("lobby", user: "alice")
@@ -106,7 +106,8 @@ import Testing
         }
     }
 
-    /// nginx repeats nothing. While the service is down, its publishers stay, and its statistics tell what happened.
+    /// nginx does not repeat callbacks. While the service is down, its publishers stay, and its statistics tell what
+    /// happened.
     @Test(.timeLimit(.minutes(6))) func whatHappensWhileTheServiceIsDownBecomesKnown() async throws {
         let (port, stat) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         try await Stage.run(environment: Self.environment(port, stat: stat)) { stage in
@@ -120,9 +121,9 @@ import Testing
                     try await stage.client.users("lobby") == ["alice", "bob"]
                 }
                 try await stage.killService()
-                // Reported in vain.
+                // The callback of this end is lost.
                 await bob.stop()
-                // Not reported at all, because nobody is let in whose beginning is not answered.
+                // Not reported at all, because nginx rejects a publisher whose first callback is not answered.
                 let carol = try ManagedProcess(
                     "publisher-carol", "ffmpeg",
                     SyntheticPublisher(id: 3, gopSeconds: 1).arguments(
@@ -144,7 +145,7 @@ import Testing
                     #expect(metrics.contains(#"hook_corrections_total{hook="nginx-rtmp",change="ended"} 1"#))
                 }
                 try await expectOneCorrectionEach()
-                // What nginx reports from now on counts as ever, and what it does not report is found.
+                // Later callbacks of nginx count as usual, and polling finds the changes that it does not report.
                 await alice.stop()
                 try await waitUntil("alice has left") { try await stage.client.users("lobby") == ["carol"] }
                 try await expectOneCorrectionEach()

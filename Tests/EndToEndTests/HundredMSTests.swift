@@ -6,8 +6,8 @@ import Testing
 
 @testable import ViewerProbe
 
-/// An app server of 100ms, with a page on loopback and an RTMP destination: it starts a stream with a recording, and gets pictures,
-/// webhooks and the file.
+/// An app server of 100ms, with a page on loopback and an RTMP destination, starts a stream with a recording, and gets
+/// pictures, webhooks and the file.
 @Suite(.serialized, .timeLimit(.minutes(8)), .enabled(if: PagePrograms.missing.isEmpty)) struct HundredMSTests {
     /// Made by Python's hmac with the key below; valid until 2100.
     private static let token =
@@ -50,7 +50,7 @@ import Testing
             try await Task.sleep(for: .seconds(3))
             let report = try await stage.judge(viewer)
             let pictures = report.sources.first { $0.id == 3 }?.pictures ?? 0
-            // Some seconds of a page on a busy machine, until the last keyframe that was recorded.
+            // Some seconds of a page on a busy machine, until the last recorded keyframe.
             #expect(pictures > 3 && report.decodeErrors.isEmpty, "the page arrives: \(report.table)")
 
             #expect(try await call("POST", "external-streams/\(id)/stop")["status"] as? String == "stopping")

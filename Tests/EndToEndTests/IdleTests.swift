@@ -6,11 +6,11 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A channel that is never empty: files are played while nobody is on air.
+/// A channel that is never empty: files are played while the room is empty.
 @Suite(.serialized) struct IdleTests {
     private static let clipColour = RGB(red: 40, green: 150, blue: 70)
 
-    /// Nobody, alice, nobody, alice: on one connection, without a missing or black picture.
+    /// An empty room, alice, an empty room, alice: on one connection, without a missing or black picture.
     @Test(.timeLimit(.minutes(6))) func filesArePlayedWhileNobodyIsOnAir() async throws {
         let clip = SyntheticPublisher(
             id: 9, width: 360, height: 640, gopSeconds: 1, colour: Self.clipColour, seconds: 3)
@@ -41,7 +41,7 @@ import Testing
                 try await waitUntil("the file is played") {
                     try await Self.idle(of: stage).hasPrefix("playing clip.flv")
                 }
-                // A round and a half.
+                // One and a half rounds.
                 try await Task.sleep(for: .seconds(5))
                 try await waitUntil("what cannot be played is told of") {
                     try await Self.complaints(of: stage) >= round
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// Every picture shows alice or the clip: none is black or the canvas's background.
+    /// Checks that every picture shows alice or the clip: none is black or the canvas's background.
     private static func checkPictures(of recording: FLVRecording) throws {
         var counts: [String: Int] = [:]
         var strange: [Int64] = []
@@ -93,7 +93,7 @@ import Testing
         #expect(counts["clip"] ?? 0 > 80 && counts["alice"] ?? 0 > 20)
     }
 
-    /// How often the timeline tells of the file that is no media.
+    /// Returns the number of timeline entries about the file that is not media.
     private static func complaints(of stage: Stage) async throws -> Int {
         try await stage.client.timeline(stage.room).count { $0.contains("broken.mp4 cannot be played") }
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Who may publish.
+/// Permission to publish.
 extension IngestTests {
-    /// The example of the documentation, which knows participants by secret stream keys.
+    /// The example of the documentation, which identifies participants by secret stream keys.
     @Test(.timeLimit(.minutes(5))) func theOperatorsServerDecides() async throws {
         let (port, hookPort) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         var environment = Self.environment(port)
@@ -21,7 +21,7 @@ extension IngestTests {
                     SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(key)"),
                     in: stage.directory)
             }
-            // Nobody is let in while it does not answer.
+            // No publisher is accepted while it does not answer.
             let early = try publish("k3y-of-alice")
             try await waitUntil("silence refuses") { !early.isRunning }
             #expect(early.messages().contains("cannot be asked at the moment"), "\(early.messages())")
@@ -64,7 +64,7 @@ extension IngestTests {
                 SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: String(try #require(signed))),
                 in: stage.directory)
             try await waitUntil("alice is there") { try await stage.client.users(stage.room) == ["alice"] }
-            // The room has a program now, whose timeline tells what becomes of its publishers.
+            // The room has a program now, whose timeline reports on its publishers.
             let second = try Self.publish("bob", 2, port, stage)
             try await waitUntil("bob is refused") { !second.isRunning }
             alice.kill9()

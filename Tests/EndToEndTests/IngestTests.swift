@@ -5,7 +5,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Publishers of the service's own RTMP server: no app server, no events, and no media server but the destination.
+/// Publishers of the service's own RTMP server: no app server, no events, and no media server except the destination.
 @Suite(.serialized) struct IngestTests {
     static func environment(_ port: Int) -> [String: String] {
         ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "15"]
@@ -18,7 +18,7 @@ import Testing
                 url: "rtmp://127.0.0.1:\(port)/live/\(stage.room)__\(user)"), in: stage.directory)
     }
 
-    /// The process of the ingest; it outlives the service.
+    /// Returns the process of the ingest; it outlives the service.
     static func ingest(_ stage: Stage) -> Int32? {
         let data = stage.directory.appendingPathComponent("data/ingest").path
         return ProcessTable.entries().first { entry in
@@ -26,7 +26,7 @@ import Testing
         }?.identifier
     }
 
-    /// Gives the room a destination, and returns when publishers can come.
+    /// Gives the room a destination, and returns when publishers can connect.
     static func prepare(_ stage: Stage) async throws {
         let settings =
             #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
@@ -47,7 +47,7 @@ import Testing
             let player = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
             let viewer = try await stage.watch()
 
-            // Killed without a word, and back within the grace: the same pane, and no destination notices.
+            // Killed without closing, and back within the grace period: the same pane, and no destination is affected.
             bob.kill9()
             try await waitUntil("bob's process is gone") { !bob.isRunning }
             try await Task.sleep(for: .seconds(1))
@@ -60,7 +60,7 @@ import Testing
             try await Task.sleep(for: .seconds(3))
             #expect(before.outputs.map(\.reconnects) == [0])
 
-            // The service is killed: publishers stay connected, and the next one finds their streams.
+            // The service is killed: publishers stay connected, and its successor finds their streams.
             try await stage.killService()
             try await Task.sleep(for: .seconds(2))
             #expect(alice.isRunning && bob.isRunning)
@@ -70,7 +70,7 @@ import Testing
             #expect(after.outputs.map(\.reconnects) == [0])
             #expect(alice.isRunning && bob.isRunning)
 
-            // A clean end is one at once, without the grace.
+            // A clean end counts at once, without the grace period.
             await bob.stop()
             try await waitUntil("bob has left", within: 12) { try await stage.client.users(stage.room) == ["alice"] }
             let last = try await stage.waitForOnAir("bypass")
@@ -80,7 +80,7 @@ import Testing
             let seen = await viewer.recording()
             #expect(seen.connections == 1, "the viewer was connected \(seen.connections) times")
 
-            // One that ends while no service is there is found to be gone.
+            // An end during the absence of a service is found afterwards.
             try await stage.killService()
             await alice.stop()
             try await stage.startServiceAgain()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// A crash of the ingest costs publishers one connection, and viewers the pictures of the time without them.
+    /// A crash of the ingest costs publishers one connection, and viewers the pictures of that time.
     @Test(.timeLimit(.minutes(5))) func aCrashOfTheIngestIsBridged() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
@@ -152,7 +152,7 @@ import Testing
 
             try await stage.killService()
             let before = viewer.progress.tags
-            // It needs no service.
+            // The connection needs no service.
             try await waitUntil("the play goes on") { viewer.progress.tags > before + 60 }
             try await stage.startServiceAgain()
             await bob.stop()
@@ -165,7 +165,7 @@ import Testing
             let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
             #expect(times.count > 40 && gaps.allSatisfy { $0 > 0 && $0 <= 110 }, "gaps of \(gaps.max() ?? 0) ms")
 
-            // The end of the program is told.
+            // The server announces the end of the program.
             let last = try await stage.record(url, as: "program-last")
             #expect(try await client.request("DELETE", "/v1/rooms/\(stage.room)").status < 300)
             try await waitUntil("the player's connection is ended") { last.progress.lastError != nil }
@@ -175,8 +175,8 @@ import Testing
         }
     }
 
-    /// A service that is started with another port, and then without one.
-    /// A room's output is a participant of another room, and never of its own.
+    /// The service is started with another port, and then without one. A room's output is a participant of another
+    /// room, and never of its own.
     @Test(.timeLimit(.minutes(5))) func aProgramIsPublishedIntoAnotherRoom() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in

@@ -3,7 +3,7 @@ import Testing
 @testable import LayoutEngine
 @testable import ViewerProbe
 
-/// Layouts change while people watch: the running mixer shows the new scene, and no frame is lost for it.
+/// Layouts change while viewers watch: the running mixer shows the new scene, and no frame is lost for it.
 @Suite(.serialized) struct LayoutChangeTests {
     private typealias Panes = Set<ServiceClient.TaskState.SceneState.Pane>
 
@@ -28,7 +28,7 @@ import Testing
                         canvas: stage.canvas)
                 }
             }
-            // The layout that it has becomes another one. (Large ones below would hide the host's marks.)
+            // The room's current layout gets other content. (Large panes below would hide the host's marks.)
             for (corner, size) in [("top-left", 0.35), ("top-right", 0.4), ("top-left", 0.3)] {
                 panes = try await change(stage, from: panes) {
                     try await stage.client.putLayout("picture-in-picture", json: Self.inset(corner, size: size))
@@ -46,7 +46,7 @@ import Testing
             try await Task.sleep(for: .seconds(1))
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
-            // Both were to be seen all the time, and each of their pictures was.
+            // Both were visible all the time, and each of their pictures was shown.
             #expect(report.sources.map(\.id).sorted() == [1, 2])
             #expect(report.isWhole(), "\(report.sources)")
         }
@@ -58,7 +58,7 @@ import Testing
         """
     }
 
-    /// Does `body` and returns the panes that are on air after it, a second later.
+    /// Runs `body` and returns the panes that are on air a second later.
     private func change(_ stage: Stage, from panes: Panes, _ body: () async throws -> Void) async throws -> Panes {
         let begin = ContinuousClock.now
         try await body()

@@ -5,20 +5,20 @@ import Testing
 @testable import LayoutEngine
 @testable import ViewerProbe
 
-/// An operator edits a layout's file while people watch, in every way in which editors and scripts save files.
+/// An operator edits a layout's file while viewers watch, in each of the ways in which editors and scripts save files.
 @Suite(.serialized) struct LayoutEditTests {
     private enum Manner: CaseIterable {
         /// A new file is renamed over the old one.
         case replace
         /// The same file is emptied and written again, in two pieces.
         case overwrite
-        /// The old file becomes a backup, a new one is made.
+        /// The old file becomes a backup, and a new one is created.
         case backup
-        /// The file is deleted and made again.
+        /// The file is deleted and created again.
         case recreate
     }
 
-    /// Twenty saves: as a rule each is seen by the viewer within 200 ms, none costs a frame.
+    /// Twenty saves: as a rule each reaches the viewer within 200 ms, and none costs a frame.
     @Test(.timeLimit(.minutes(6))) func twentyEditsOnAirAreSeenAtOnce() async throws {
         var random = SeededGenerator(announcedFor: "twenty edits")
         try await Stage.run(layout: "edited") { stage in
@@ -37,7 +37,7 @@ import Testing
             var saved: [Int64] = []
             for index in 0..<20 {
                 if index % 5 == 2 { try await breakFile(file, stage, expecting: panes) }
-                // Never twice the same: every edit moves or resizes both.
+                // Never the same twice: every edit moves or resizes both.
                 let text = Self.layout(host: 40 + index % 4 * 6, guest: 30 + index % 5 * 2)
                 let manner = Manner.allCases[index % Manner.allCases.count]
                 saved.append(try Self.save(text, to: file, manner))
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// A file that is no layout changes nothing on air and is told of in the task's timeline.
+    /// Breaks the layout file, which changes nothing on air and is reported in the task's timeline.
     private func breakFile(
         _ file: URL, _ stage: Stage, expecting panes: Set<ServiceClient.TaskState.SceneState.Pane>
     ) async throws {
@@ -81,7 +81,7 @@ import Testing
         try await stage.client.timeline(stage.room).count { $0.contains("edited") && $0.contains("algoritm") }
     }
 
-    /// Both panes have the canvas' shape: nothing is cropped, and the marks can be read.
+    /// Returns two panes with the aspect ratio of the canvas: nothing is cropped, and the marks are readable.
     ///
     /// - Parameters:
     ///   - host: Percent of the canvas, at the upper left.
@@ -102,7 +102,7 @@ import Testing
             """
     }
 
-    /// - Returns: When the new content was there, in ns of CLOCK_MONOTONIC.
+    /// - Returns: The time at which the new content was there, in ns of CLOCK_MONOTONIC.
     private static func save(_ text: String, to file: URL, _ manner: Manner) throws -> Int64 {
         let files = FileManager.default
         switch manner {

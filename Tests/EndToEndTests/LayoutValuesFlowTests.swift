@@ -4,10 +4,11 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Values of a layout that change while people watch: what an operator sets, and what the room's channel tells.
+/// Values of a layout that change while viewers watch: set by an operator, or taken from the room's channel.
 @Suite(.serialized) struct LayoutValuesFlowTests {
     private static let (blue, red) = (RGB(red: 32, green: 64, blue: 112), RGB(red: 120, green: 32, blue: 32))
-    /// Both people above, the score at the left below them, the comment at the bottom; the ground between them.
+    /// Both participants at the top, the score below them at the left, the comment at the bottom; background between
+    /// them.
     private static let board = """
         {"params": {"score": {"type": "number", "default": 1, "min": 0, "max": 99999},
                     "ground": {"type": "color", "default": "\(blue)"}},
@@ -22,9 +23,9 @@ import Testing
            {"slot": 2, "x": 0.55, "y": 0.05, "width": 0.4, "height": 0.4}]}]}
         """
 
-    /// What a viewer sees of the values.
+    /// The state of the values that a viewer sees.
     private enum Seen: Hashable {
-        /// No picture of the layout.
+        /// A picture that is not of the layout.
         case other
         case board(isRed: Bool, isScoreLong: Bool, hasComment: Bool)
     }
@@ -56,7 +57,7 @@ import Testing
             let said = try await stage.client.request(
                 "POST", messages, json: #"{"text": "Well played!", "user": "ann", "name": "Ann"}"#)
             #expect(said.status == 201, "\(said.text)")
-            // Likes change nothing on this picture.
+            // Likes do not change this picture.
             for _ in 0..<10 {
                 _ = try await stage.client.request("POST", messages, json: #"{"kind": "like", "user": "ben"}"#)
             }
@@ -66,7 +67,7 @@ import Testing
             #expect(try await stage.client.request("DELETE", "\(messages)/\(id)").status == 204)
             try await Task.sleep(for: .seconds(3))
             #expect(try stage.mixer() == mixer && stage.relay() == relay)
-            // One decision for the join and one for the score, none for what was said.
+            // One decision for the join and one for the score, none for the comments.
             let plans = try await stage.client.timeline(stage.room).filter { $0.contains(": mix of 2") }
             #expect(plans.count == 2, "\(plans)")
 
@@ -89,14 +90,15 @@ import Testing
         }
     }
 
-    /// What pictures of the layout show, each once: a person alone may have any colour in its place. Texts may be drawn some pictures
-    /// after the colour that changes with them, on a busy machine a second after it; each state is shown for three.
+    /// Returns the states that pictures of the layout show, each once: a participant alone may have any colour in its
+    /// place. Texts may be drawn some pictures after the colour that changes with them, on a busy machine a second
+    /// later; each state is shown for three seconds.
     private static func seen(in recording: FLVRecording) throws -> [Seen] {
         var seen: [(what: Seen, pictures: Int)] = []
         _ = try PictureDecoder.decode(recording.path) { _, picture in
             let (width, height) = (Double(picture.width), Double(picture.height))
             func has(_ colour: RGB) -> Bool {
-                // Between the people and the score.
+                // Between the participants and the score.
                 guard
                     let mean = picture.meanColour(
                         x: width * 0.3, y: height * 0.52, width: width * 0.4, height: height * 0.12)

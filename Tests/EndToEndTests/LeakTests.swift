@@ -6,9 +6,9 @@ import Testing
 @testable import ViewerProbe
 
 @Suite(.serialized) struct LeakTests {
-    /// After many joins and leaves the relay has about the threads and descriptors that it had after ten, no mixer
-    /// is left but the one that waits for the next join, and its memory has not grown by more than a few MB. Every mixer
-    /// ended by itself when told to, and neither the relay nor any mixer leaves a GStreamer object.
+    /// After many joins and leaves the relay has about the threads and descriptors that it had after ten, no mixer is
+    /// left except the one that waits for the next join, and its memory has not grown by more than a few MB. Every
+    /// mixer ended by itself when told to, and neither the relay nor any mixer leaks a GStreamer object.
     @Test(.timeLimit(.minutes(10))) func joinsAndLeavesLeaveNothingBehind() async throws {
         try await Stage.run(environment: LeakTracer.environment) { stage in
             try await stage.publish(
@@ -22,7 +22,7 @@ import Testing
             let more = TestLength.of(short: 15, long: 90)
             for _ in 0..<more { try await joinAndLeave(stage) }
             var after = try await settled(relay)
-            // Thread pools breathe by a few; a thread or a descriptor lost per join would be `more`.
+            // Thread pools vary by a few; a thread or a descriptor lost per join would be `more`.
             try? await waitUntil("threads and descriptors have ended") {
                 after = Self.use(relay)
                 return after.threads <= before.threads + 6 && after.descriptors <= before.descriptors + 6
@@ -43,12 +43,13 @@ import Testing
             }
             let pids = log.matches(of: #/mixer \d+ started, pid (\d+)/#).compactMap { Int32($0.output.1) }
             let ends = log.matches(of: #/mixer \d+ has ended, (.+)/#).map { String($0.output.1) }
-            // Who joins again while a mixer is just being left goes on with it: how often depends on the machine.
+            // A guest who joins again while a mixer is being left continues with it; the number of times depends on the
+            // machine.
             #expect(pids.count >= (10 + more) / 2)
             #expect(ends == Array(repeating: "exit code 0", count: pids.count - 1), "\(Set(ends))")
 
             try await stage.close()
-            // A relay that pulls and pushes RTMP never starts GStreamer: then there is no report of it.
+            // A relay that pulls and pushes RTMP never starts GStreamer, and then has no report.
             #expect([nil, 0].contains(LeakTracer.report(of: relay, in: stage.directory).listed), "relay")
             for pid in pids {
                 let report = LeakTracer.report(of: pid, in: stage.directory)
@@ -90,13 +91,13 @@ import Testing
     private struct Use: CustomStringConvertible {
         var threads: Int
         var descriptors: Int
-        /// In kB.
+        /// Resident memory in kB.
         var resident: Int
 
         var description: String { "\(threads) threads, \(descriptors) descriptors, \(resident) kB" }
     }
 
-    /// What the relay holds once its last mixer has ended and the next one waits.
+    /// Returns the relay's use of resources once its last mixer has ended and the next one waits.
     private func settled(_ relay: Int32) async throws -> Use {
         try await waitUntil("one mixer is left") { ProcessTable.descendants(of: relay).count == 1 }
         // Threads of pools end some time after their work.

@@ -6,7 +6,7 @@ import Testing
 @testable import ProgramMixer
 @testable import ViewerProbe
 
-/// More mixes than the machine can make: they give way by steps, none ends, and whoever has no place waits.
+/// More mixes than the machine can make: they reduce their load by steps, none ends, and rooms without a place wait.
 @Suite(.serialized) struct OverloadTests {
     private struct Load: Decodable {
         struct Degradation: Decodable {
@@ -19,7 +19,7 @@ import Testing
         var degradation: Degradation?
     }
 
-    /// What the tasks of these rooms say.
+    /// Returns the loads that the tasks of these rooms report.
     private static func loads(_ stage: Stage, _ rooms: [String]) async throws -> [Load] {
         var loads: [Load] = []
         for room in rooms {
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10))) func tooManyMixesGiveWayAndNoneEnds() async throws {
-        // Twice what the machine has is let in.
+        // Admits twice the machine's capacity.
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let environment = [
             "MIXORCHESTRATOR_ADMISSION_CORES": "1000", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "4",
@@ -68,7 +68,8 @@ import Testing
             try await waitUntil("the timeline tells") {
                 try await stage.client.timeline(rooms[index]).contains { $0.contains("frame is rendered (load level") }
             }
-            // All but one go: the machine is calm and the last one is whole again, where nothing else keeps it busy.
+            // All except one are deleted: the load falls and the last one returns to full quality, if the machine is
+            // otherwise idle.
             for room in rooms where room != rooms[index] { try await stage.client.deleteRoom(room) }
             let isWhole: Void? = try? await waitUntil("the levels fall", within: 75) {
                 try await Self.loads(stage, [rooms[index]]).allSatisfy { $0.degradation == nil }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A page as a participant: alone it is on air as it is encoded, beside another one in a mix.
+/// A page as a participant: alone it is on air as encoded, beside another participant in a mix.
 @Suite(.serialized, .timeLimit(.minutes(8)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageTests {
     private static let canvas = Canvas(width: 640, height: 360, fps: TestPage.rate)
     private static let board = SyntheticPublisher(id: 3, width: 640, height: 360, fps: TestPage.rate)
@@ -44,14 +44,15 @@ import Testing
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))
             let report = try await stage.judge(viewer, expectedSwitches: 2, limits: Self.limits)
-            // A picture of a page may be taken twice also at a switch: the step of its content says nothing.
+            // A picture of a page may be taken twice at a switch, too: the step of its content is not evidence.
             let failures = (report.failures + report.switches.flatMap(\.failures)).filter {
                 !$0.contains("content steps by")
             }
             #expect(failures.isEmpty && report.splices.count == 2 && report.connections == 1, "\(report.table)")
             let offsets = report.splices.flatMap { [$0.avBeforeMs, $0.avAfterMs] }.compactMap(\.self)
             print("A/V in ms: \(offsets)")
-            // What viewers accept when sound is early (ITU-R BT.1359-1); the bench measures pages more closely.
+            // The range that viewers accept when sound is early (ITU-R BT.1359-1); the bench measures pages more
+            // closely.
             #expect(!offsets.isEmpty && offsets.allSatisfy { abs($0) <= 90 }, "\(offsets)")
             try await stage.client.unpublished(stage.room, user: "board")
             try await waitUntil("no browser is left") {
@@ -70,7 +71,7 @@ import Testing
          "canvas": {"background": "#404040"}}
         """
 
-    /// A bar that covers the right half of the page, and changes when the page is told to.
+    /// Returns a bar that covers the right half of the page, and changes colour when the page is told to.
     private static func bar(_ colour: String) -> String {
         """
         <body style="margin:0"><div id="bar" style="position:absolute;left:50%;top:0;width:50%;height:100%;\
@@ -79,7 +80,7 @@ import Testing
         """
     }
 
-    /// A page over a mix: transparent where it is, changed while it is on air, and gone with the layout.
+    /// A page over a mix: transparent outside its content, changed while it is on air, and gone with the layout.
     @Test func aPageLiesOverTheMix() async throws {
         let server = try PageServer(["/": Self.bar("#FFFFFF"), "/colour": "#FFFFFF"])
         defer { server.stop() }
@@ -113,7 +114,7 @@ import Testing
             let recording = await viewer.recording()
             let report = try await stage.judge(recording, expectedSwitches: 2)
             #expect(report.isWithinLimits && report.isWhole(), "\(report.table)")
-            // Of the ground: beside the page's bar and under it.
+            // Colours of the background: beside the page's bar and under it.
             var seen: [[Int]] = []
             _ = try PictureDecoder.decode(recording.path) { _, picture in
                 let (width, height) = (Double(picture.width), Double(picture.height))
@@ -124,7 +125,7 @@ import Testing
                 }
                 seen.append([luma(0.1), luma(0.6), luma(0.85)])
             }
-            // #404040 is 71 in limited range, white 235, and half of the ground under black (71 + 16) / 2.
+            // #404040 is 71 in limited range, white 235, and half of the background under black (71 + 16) / 2.
             func count(_ bar: Int) -> Int {
                 seen.count { zip($0, [71, 71, bar]).allSatisfy { abs($0 - $1) <= 4 } }
             }
@@ -132,14 +133,14 @@ import Testing
         }
     }
 
-    /// A page paints by a clock of its own, and its pictures are taken by another: some are taken twice or not at all.
+    /// A page paints by its own clock, and its pictures are sampled by another: some are taken twice or not at all.
     private static var limits: ProbeLimits {
         var limits = ProbeLimits()
         limits.videoGapMs = 40
         limits.avShiftMs = 40
         limits.audioGapMs = 2
         limits.contentFaults = .max
-        // With two publishers, a mix and a browser on two cores a page stands still for some pictures.
+        // With two publishers, a mix and a browser on two cores a page stalls for some pictures.
         limits.frozenMs = 2000
         limits.unreadable = 10
         return limits

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// Operators mute, turn down and hide people on air, and see and hear them without a player: with real streams.
+/// Operators mute, turn down and hide participants on air, and see and hear them without a player: with real streams.
 @Suite(.serialized) struct PeopleTests {
     private static func control(_ stage: Stage, _ user: String, _ body: String) async throws {
         let answer = try await stage.client.request(
@@ -13,7 +13,7 @@ import Testing
         guard answer.status == 200 else { throw EndToEndError("\(answer.status) \(answer.text)") }
     }
 
-    /// Longest time in seconds for which the amplitude of a tone stays within a range.
+    /// Returns the longest time in seconds for which the amplitude of a tone stays within a range.
     private static func longest(
         _ amplitudes: [Double], within range: ClosedRange<Double>, step: Double
     ) -> Double {
@@ -25,14 +25,14 @@ import Testing
         return Double(best) * step
     }
 
-    /// Amplitudes around that of a publisher's tone times `gain`. The decoder makes one channel of two that are the same, which is
-    /// 3 dB louder.
+    /// Returns the amplitudes around that of a publisher's tone times `gain`. The decoder makes one channel of two
+    /// equal ones, which is 3 dB louder.
     private static func around(_ gain: Double) -> ClosedRange<Double> {
         let amplitude = SyntheticPublisher.toneAmplitude * 2.squareRoot() * gain
         return amplitude * 0.85...amplitude * 1.15
     }
 
-    /// Amplitudes of a tone every 50 ms.
+    /// Returns the amplitudes of a tone every 50 ms.
     private static func amplitudes(_ runs: [SoundRun], of frequency: Int) -> [Double] {
         runs.flatMap { run in
             stride(from: run.sampleRate / 10, to: run.samples.count - run.sampleRate / 10, by: run.sampleRate / 20)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// What a person did lasts from one call to the next, and takes effect soon after each.
+    /// Whether the effect of a control lasted from one call to the next, and began soon after each.
     private static func lasts(_ found: Double, _ asked: Duration) -> Bool {
         let asked = asked / .seconds(1)
         return asked - 1.2...asked + 1.2 ~= found
@@ -58,7 +58,7 @@ import Testing
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(3))
-            // In the bypass: silence on the same packets' times, without a switch.
+            // In the bypass: silence at the times of the same packets, without a switch.
             let clock = ContinuousClock()
             try await Self.control(stage, "alice", #"{"muted": true}"#)
             let muted = clock.now
@@ -77,7 +77,7 @@ import Testing
             try await Self.control(stage, "bob", #"{"muted": true}"#)
             let half = clock.now - turned
             try await Task.sleep(for: .milliseconds(2500))
-            // Hidden and shown again: as if he had left and come back.
+            // Hidden and shown again, as if he had left and come back.
             try await Self.control(stage, "bob", #"{"hidden": true}"#)
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .milliseconds(2500))
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    /// Mean colour of the lower middle of a picture, and its size.
+    /// Returns the mean colour of the lower middle of a picture, and its size.
     private static func look(at jpeg: Data, in directory: URL) throws -> (width: Int, height: Int, colour: [Int]) {
         let header = try ImageHeader(Array(jpeg), mostPixels: 10_000_000)
         let file = directory.appendingPathComponent("\(UUID().uuidString).jpg")
@@ -210,7 +210,7 @@ import Testing
                     && now.sources.allSatisfy { ($0.rms ?? -100) > -28 }
             }
             for user in ["alice", "bob"] { try await Self.control(stage, user, #"{"muted": true}"#) }
-            // What they send is still seen.
+            // Their pictures are still shown.
             try await waitUntil("nobody is heard: \(String(describing: found))") {
                 let now = try await levels()
                 found = now
@@ -218,7 +218,7 @@ import Testing
                     && now.sources.allSatisfy { ($0.rms ?? -100) > -28 }
             }
 
-            // One that hangs is killed, and the next request starts another.
+            // A process that hangs is killed, and the next request starts another.
             kill(first.first ?? -1, SIGSTOP)
             try await Task.sleep(for: .milliseconds(1500))
             let began = ContinuousClock.now
@@ -227,7 +227,7 @@ import Testing
             #expect(ContinuousClock.now - began < .seconds(30))
             try await waitUntil("there is a picture again") { (try? await picture("thumbnail")) != nil }
             #expect(thumbnailers().count == 1 && thumbnailers() != first)
-            // The program has noticed nothing.
+            // The program is not affected.
             let task = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             #expect(task.outputs.map(\.reconnects) == [0])
         }

@@ -7,7 +7,7 @@ import EncodedMedia
 
 /// Viewers of the service's own HTTP-FLV.
 @Suite(.serialized) struct PlaybackTests {
-    /// While the service stands still the program goes on, and its viewers miss nothing when it does again.
+    /// While the service is stopped the program continues, and its viewers miss nothing when it resumes.
     @Test(.timeLimit(.minutes(5))) func aServiceThatStandsStillHurtsNobody() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -31,7 +31,7 @@ import EncodedMedia
         }
     }
 
-    /// A player of somebody else's, with a signed URL, from the middle to the end.
+    /// A third-party player, with a signed URL, from the middle to the end.
     @Test(.timeLimit(.minutes(5))) func ffmpegPlaysToTheEndOfTheProgram() async throws {
         let key = "0123456789abcdef"
         try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_KEY": key]) { stage in
@@ -61,7 +61,7 @@ import EncodedMedia
             try await waitUntil("the player has ended") { !player.isRunning }
             #expect(player.exitStatus == 0)
             #expect(player.messages() == "", "\(player.messages())")
-            // Three seconds of it, with a margin for when they began.
+            // Three seconds of it, with a margin for the start.
             let probe = try ManagedProcess(
                 "ffprobe", "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", file],
                 in: stage.directory)

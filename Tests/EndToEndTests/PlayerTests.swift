@@ -4,15 +4,15 @@ import Testing
 
 @testable import ViewerProbe
 
-/// The player, and the page that has it, in Chromium.
+/// The player, and the page around it, in Chromium.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct PlayerTests {
-    /// The page's own report of what it shows, once a second.
+    /// Returns the page's own latest report of its playback, which comes once a second.
     private static func latest(_ page: ManagedProcess) -> BrowserTests.Watched? {
         (Browser.logged("WATCH ", by: page) as [BrowserTests.Watched]).last
     }
 
-    /// The words that the page shows now.
+    /// Returns the text that the page shows now.
     private static func words(_ page: ManagedProcess) -> String { latest(page)?.words ?? "" }
 
     private static func expectNoComplaint(_ page: ManagedProcess) {
@@ -29,7 +29,8 @@ struct PlayerTests {
         #expect(found.failed == [] && found.passed >= 15, "seed \(found.seed)")
     }
 
-    /// A page that stands still, a service that is killed, and the end of the program: what a viewer is told, and sees again.
+    /// A page that stalls, a service that is killed, and the end of the program: the viewer is told of each, and sees
+    /// the program again.
     @Test(.timeLimit(.minutes(6))) func aViewerComesBackAndIsToldTheEnd() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
@@ -41,7 +42,7 @@ struct PlayerTests {
 
             try await waitUntil("it says how many watch") { Self.latest(page)?.viewers == "1 watching" }
 
-            // So long that it jumps: from less it catches up by playing faster, at 0.15 s a second.
+            // Long enough for a jump: from a shorter pause it catches up by playing faster, at 0.15 s a second.
             let stopped = [page.identifier] + ProcessTable.descendants(of: page.identifier).map(\.identifier)
             for identifier in stopped { kill(identifier, SIGSTOP) }
             try await Task.sleep(for: .seconds(10))
@@ -73,15 +74,15 @@ struct PlayerTests {
         }
     }
 
-    /// Two lines in a page of another site, which is told who is in the picture.
+    /// Two lines embed the player in a page of another site, which receives the participants of the picture.
     @Test(.timeLimit(.minutes(5))) func aStrangerEmbedsThePlayer() async throws {
         struct Told: Decodable {
             var state: String
             var people: [String]
-            /// What keys did.
+            /// The effects of keys.
             var keys: [String]
         }
-        // The page is a file: of no origin that could be named.
+        // The page is a file, so its origin cannot be named.
         try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_CORS": "*"]) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
@@ -127,7 +128,7 @@ struct PlayerTests {
         }
     }
 
-    /// What somebody reads whose link is no good.
+    /// The text for a viewer whose link is invalid.
     @Test(
         .timeLimit(.minutes(5)),
         arguments: [

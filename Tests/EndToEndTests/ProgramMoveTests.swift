@@ -7,7 +7,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Planned moves with real relays, as a destination sees them that takes everything.
+/// Planned moves with real relays, as seen by a destination that accepts everything.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
 struct ProgramMoveTests {
     private struct Drained: Decodable {
@@ -26,13 +26,13 @@ struct ProgramMoveTests {
         try await stage.a.client.published(room, user: "alice", url: stage.source, role: "host")
     }
 
-    /// Whether frames of the stream have come within the last second.
+    /// Whether frames of the stream have arrived within the last second.
     private static func flows(_ room: String, to receiver: RTMPReceiver) -> Bool {
         let last = receiver.senders(of: room).compactMap { $0.frames.last?.at }.max() ?? 0
         return MonotonicClock.now() - last < 1_000_000_000
     }
 
-    /// What a viewer of HTTP-FLV has got: one connection, on which timestamps go on.
+    /// Checks the recording of a viewer of HTTP-FLV: one connection, on which timestamps continue.
     private static func expectNoSeam(_ seen: FLVRecording) throws {
         let error = seen.lastError.map { "\($0)" }
         #expect(seen.connections == 1 && error == nil, "\(seen.connections), \(error ?? "")")
@@ -48,7 +48,7 @@ struct ProgramMoveTests {
         #expect(gap < .milliseconds(500), "pictures are not lost")
     }
 
-    /// What destinations have got of programs that have moved this often.
+    /// Checks the arrivals at the destinations of programs that have moved this often.
     private static func expectMoved(_ rooms: [String], times moves: Int, _ receiver: RTMPReceiver) {
         var freezes: [Double] = []
         for room in rooms {
@@ -72,8 +72,8 @@ struct ProgramMoveTests {
         #expect(freezes[(freezes.count - 1) / 2] < (TestLength.isLong ? 0.5 : 1))
     }
 
-    /// Each destination is connected again once, two relays never send to it at once, and its viewers hardly notice. Viewers of
-    /// the node stay connected to it. Then the same because of SIGTERM.
+    /// Each destination is connected to once more, two relays never send to it at once, and its viewers hardly notice.
+    /// Viewers of the node stay connected to it. Then the same after SIGTERM.
     @Test(.timeLimit(.minutes(10))) func aDrainMovesPrograms() async throws {
         let receiver = try RTMPReceiver()
         defer { receiver.stop() }
@@ -92,7 +92,7 @@ struct ProgramMoveTests {
             try Self.expectNoSeam(await viewer.recording())
             Self.expectMoved(rooms, times: 1, receiver)
 
-            // A service that is asked to stop does the same first.
+            // A service that is asked to stop first does the same.
             #expect(try await stage.a.client.request("DELETE", "/v1/node/drain").status == 204)
             kill(stage.b.service.identifier, SIGTERM)
             try await waitUntil("node b has ended", within: 180) { !stage.b.service.isRunning }
@@ -102,8 +102,8 @@ struct ProgramMoveTests {
         }
     }
 
-    /// A process of either node is killed or stands still at any moment of a move, and goes on: two relays never send for
-    /// longer than what is under way, and the program comes back.
+    /// A process of either node is killed or stalls at any moment of a move, and resumes: two relays never send at once
+    /// for longer than the data in flight, and the program comes back.
     @Test(.timeLimit(.minutes(60))) func movesThatAreDisturbed() async throws {
         let receiver = try RTMPReceiver()
         defer { receiver.stop() }
@@ -130,7 +130,7 @@ struct ProgramMoveTests {
         }
     }
 
-    /// Kills or stops one process, or all of a node, and lets them go on.
+    /// Kills or stops one process, or all of a node, and lets them resume.
     private static func disturb(
         _ nodes: [ClusterStage.Node], _ stage: ClusterStage, _ random: inout SeededGenerator
     ) async throws -> [ClusterStage.Node] {

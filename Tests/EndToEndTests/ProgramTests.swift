@@ -6,11 +6,11 @@ import Testing
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// Programs of people named one by one, seen by a viewer.
+/// Programs of participants named individually, seen by a viewer.
 @Suite(.serialized) struct ProgramTests {
     private static let single = #"{"program": {"composition": {"mode": "single", "source": {"user": "alice"}}}}"#
 
-    /// Two panes beside each other.
+    /// Returns two panes beside each other.
     private static func panes(_ second: String = #"{"user": "bob"}"#) -> String {
         """
         {"program": {"composition": {"mode": "fixed", "panes": [
@@ -25,13 +25,13 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// The texts of our own user data in a recording, with their times in ms.
+    /// Returns the texts of our own user data in a recording, with their times in ms.
     private static func messages(_ recorder: ProbeRecorder) async throws -> [(time: Int64, text: String)] {
         let trace = try await recorder.recording().trace()
         var found: [(time: Int64, text: String)] = []
         for entry in trace.video {
             for unit in NALUnits(entry.frame.payload) where unit.first == 6 {
-                // Nothing of ours holds two zeros in a row, so there are no emulation prevention bytes.
+                // None of our data holds two zeros in a row, so there are no emulation prevention bytes.
                 var bytes = Array(unit).dropFirst()
                 // ITU-T H.264, 7.3.2.3.1: messages one after another; 0x80 ends them.
                 while bytes.count > 2 {
@@ -52,8 +52,8 @@ import Testing
         return found
     }
 
-    /// The flow of a co-streaming app server: one, both in two panes, one again; every limit of the automatic flow holds, and
-    /// players are told in both.
+    /// The flow of a co-streaming app server: one participant, both in two panes, one again; every limit of the
+    /// automatic flow holds, and players are told of both.
     @Test(.timeLimit(.minutes(6))) func oneThenTwoPanesThenOne() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -85,19 +85,19 @@ import Testing
             #expect(report.isWithinLimits, "\(report.table)")
             let messages = try await Self.messages(viewer)
             let layouts = messages.filter { $0.text.contains("\"ver\":\"20190611\"") }
-            // Nothing is decoded of a copy, so nobody knows how loud it is.
+            // A copy is not decoded, so its volume is unknown.
             let alone = layouts.filter { !$0.text.contains("volume") }
             let both = layouts.filter { $0.text.contains("\"uid\":\"alice\"") && $0.text.contains("\"uid\":\"bob\"") }
             #expect(alone.count >= 4, "\(messages)")
             #expect(alone.allSatisfy { $0.text.contains("\"uid\":\"alice\"") && !$0.text.contains("\"uid\":\"bob\"") })
             #expect(both.count >= 2, "\(messages.map(\.time))")
-            // Their tones are heard.
+            // Their tones have a volume.
             #expect(both.contains { $0.text.range(of: #""volume":[1-9]"#, options: .regularExpression) != nil })
             #expect(both.allSatisfy { $0.text.contains("\"w\":360") && $0.text.contains("\"x\":360") })
             let gaps = zip(layouts, layouts.dropFirst()).map { $1.time - $0.time }
             #expect(gaps.allSatisfy { $0 <= 1100 }, "\(gaps)")
             #expect(messages.contains { $0.text == "{\"goal\":1}" })
-            // The time of day goes with the frames, also across switches, where they wait or come in a burst.
+            // The time of day goes with the frames, even across switches, where they wait or come in a burst.
             let clock = messages.compactMap { message in
                 message.text.wholeMatch(of: #/\{"ts":(\d+)\}/#).flatMap { Int64($0.1) }.map { ($0, message.time) }
             }
@@ -109,8 +109,8 @@ import Testing
         }
     }
 
-    /// Another encoding needs another mixer: the old one goes on, moving, until the new one takes over, and is not replaced
-    /// for the time until one person's packets do.
+    /// Another encoding needs another mixer: the old one continues, with motion, until the new one takes over, and one
+    /// participant's packets do not replace it in the meantime.
     @Test(.timeLimit(.minutes(6))) func anotherEncodingOnAir() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// A pane of somebody in another room.
+    /// A pane shows a participant of another room.
     @Test(.timeLimit(.minutes(6))) func aPaneOfAnotherRoom() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    /// A program without pictures: one person's packets, then a mix, then packets again.
+    /// A program without pictures: one participant's packets, then a mix, then packets again.
     @Test(.timeLimit(.minutes(6))) func soundAlone() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    /// A mix with a sound format of its own: its header comes where it begins, and no sound is missing.
+    /// A mix with its own sound format: its header comes where it begins, and no sound is missing.
     @Test(.timeLimit(.minutes(6))) func aMixInAnotherFormatThanItsHost() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -230,7 +230,8 @@ import Testing
             for (before, after) in zip(frames, frames.dropFirst()) {
                 let format = AudioSpecificConfig(trace.configurations[before.1].bytes)
                 let length = 1024_000 / Int64(format?.sampleRate ?? 1)
-                // At the change the nearest frame follows: up to half of one sooner or later, which is taken back.
+                // At the change the nearest frame follows, up to half a frame early or late; that offset is removed
+                // later.
                 #expect(abs(after.0 - before.0 - length) <= (before.1 == after.1 ? 2 : length / 2 + 2))
             }
             let own = trace.configurations.first { $0.track == .video }

@@ -3,9 +3,9 @@ import Testing
 @testable import LayoutEngine
 @testable import ViewerProbe
 
-/// The service dies; the program does not.
+/// The program survives the death of the service.
 @Suite(.serialized) struct ReadoptionTests {
-    /// Killed in a bypass and in a mix: the relay goes on, and the service's next life takes it over.
+    /// Killed in a bypass and in a mix: the relay continues, and the restarted service takes it over.
     @Test(.timeLimit(.minutes(5))) func aKilledServiceCostsNoFrame() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -16,7 +16,7 @@ import Testing
             try await Task.sleep(for: .seconds(1))
 
             try await stage.killService()
-            // A program that depended on the service would be over by then.
+            // A program that depended on the service would have ended by then.
             try await Task.sleep(for: .seconds(2))
             try await stage.startServiceAgain()
             try await stage.waitForOnAir("bypass")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// When the service ends in good order, at whatever moment: just after the event, while the relay starts, on air.
+    /// The service ends in order at any moment: just after the event, while the relay starts, on air.
     @Test(.timeLimit(.minutes(4)), arguments: [0, 40, 2500])
     func nothingOutlivesTheService(milliseconds: Int) async throws {
         try await Stage.run { stage in
@@ -53,12 +53,12 @@ import Testing
             await stage.service.stop(within: 30)
             // After 10 s it would end with another code.
             #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
-            // A mixer ends with its relay, a moment after it. An orphaned relay would go on for minutes.
+            // A mixer ends a moment after its relay. An orphaned relay would run for minutes.
             try await waitUntil("nothing is left: \(stage.workers)") { stage.workers.isEmpty }
         }
     }
 
-    /// A room that is deleted, and one in which nobody is any more, let go of everything.
+    /// A deleted room, and an empty one, release everything.
     @Test(.timeLimit(.minutes(4))) func nothingOutlivesTheRoom() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// A host on air and a guest who does not come: a relay, and a mixer that waits.
+    /// Begins with a host on air and a guest who never comes: a relay, and a mixer that waits.
     private func beginProgram(_ stage: Stage) async throws {
         let output = stage.media.cdn(stage.room)
         let answer = try await stage.client.request(

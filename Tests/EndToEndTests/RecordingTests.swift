@@ -8,7 +8,7 @@ import EncodedMedia
 @testable import LayoutEngine
 @testable import ViewerProbe
 
-/// Recording while a program is on air: nothing of it touches the program.
+/// Recording while a program is on air does not affect the program.
 @Suite(.serialized) struct RecordingTests {
     /// Started and stopped twice on air, across both switches, with a killed service and a killed recorder in between.
     @Test(.timeLimit(.minutes(6)), arguments: TestLength.of(short: [2], long: [0, 2]))
@@ -27,7 +27,7 @@ import EncodedMedia
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             try await Task.sleep(for: .seconds(2))
-            // The service's death is nothing to relay and recorder.
+            // The service's death does not affect relay and recorder.
             try await stage.killService()
             try await stage.startServiceAgain()
             try await waitUntil("recording is known to run") { try await shelf.isRunning }
@@ -41,7 +41,7 @@ import EncodedMedia
             try await shelf.start("")
             try await waitUntil("recording runs again") { try await shelf.isRunning }
             try await Task.sleep(for: .seconds(3))
-            // A recorder that is killed is replaced; its file plays as it is.
+            // A recorder that is killed is replaced; its file is playable as it is.
             let recorder = try #require(stage.recorders.first)
             kill(recorder, SIGKILL)
             try await waitUntil("another recorder writes another file") {
@@ -61,7 +61,7 @@ import EncodedMedia
                 #expect(judged.decodeErrors.isEmpty, "\(file.file): \(judged.decodeErrors)")
                 #expect(judged.steps.isEmpty, "\(file.file): pictures out of step: \(judged.steps)")
                 #expect(judged.pictures > 5)
-                // Decoders that work ahead may keep the last pictures of a file that was never closed.
+                // Decoders that work ahead may withhold the last pictures of a file that was never closed.
                 let shown = try await shelf.picturesInGStreamer(file)
                 #expect(abs(shown - judged.pictures) <= 4, "\(file.file): \(shown) of \(judged.pictures)")
                 print("\(file.source ?? "program") part \(file.part): \(judged.pictures) pictures, \(file.duration) s")
@@ -75,7 +75,8 @@ import EncodedMedia
         }
     }
 
-    /// Who takes over is moved onto the program's frame grid; their own file has no step there.
+    /// A participant who takes over is moved onto the program's frame grid; the participant's own file has no step
+    /// there.
     @Test(.timeLimit(.minutes(5))) func takingOverIsNoStepInAFile() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
@@ -102,7 +103,7 @@ import EncodedMedia
         }
     }
 
-    /// A room without any output is recorded; what cannot be written is told, and the program goes on.
+    /// A room without any output is recorded; write errors are reported, and the program continues.
     @Test(.timeLimit(.minutes(5))) func aRoomWithoutOutputsIsRecorded() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
@@ -116,9 +117,9 @@ import EncodedMedia
             try FileManager.default.removeItem(atPath: directory)
             try await waitUntil("the loss is told") { try await shelf.errorCode == "recording_removed" }
             #expect(try await !shelf.isRunning)
-            // The program goes on.
+            // The program continues.
             try await stage.waitForOnAir("bypass")
-            // Asked for again it begins anew.
+            // A new request starts it again.
             try await shelf.start("")
             try await waitUntil("recording runs again") {
                 guard try await shelf.isRunning else { return false }
@@ -145,7 +146,7 @@ private struct RecordingClient {
     }
     struct Judgement {
         var pictures = 0
-        /// In seconds; pictures that are not one interval after the one before, and how far after it they are.
+        /// Times in seconds of pictures that are not one interval after their predecessor, and their distances from it.
         var steps: [(at: Double, step: Double)] = []
         var decodeErrors = ""
     }
@@ -189,7 +190,7 @@ private struct RecordingClient {
         }
     }
 
-    /// As soon as there are so many, all of them closed.
+    /// Returns the files as soon as there are `count`, all of them closed.
     func closed(count: Int) async throws -> [File] {
         try await waitUntil("\(count) files are closed") {
             let files = try await files()
@@ -198,7 +199,7 @@ private struct RecordingClient {
         return try await files()
     }
 
-    /// Fetches the file and looks at every picture's time.
+    /// Fetches the file and checks the time of every picture.
     func judge(_ file: File) async throws -> Judgement {
         let local = stage.directory.appending(path: "fetched-\(file.file)")
         let answer = try await stage.client.request("GET", "\(path)s/\(file.file)")
@@ -216,7 +217,7 @@ private struct RecordingClient {
         return result
     }
 
-    /// How many pictures the fetched file has for GStreamer, which is to play it to its end.
+    /// Returns the number of pictures in the fetched file for GStreamer, which must play it to its end.
     func picturesInGStreamer(_ file: File) async throws -> Int {
         let count = Mutex(0)
         let local = stage.directory.appending(path: "fetched-\(file.file)").path

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Secrets are planted through every door of a real service with real relays and mixers; afterwards nothing that people
-/// see holds one.
+/// Secrets are planted at every input of a real service with real relays and mixers; afterwards no user-visible text
+/// holds one.
 @Suite(.serialized) struct RedactionTests {
     private static let secret = "S3CR3T"
     private static let token = "\(secret)-token-0123456789"
@@ -47,7 +47,7 @@ import Testing
         for name in try FileManager.default.contentsOfDirectory(atPath: directory.path + "/data/relays")
         where name.hasSuffix(".log") {
             let log = try String(contentsOfFile: "\(directory.path)/data/relays/\(name)", encoding: .utf8)
-            // The fork server has nothing to say.
+            // The log of the fork server may be empty.
             #expect(!log.isEmpty || name.hasPrefix("_forkserver"))
             Self.expectClean(log, name)
         }
@@ -81,7 +81,7 @@ import Testing
                 try await Self.call(
                     port, "POST", "/v1/tasks/auto-demo/outputs", #"{"id":"x\#(index)","url":"\#(url)"}"#, Self.token
                 ).text)
-            // Where a URL has no business.
+            // A URL where none is allowed.
             answers.append(
                 try await Self.call(
                     port, "POST", "/v1/rooms/demo/events", #"{"type":"\#(url)","user":"\#(url)","x":"\#(url)"}"#,
@@ -91,7 +91,7 @@ import Testing
                 try await Self.call(port, "PUT", "/v1/rooms/demo", #"{"host":"\#(url)"}"#, Self.token).text)
             answers.append(try await Self.call(port, "POST", "/v1/events", "{\"\(url)", Self.token).text)
         }
-        // An output that a relay connects to in vain.
+        // An output that a relay cannot connect to.
         let outputs =
             #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1:1/out/\#(key)"},"#
             + #"{"id":"b","url":"rtmps://localhost:1/out/\#(key)"},"#
@@ -104,7 +104,7 @@ import Testing
             "/v1/rooms", "/v1/rooms/demo", "/v1/rooms/other", "/v1/rooms/pushed", "/v1/tasks", "/v1/tasks/auto-demo",
             "/v1/tasks/auto-demo/timeline", "/v1/tasks/auto-other/timeline", "/metrics", "/readyz", "/v1/layouts",
         ]
-        // Every failure has come up from the relay.
+        // The relay has reported every failure.
         try await waitUntil("sources and outputs fail") {
             let room = try await Self.call(port, "GET", "/v1/rooms/demo", nil, Self.token).text
             return room.components(separatedBy: "\"error\":\"").count > 4

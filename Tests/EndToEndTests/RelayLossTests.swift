@@ -4,11 +4,11 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A relay is killed without warning: its successor goes on where it was.
+/// A relay is killed without warning: its successor continues where it was.
 @Suite(.serialized) struct RelayLossTests {
-    /// What a viewer received around the loss of a relay.
+    /// The pictures that a viewer received around the loss of a relay.
     private struct Gap {
-        /// Time without a picture, as it arrived and as the timestamps say, in ms.
+        /// Time without a picture, by arrival and by timestamps, in ms.
         var arrival: Double
         var timestamps: Double
     }
@@ -80,15 +80,15 @@ import Testing
                     print(
                         "\(name) \(program): \(gap.arrival) ms without a picture, \(gap.timestamps) ms in the timestamps"
                     )
-                    // 700 to 900 on a machine with time for it.
+                    // 700 to 900 on an idle machine.
                     #expect(gap.arrival < 2700, name)
                     #expect(abs(gap.timestamps - gap.arrival) < 600, name)
                 }
-                // Over everything that was seen the timestamps keep step with the clock.
-                // A viewer begins with pictures of the past, which come at once.
+                // Over the whole recording the timestamps keep step with the clock. A viewer begins with past pictures,
+                // which come at once.
                 let begin = (trace.video.first?.arrival ?? 0) + 2_000_000_000
                 let last = try #require(trace.video.last)
-                // Frames that were held back come late: the earliest of some counts.
+                // Frames that were held back come late, so the earliest of several counts.
                 let delays = trace.video.filter { ($0.arrival ?? 0) >= begin }.map {
                     Double($0.arrival ?? 0) / 1e6 - $0.frame.dts.inMilliseconds
                 }

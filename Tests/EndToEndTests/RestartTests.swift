@@ -4,7 +4,7 @@ import TaskStore
 import Testing
 import EncodedMedia
 
-/// What a start finds of an earlier life of the service, and what it makes of it. Real processes, no media.
+/// A starting service finds the remains of an earlier run, and deals with them. Real processes, no media.
 @Suite(.serialized) struct RestartTests {
     @Test(.timeLimit(.minutes(4))) func whatChangedMeanwhileIsAppliedToTheSameRelay() async throws {
         try await ControlStage.run { stage in
@@ -16,7 +16,7 @@ import EncodedMedia
 
             try await stage.kill()
             #expect(stage.relays == relays, "the relay went with the service")
-            // As somebody else would have written it meanwhile.
+            // As written by another process meanwhile.
             try await stage.withStore { store in
                 var room = try #require(try await store.room("a"))
                 room.document.settings.outputs?.append(
@@ -31,7 +31,7 @@ import EncodedMedia
         }
     }
 
-    /// Another configuration: rooms get other outputs, and one that had none gets a task.
+    /// Returns another configuration: rooms get other outputs, and a room without any gets a task.
     @Test(.timeLimit(.minutes(4))) func anotherConfigurationIsApplied() async throws {
         func outputs(_ name: String) -> [String: String] {
             ["MIXORCHESTRATOR_ROOMS_OUTPUTS": "\(ControlStage.nowhere)/\(name)/{room}"]
@@ -56,12 +56,12 @@ import EncodedMedia
             #expect(stage.relays == relays)
             await stage.service.stop(within: 30)
             #expect(stage.service.exitStatus == 0)
-            // A relay that the service took over closes its connection, and ends a moment after it. An orphan would go on.
+            // A relay that the service took over closes its connection, and ends a moment later. An orphan would go on.
             try await waitUntil("without --keep-relays they end") { stage.relays.isEmpty }
         }
     }
 
-    /// The store was lost, so nobody knows the task; its program must not go on for ever.
+    /// The store was lost, so no service knows the task; its program must not go on for ever.
     @Test(.timeLimit(.minutes(4))) func aRelayThatNoTaskWantsIsDrained() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
@@ -85,7 +85,7 @@ import EncodedMedia
         }
     }
 
-    /// The task ended while nobody could tell its relay.
+    /// The task ended while no service could tell its relay.
     @Test(.timeLimit(.minutes(4))) func theRelayOfADeletedTaskIsDrained() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
@@ -113,7 +113,7 @@ import EncodedMedia
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
             let orphan = try #require(stage.relays["auto-a"]?.first)
-            // While the service is there it stays.
+            // While the service is running it stays.
             try await Task.sleep(for: .seconds(2))
             #expect(stage.relays["auto-a"] == [orphan])
             try await stage.kill()
@@ -152,7 +152,7 @@ import EncodedMedia
             try await stage.settled("auto-a")
             #expect(try continuations() == 2)
 
-            // The room ends while no relay is there.
+            // The room ends while it has no relay.
             try await stage.kill()
             kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
             try await stage.withStore { store in
@@ -166,7 +166,7 @@ import EncodedMedia
             #expect(try await stage.start())
             try await waitUntil("the clock is gone") { access(clock.path, F_OK) != 0 }
 
-            // A program that ends in good order leaves none either.
+            // A program that ends in order leaves none either.
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
@@ -177,7 +177,7 @@ import EncodedMedia
         }
     }
 
-    /// A relay that hangs holds its sockets and outputs; it says nothing any more, also to the one who would end it.
+    /// A hung relay holds its sockets and outputs; it no longer answers, not even a command to end.
     @Test(.timeLimit(.minutes(4))) func aRelayThatHangsIsReplaced() async throws {
         try await ControlStage.run { stage in
             for room in ["a", "b"] {
@@ -200,7 +200,7 @@ import EncodedMedia
         }
     }
 
-    /// The file names a process that is none of ours, one that is another's relay, one that is not there, or nothing.
+    /// The file names a process that is not ours, another task's relay, a process that does not exist, or nothing.
     @Test(.timeLimit(.minutes(4))) func aProcessFileThatLiesIsHarmless() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")

@@ -4,9 +4,9 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Two publishers, a viewer, and nothing that anybody has set up.
+/// Two publishers, a viewer, and no settings at all.
 @Suite(.serialized) struct RoomDefaultsFlowTests {
-    /// A landscape host keeps size and frame rate when a portrait guest joins, and a silent guest loses the pane.
+    /// A landscape host keeps its size and frame rate when a portrait guest joins, and a silent guest loses the pane.
     @Test(.timeLimit(.minutes(8))) func theMixHasTheShapeOfTheHost() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)"]) { stage in
@@ -34,7 +34,8 @@ import Testing
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))
 
-            // The canvas is what is judged: a debug build hardly composes 30 pictures a second in time beside anything else.
+            // The subject is the canvas: a debug build can hardly compose 30 pictures a second in time beside anything
+            // else.
             var limits = ProbeLimits.ofTests
             (limits.mixDelayMs, limits.frozenMs, limits.contentFaults) = (1000, 1000, 60)
             let report = try await stage.judge(viewer, expectedSwitches: 2, limits: limits)
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    /// A guest whose program hangs keeps the connection and sends nothing.
+    /// A guest whose client hangs keeps the connection and sends nothing.
     @Test(.timeLimit(.minutes(6))) func aSilentGuestLosesThePaneAndGetsItBack() async throws {
         try await Stage.run(layout: "drop") { stage in
             let file = stage.layouts.appendingPathComponent("drop.json")
@@ -80,7 +81,7 @@ import Testing
 }
 
 extension Stage {
-    /// The scene on air.
+    /// Returns the scene on air.
     fileprivate func scene() async throws -> Scene? {
         struct Shown: Decodable { var scene: Scene? }
         return try await client.task(room).flatMap { try JSONDecoder().decode(Shown.self, from: $0.json).scene }

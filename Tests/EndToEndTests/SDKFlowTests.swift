@@ -7,7 +7,7 @@ import EncodedMedia
 @testable import ProgramMixer
 @testable import ViewerProbe
 
-/// The flow of Alibaba Cloud's guide, with their own SDKs unchanged, real streams, and a viewer who judges: one stream, a
+/// The flow of Alibaba Cloud's guide, with its own SDKs unchanged, real streams, and a viewer who judges: one stream, a
 /// mix with a guest, one stream again, all on one connection.
 @Suite(.serialized) struct SDKFlowTests {
     private static let key = "testid"
@@ -47,7 +47,7 @@ import EncodedMedia
             let build = Workspace.products.deletingLastPathComponent().deletingLastPathComponent()
             let sdk = try SDKCalls(
                 kind, port: stage.client.port, key: Self.key, secret: Self.secret, root: Workspace.root, build: build)
-            // Nobody is there yet.
+            // The room is still empty.
             try await call(
                 sdk, "StartLiveMPUTask",
                 "\(Self.ids), \(Self.single), \"StreamURL\": \"\(stage.media.cdn(stage.room))\", \"MaxIdleTime\": \"60\""
@@ -64,7 +64,7 @@ import EncodedMedia
             let viewer = try await stage.watch()
             try await stage.join("bob")
             try await Task.sleep(for: .seconds(3))
-            // Somebody else in the room is no reason to mix: the caller decides.
+            // Another user in the room does not cause a mix: the caller decides.
             try await stage.waitForOnAir("bypass", task: Self.task)
             for users in mixes {
                 try await call(

@@ -7,11 +7,11 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
 
 /// `docs/integrations/srs.md` with a real SRS, whose callbacks bring real publishers into a room.
 ///
-/// No package of Debian has SRS: the page tells how it is built. `MIX_SRS` names its program.
+/// Debian has no package of SRS; the page describes how to build it. `MIX_SRS` names the program.
 @Suite(.serialized, .enabled(if: program != nil, "MIX_SRS does not name SRS")) struct SRSTests {
     private static let secret = "hook-secret-0123456789"
 
-    /// A private SRS with the configuration of the page.
+    /// A private SRS with the configuration from the page.
     private struct Server {
         let port = HookingMediaServer.anyPort()
         let api = HookingMediaServer.anyPort()
@@ -85,7 +85,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 print("\(times.count) pictures, \(steps.min() ?? 0) to \(steps.max() ?? 0) ms apart")
                 #expect(times.count > 40 && steps.allSatisfy { 1...100 ~= $0 })
 
-                // SRS turns a second publisher of a name away, after asking.
+                // SRS asks, and then rejects a second publisher of a name.
                 let second = try server.publish("lobby__alice", 3, stage)
                 try await waitUntil("the second one is turned away\n\(server.log)") { !second.isRunning }
                 #expect(alice.isRunning)
@@ -94,7 +94,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 }
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
 
-                // While the service is down, nobody is let in, and who leaves is found by polling.
+                // While the service is down, no publisher is accepted, and polling finds those who leave.
                 try await stage.killService()
                 let refused = try server.publish("lobby__dave", 4, stage)
                 try await waitUntil("dave is turned away") { !refused.isRunning }

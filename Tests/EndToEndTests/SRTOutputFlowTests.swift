@@ -3,10 +3,10 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A program over SRT, from a viewer's side.
+/// A program over SRT, as seen by a viewer.
 @Suite(.serialized) struct SRTOutputFlowTests {
-    /// One SRT connection carries copy, mix and copy without a seam beyond those of RTMP. ffmpeg receives it and passes its packets
-    /// on, for the probe.
+    /// One SRT connection carries copy, mix and copy without a seam beyond those of RTMP. ffmpeg receives it and passes
+    /// its packets on to the probe.
     @Test(.timeLimit(.minutes(5))) func oneConnectionCarriesCopyAndMix() async throws {
         try await Stage.run { stage in
             let port = HookingMediaServer.anyPort()

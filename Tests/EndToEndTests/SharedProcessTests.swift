@@ -20,8 +20,8 @@ import Testing
         try await stage.client.task("second", name: nil)?.state
     }
 
-    /// A neighbour comes and goes, the service is killed, and a mix begins and ends: viewers see what they see of a relay
-    /// with a process of its own.
+    /// A neighbour comes and goes, the service is killed, and a mix begins and ends: viewers see the same as from a
+    /// relay with its own process.
     @Test(.timeLimit(.minutes(5))) func aNeighbourCostsNoFrame() async throws {
         try await Stage.run(environment: Self.environment) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// A crash of the process is a crash of each of its relays; afterwards they are apart.
+    /// A crash of the process is a crash of each of its relays; afterwards they run in separate processes.
     @Test(.timeLimit(.minutes(5))) func aCrashBringsBothBackInProcessesOfTheirOwn() async throws {
         try await Stage.run(environment: Self.environment) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))

@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import EncodedMedia
 
-/// How the service stops while it is used. Real processes, no media. A shutdown that is not done within 10 s ends with
-/// another exit code, so the exit code stands for the time, too.
+/// The service stops while it is in use. Real processes, no media. A shutdown that takes longer than 10 s ends with
+/// another exit code, so the exit code also proves the time.
 @Suite(.serialized) struct ShutdownTests {
-    /// Sends events until the service takes no more; returns the ids of those that were answered 202, by room.
+    /// Sends events until the service accepts no more; returns the ids of those answered with 202, by room.
     private func send(_ senders: Int, to client: ServiceClient, _ accepted: Accepted) async {
         await withTaskGroup(of: Void.self) { group in
             for sender in 0..<senders {
@@ -37,7 +37,7 @@ import EncodedMedia
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
             #expect(stage.relays.count == 1)
-            // The slate: the source will not come.
+            // The slate: the source never comes.
             try await waitUntil("the program is on air") {
                 try await stage.settled("auto-a")["onAir"] is String
             }
@@ -67,7 +67,7 @@ import EncodedMedia
             #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
             #expect(stage.service.messages().contains("stopped"))
             try await waitUntil("relays are drained") { stage.relays.isEmpty }
-            // The program came to an end, it was not cut off.
+            // The program ended in order; it was not cut off.
             let seen = viewer.receive()
             #expect(seen.hasPrefix("HTTP/1.1 200 ") && seen.hasSuffix("\r\n0\r\n\r\n"), "\(seen.suffix(100))")
             for cut in [idle, halfHead, halfBody] { #expect(cut.receive().isEmpty) }
@@ -96,7 +96,7 @@ import EncodedMedia
         }
     }
 
-    /// It is killed in time for the service to end in order.
+    /// A hung relay is killed in time for the service to end in order.
     @Test(.timeLimit(.minutes(5))) func aRelayThatHangsDoesNotHoldTheShutdown() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
@@ -122,7 +122,7 @@ import EncodedMedia
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
             let relay = try #require(stage.relays["auto-a"]?.first)
-            // Has the shutdown wait.
+            // Makes the shutdown wait.
             kill(relay, SIGSTOP)
             kill(stage.service.identifier, SIGTERM)
             try await waitUntil("the shutdown waits for the relay", every: 5) {
@@ -132,8 +132,8 @@ import EncodedMedia
             try await waitUntil("the service ends", every: 5) { !stage.service.isRunning }
             #expect(stage.service.exitStatus == 128 + signal, "\(stage.service.messages())")
             #expect(stage.service.messages().contains("second signal"))
-            // It was told to end and does so by itself, or the signal came first and it goes on: the next start copes with
-            // either.
+            // Either it was told to end and does so by itself, or the signal came first and it goes on: the next start
+            // handles both.
             kill(relay, SIGCONT)
             #expect(try await stage.start())
             try await stage.settled("auto-a")
@@ -142,7 +142,7 @@ import EncodedMedia
     }
 }
 
-/// Which events were answered with 202.
+/// The events that were answered with 202.
 private final class Accepted: Sendable {
     private let ids = Mutex<[String: Set<String>]>([:])
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MixModel
 
-/// A relay that is told until when it may send, without media.
+/// A relay with a deadline for sending, without media.
 @Suite struct SilenceTests {
     /// Starts a relay and connects to it.
     private func withRelay(_ body: (ManagedProcess, _ tell: (RelayCommand) throws -> Void) async throws -> Void)
@@ -43,7 +43,7 @@ import Testing
         try await withRelay { process, tell in
             try tell(.hello(version: RelayCommand.version))
             try tell(.hold(until: inSeconds(4)))
-            // Put off twice, as by a service that renews.
+            // Extended twice, as by a service that renews its lease.
             var until: Int64 = 0
             for _ in 0..<2 {
                 try await Task.sleep(for: .milliseconds(500))
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// What stood still beyond the time ends before it does anything else.
+    /// A relay that was stopped beyond the deadline ends before it does anything else.
     @Test(.timeLimit(.minutes(4))) func aRelayThatStoodStillEndsAtOnce() async throws {
         try await withRelay { process, tell in
             try tell(.hello(version: RelayCommand.version))
@@ -73,7 +73,7 @@ import Testing
                         ?? true
                 }
             }
-            // It would be allowed to go on, had it read this before.
+            // It would be allowed to continue, had it read this before.
             try tell(.hold(until: inSeconds(60)))
             try await Task.sleep(for: .nanoseconds(max(0, until - BootClock.now()) + 700_000_000))
             kill(process.identifier, SIGCONT)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// A service that is alone sets no limit.
+    /// A single service sets no deadline.
     @Test func withoutALimitARelayGoesOn() async throws {
         try await withRelay { process, tell in
             try tell(.hello(version: RelayCommand.version))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A slate that stays costs no mixer, and is left and entered like one that is mixed.
+/// A slate that stays costs no mixer, and is left and entered like a mixed one.
 @Suite(.serialized) struct SlateTests {
     /// Alice leaves and comes back: once into a bypass, once into a mix of her alone.
     @Test(.timeLimit(.minutes(5)), arguments: TestLength.of(short: ["auto"], long: ["auto", "never"]))
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// Processor time of a process, in 1/100 s (proc(5)).
+    /// Returns the processor time of a process, in 1/100 s (proc(5)).
     private func processorTicks(of process: Int32) throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         let fields = text.split(separator: ")").last?.split(separator: " ") ?? []

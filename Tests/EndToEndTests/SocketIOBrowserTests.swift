@@ -6,16 +6,16 @@ import Testing
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct SocketIOBrowserTests {
     private struct Visit: Decodable {
-        /// What the connection uses in the end.
+        /// The transport at the end of the visit.
         var transport: String
         /// Acknowledgements in the order of the calls, by `ok`.
         var answers: [Bool]
-        /// What the viewer got, as `event text`.
+        /// Events that the viewer received, as `event text`.
         var seen: [String]
         var rooms: String
     }
 
-    /// A host and a viewer, each with a connection of their own: `transports` as the client takes them.
+    /// A host and a viewer, each with a separate connection: `transports` as the client takes them.
     private static let page = """
         <!doctype html><script src="socket.io.min.js"></script><script>
         async function visit(address, room, transports) {
@@ -73,7 +73,7 @@ struct SocketIOBrowserTests {
                 let room = "room-\(UInt32.random(in: 0 ... .max))"
                 let visit: Visit = try await page.evaluate(#"visit("\#(address)", "\#(room)", \#(transports))"#)
                 #expect(visit.transport == last)
-                // Only who opened a room closes it.
+                // A room can only be closed by the user who opened it.
                 #expect(visit.answers == [true, true, true, true, true, false, true], "\(visit)")
                 #expect(
                     visit.seen == ["comment Hello 👋 你好", "upvote 1", "gift 2", "room_closed"], "\(visit)")

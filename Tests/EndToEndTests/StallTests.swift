@@ -44,7 +44,7 @@ import Testing
                     let arrivals = track.compactMap(\.arrival).filter { at - 200_000_000...at + 1_400_000_000 ~= $0 }
                     let gap = zip(arrivals, arrivals.dropFirst()).map { Double($1 - $0) / 1e6 }.max() ?? .infinity
                     print("\(gap) ms without \(name)")
-                    // 300 on a machine with time for it, 1450 without a watch. A busy one takes longer to begin with a mix.
+                    // 300 on an idle machine, 1450 without a watch. A busy one takes longer to begin a mix.
                     #expect(gap < 1000, "\(gap) ms without \(name)")
                 }
             }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Two people in browsers, and a third who watches: no media server, no app server, no event.
+/// Two publishers in browsers, and a viewer: no media server, no app server, no event.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct StudioTests {
-    /// What the publish page says about the others.
+    /// The publish page's report about the others.
     private struct Studio: Decodable {
         struct Other: Decodable {
             var user: String
@@ -65,7 +65,7 @@ struct StudioTests {
                 return studio.others[0].pictures > 30 && studio.words == "You are live."
             }
             try await Task.sleep(for: .seconds(2))
-            // Killed without a word.
+            // Killed without closing.
             bob.kill9()
             try await waitUntil("bob's browser is gone") { !bob.isRunning }
             try await waitForOnAir("bypass", [alice])

@@ -28,19 +28,19 @@ import Testing
             }
             let report = try await stage.judge(viewer, expectedSwitches: 2 * joins)
             #expect(report.isWithinLimits, "seed \(random.seed)\n\(report.table)")
-            // The limits were put to the test: every splice has been measured in picture, content and sound.
+            // The limits were really applied: every splice has been measured in picture, content and sound.
             for change in report.splices {
                 #expect(change.contentStep != nil && change.colourError != nil && change.phaseJumpDegrees != nil)
             }
             #expect(report.splices.contains { $0.avShiftMs != nil })
-            // The first picture of every mix already shows both: no pane is empty for a frame.
+            // The first picture of every mix already shows both: no pane is empty for even a frame.
             let alone = report.switches.filter { $0.from == "bypass 1" && $0.to != "mix 1+2" }
             #expect(alone.isEmpty, "seed \(random.seed)\n\(report.table)")
             let task = try await stage.waitForOnAir("bypass")
             #expect(task.outputs.map(\.reconnects) == [0])
-            // The service tells the newest first.
+            // The service lists the newest first.
             let latencies = task.switches.reversed().filter { $0.to == "mix" }.map { $0.latencyMs.rounded() }
-            // The guest is pulled after the event and can be decoded from its next keyframe on.
+            // The guest is pulled after the event and is decodable from its next keyframe on.
             guest.stop()
             let keyframes = try await guest.recording().trace().video.filter(\.frame.isIDR).compactMap(\.arrival)
             let waits = report.switches.filter { $0.to == "mix 1+2" }.compactMap { change -> Double? in
@@ -52,15 +52,15 @@ import Testing
             print("event to mix on air in ms: \(latencies)")
             print("guest's keyframe to mix at the viewer in ms: \(waits)")
             try #require(latencies.count == joins && waits.count == joins)
-            // Whoever can be decoded at once is on air within 300 ms of the event (`aDecodableGuestIsOnAirAtOnce`), everybody
-            // else within 250 ms of the first keyframe, unless the machine is busy: a guest who waits for one keyframe too
-            // many waits a second.
+            // A guest who is decodable at once is on air within 300 ms of the event (`aDecodableGuestIsOnAirAtOnce`),
+            // any other within 250 ms of the first keyframe, unless the machine is busy: a guest who misses one
+            // keyframe waits for another second.
             let late = zip(latencies, waits).map { min($0, $1) }
             #expect(late.sorted()[joins / 2] <= 500, "\(latencies) \(waits)")
         }
     }
 
-    /// A guest whose every picture can be decoded does not wait for a keyframe: what is left is the service's own time.
+    /// A guest whose every picture is decodable does not wait for a keyframe: the rest is the service's own time.
     @Test(.timeLimit(.minutes(5))) func aDecodableGuestIsOnAirAtOnce() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -73,23 +73,23 @@ import Testing
                 try await stage.waitForOnAir("bypass")
             }
             let task = try await stage.waitForOnAir("bypass")
-            // The service tells the newest first.
+            // The service lists the newest first.
             let latencies = task.switches.reversed().filter { $0.to == "mix" }.map(\.latencyMs)
             print("event to mix on air in ms: \(latencies)")
             try #require(latencies.count == 5)
-            // The pull begins with the event, so connecting to the media server is in it.
-            // A busy machine only adds to it.
+            // The pull begins with the event, so the time includes connecting to the media server. A busy machine only
+            // adds to it.
             #expect(latencies.sorted()[0] <= 300 && latencies.sorted()[2] <= 1000, "\(latencies)")
         }
     }
 
-    /// A thousand switches of one program, judged in parts so that the recordings stay small. `MIX_SWITCHES` is another
-    /// number of them.
+    /// A thousand switches of one program, judged in parts so that the recordings stay small. `MIX_SWITCHES` sets
+    /// another number.
     @Test(.enabled(if: TestLength.isLong), .timeLimit(.minutes(120))) func aThousandSwitchesInARow() async throws {
         var random = SeededGenerator(announcedFor: "a thousand switches")
         let wanted = ProcessInfo.processInfo.environment["MIX_SWITCHES"].flatMap { Int($0) } ?? 1000
         let joinsOfAPart = 10
-        // Of the publishers' size, so that several parts a minute can be made and judged.
+        // The publishers' size, so that several parts a minute can be made and judged.
         try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
             try await stage.publish(
                 "alice", SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 600_000))
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// Different shape, frame rate, B-frames, sample rate and channels.
+    /// A different shape, frame rate, number of channels and sample rate, and B-frames.
     @Test(.timeLimit(.minutes(6))) func aHostWithBFramesBesideAnotherKindOfGuest() async throws {
         try await Stage.run { stage in
             try await stage.publish(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// Three and four people; one after another they come and go. The scene changes in the running mix.
+    /// Three and four participants come and go one after another. The scene changes in the running mix.
     @Test(.timeLimit(.minutes(6))) func fourPeopleJoinAndLeaveOneAfterAnother() async throws {
         try await Stage.run(layout: "grid") { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Publishers whose network lets nothing through but a TURN server.
+/// Publishers behind a network that passes only a TURN server.
 @Suite(.serialized, .enabled(if: TurnServer.executable != nil, "coturn is not installed: run deploy/setup.sh --tests"))
 struct TurnTests {
     @Test(.timeLimit(.minutes(6)), arguments: ["udp", "tcp"])
@@ -26,7 +26,7 @@ struct TurnTests {
         }
     }
 
-    /// A browser that may not use UDP, as behind a company's firewall: the page finds the way by what the service tells it.
+    /// A browser without UDP, as behind a company's firewall, connects with the information from the service.
     @Test(.timeLimit(.minutes(6)), .enabled(if: Browser.executable != nil, "chromium is not installed"))
     func aBrowserWithoutUDPIsOnAir() async throws {
         try await withTurnServer(.secret, "tcp") { stage, turn in

@@ -3,10 +3,10 @@ import Testing
 
 @testable import ViewerProbe
 
-/// `docs/integrations/obs.md`: its commands, as they are written, with a stock nginx, and no event posted by anybody.
+/// The commands of `docs/integrations/obs.md`, exactly as written, with a stock nginx, and without any posted event.
 @Suite(.serialized) struct TutorialTests {
-    /// Ports and files of the test in place of those of the page, and a quarter of its pixels: two encoders and a mixer of a debug
-    /// build have two cores here, beside another test.
+    /// Replaces the page's ports and files by the test's, and its pixels by a quarter of them: two encoders and a mixer
+    /// of a debug build have two cores here, beside another test.
     private struct Place {
         var directory: URL
         var service = HookingMediaServer.anyPort()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// The blocks of commands of the page, in order.
+    /// Returns the command blocks of the page, in order.
     private static func blocks() throws -> [String] {
         let file = Workspace.root.appendingPathComponent("docs/integrations/obs.md")
         let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```")
@@ -40,7 +40,7 @@ import Testing
         guard shell.exitStatus == 0 else { throw EndToEndError("\(name): \(shell.messages())") }
     }
 
-    /// Starts a stock nginx whose main file includes what the page has written, as Debian's does.
+    /// Starts a stock nginx whose main file includes the page's configuration, as Debian's does.
     private static func startNginx(_ place: Place) async throws -> ManagedProcess {
         let root = place.directory.appendingPathComponent("nginx")
         let modules = ["/usr/lib/nginx/modules/ngx_rtmp_module.so", "/usr/share/nginx/modules/ngx_rtmp_module.so"]
@@ -59,7 +59,7 @@ import Testing
         return process
     }
 
-    /// Debian's main file, as far as it matters.
+    /// The relevant part of Debian's main file.
     private static var mainFile: String {
         """
         \(getuid() == 0 ? "user root;" : "")
@@ -93,7 +93,7 @@ import Testing
         let blocks = try Self.blocks()
         #expect(blocks.count == 7)
         try await Self.run("step-1", place.adapted(blocks[0]), in: directory)
-        // What only a machine of one's own allows.
+        // Drops the commands that need a machine of one's own.
         let second = place.adapted(blocks[1]).split(separator: "\n").filter {
             !$0.contains("apt-get") && !$0.contains("systemctl")
         }.joined(separator: "\n").replacing("sudo ", with: "")

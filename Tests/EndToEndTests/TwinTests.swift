@@ -4,9 +4,9 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A room whose mix has a twin, seen by a viewer.
+/// A room whose mix has a twin, as seen by a viewer.
 @Suite(.serialized) struct TwinTests {
-    /// A picture each, and some on a busy machine; without a twin each would cost a second.
+    /// Each kill costs a picture, or some on a busy machine; without a twin each would cost a second.
     @Test(.timeLimit(.minutes(6))) func killedMixersCostAtMostOnePictureEach() async throws {
         let kills = 4
         try await Stage.run { stage in
@@ -29,7 +29,7 @@ import Testing
             var killed: Set<Int32> = []
             let viewer = try await stage.watch()
             for _ in 0..<kills {
-                // The older one is on air: its twin is started beside it.
+                // The older mixer is on air: its twin is started beside it.
                 var pair: [Int32] = []
                 try await waitUntil("a twin is ready") {
                     pair = stage.workers.filter { $0.arguments.contains("mixer") && !killed.contains($0.identifier) }
@@ -62,7 +62,7 @@ import Testing
 }
 
 extension Stage {
-    /// State of the twin of the room's mixer.
+    /// Returns the state of the twin of the room's mixer.
     fileprivate func twin() async throws -> String? {
         struct Twin: Decodable { var twin: String? }
         return try await client.task(room).map { try JSONDecoder().decode(Twin.self, from: $0.json).twin } ?? nil

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Publisher, media server and probe alone, without the service: what the other tests measure with.
+/// Publisher, media server and probe alone, without the service: the instruments of the other tests.
 @Suite(.serialized) struct ViewerTests {
     private func withMediaServer(_ body: (URL, MediaServer) async throws -> Void) async throws {
         let directory = try Workspace.makeDirectory()
@@ -18,7 +18,7 @@ import Testing
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// A stream straight from its publisher is within every limit, or the probe or the media server is at fault.
+    /// A stream straight from its publisher is within every limit; otherwise the probe or the media server is at fault.
     @Test(.timeLimit(.minutes(4))) func aStreamWithoutTheServiceIsWithinLimits() async throws {
         try await withMediaServer { directory, media in
             let source = SyntheticPublisher(id: 3, bFrames: 2)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// A publisher that comes back on the same name is a reconnect, also when the viewer's own connection lives on.
+    /// A publisher that comes back under the same name is a reconnect, even if the viewer's own connection survives.
     @Test(.timeLimit(.minutes(4))) func aPublisherThatReconnectsIsNoticed() async throws {
         try await withMediaServer { directory, media in
             let source = SyntheticPublisher(id: 3, gopSeconds: 0.5)

@@ -5,7 +5,7 @@ import Testing
 
 /// A program over WebRTC, into another room of the same service.
 @Suite(.serialized) struct WHIPOutputFlowTests {
-    /// The process of a stage that has this argument.
+    /// Returns the process of a stage that has this argument.
     private static func worker(_ name: String, _ stage: Stage) -> Int32? {
         let data = stage.directory.appendingPathComponent("data").path
         return stage.workers.first { $0.arguments.contains(name) }?.identifier
@@ -46,7 +46,7 @@ import Testing
             let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/other.flv", as: "other")
             try await waitUntil("the other room's program is seen") { viewer.progress.timestamp > 3000 }
 
-            // Both ends are killed without a word, one after the other: each time the output is live again.
+            // Both ends are killed without closing, one after the other: each time the output becomes live again.
             for name in ["push", "whip"] {
                 let victim = try #require(Self.worker(name, stage), "no process \(name)")
                 let before = try #require(try await live(), "it is not live")

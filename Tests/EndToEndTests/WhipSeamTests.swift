@@ -8,8 +8,8 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Hosts and guests over WebRTC, and a viewer who records and judges every switch. `MIX_LONG=1` runs it: it needs a machine
-/// that does nothing else.
+/// Hosts and guests over WebRTC, and a viewer who records and judges every switch. `MIX_LONG=1` runs it: it needs an
+/// otherwise idle machine.
 @Suite(.serialized, .enabled(if: TestLength.isLong)) struct WhipSeamTests {
     private static let canvas = Canvas(width: 360, height: 640, fps: 20)
     private static let host = SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 800_000)
@@ -32,9 +32,9 @@ import Testing
 
     private static func milliseconds(_ from: Int64, _ to: Int64) -> Double { (Double(to - from) / 1e5).rounded() / 10 }
 
-    /// A viewer of HTTP-FLV who waits for a program that has not begun, as a page does.
+    /// Starts a viewer of HTTP-FLV who waits for a program that has not begun, as a page does.
     ///
-    /// - Returns: CLOCK_MONOTONIC in ns when the first picture has come.
+    /// - Returns: The time at which the first picture has arrived, in ns of CLOCK_MONOTONIC.
     private static func firstPicture(_ stage: Stage) async throws -> Int64 {
         while true {
             let body = try await stage.client.body("/live/\(stage.room).flv")
@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// From the posted offer of a service's first publisher to the first picture at a viewer of HTTP-FLV. Of later ones this
-    /// cannot be told: the room's program goes on without them.
+    /// The time from the posted offer of a service's first publisher to the first picture at a viewer of HTTP-FLV. It
+    /// cannot be measured for later ones: the room's program goes on without them.
     @Test(.timeLimit(.minutes(6))) func theFirstPicture() async throws {
         try await Self.run { stage in
             let alice = try await WhipPublisher("alice", Self.host, on: stage)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// Times of WebRTC are those of its clocks, and RTMP's are whole ms: limits as for sources without a fixed rate.
+    /// WebRTC's times are those of its clocks, and RTMP's are whole ms: limits as for sources without a fixed rate.
     private static var limits: ProbeLimits {
         var limits = ProbeLimits()
         limits.videoGapMs = 52
@@ -115,7 +115,7 @@ import Testing
         return limits
     }
 
-    /// Packets are lost and overtaken, and for a second none comes: viewers see a whole picture all the time.
+    /// Packets are lost and reordered, and for a second none arrives: viewers see a whole picture all the time.
     @Test(.timeLimit(.minutes(6))) func aPoorNetwork() async throws {
         let random = SeededGenerator(announcedFor: "a poor network")
         try await Self.run { stage in
@@ -138,7 +138,7 @@ import Testing
                 )
                 #expect(report.decodeErrors.isEmpty && report.backwardTimestamps == 0, "seed \(random.seed) \(name)")
                 #expect(report.blackMs == 0 && report.connections == 1)
-                // A packet that is lost with each of its repetitions costs the pictures up to the next keyframe.
+                // A packet that is lost together with its retransmissions costs the pictures up to the next keyframe.
                 #expect(report.frozenMs <= 1000, "seed \(random.seed) \(name)")
             }
             path.set(LossyPath.Weather())
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// A camera that leaves out pictures, in poor light.
+    /// A camera drops pictures in poor light.
     @Test(.timeLimit(.minutes(6))) func aHostWithoutAFixedRate() async throws {
         try await Self.run { stage in
             let alice = try await WhipPublisher("alice", Self.host, on: stage, dropping: 0.2)
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// Publishers who come and go leave nothing behind.
+    /// Publishers who come and go leave no resources behind.
     @Test(.timeLimit(.minutes(10))) func publishersComeAndGo() async throws {
         let rounds = TestLength.of(short: 10, long: 100)
         try await Self.run { stage in

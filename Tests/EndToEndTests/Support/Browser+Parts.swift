@@ -1,7 +1,7 @@
 import Foundation
 
 extension Browser {
-    /// What came of the tests of a page's parts.
+    /// The result of the tests of a page's parts.
     struct Outcome: Decodable {
         var passed: Int
         var failed: [String]

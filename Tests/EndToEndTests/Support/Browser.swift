@@ -1,16 +1,16 @@
 import Foundation
 
-/// Chromium without a window: what somebody sees who opens a link.
+/// Chromium without a window: shows what a user sees who opens a link.
 struct Browser {
-    /// What came of playing something to its end.
+    /// The result of playing a stream to its end.
     struct Playback: Decodable {
-        /// In the order in which they were shown, as `720x1280`.
+        /// Sizes of the pictures in display order, as `720x1280`.
         var sizes: [String]
-        /// In seconds.
+        /// Duration in seconds.
         var duration: Double
         var decoded: Int
         var dropped: Int
-        /// The element's own words; `nil` = it came to its end.
+        /// The element's own words; `nil` if it played to its end.
         var error: String?
     }
 
@@ -20,7 +20,7 @@ struct Browser {
 
     let directory: URL
 
-    /// Plays it with a `video` element, muted, twice as fast.
+    /// Plays a stream with a `video` element, muted, at double speed.
     ///
     /// - Parameter address: A URL, or a file's name relative to the directory.
     func play(_ address: String, within seconds: Double) async throws -> Playback {
@@ -38,16 +38,16 @@ struct Browser {
         return playback
     }
 
-    /// Opens a page, with a camera and a microphone that are not real and that every page may use.
+    /// Opens a page, with a simulated camera and microphone that every page may use.
     ///
-    /// - Parameter options: Further ones of Chromium's command line.
+    /// - Parameter options: Additional command-line options of Chromium.
     func open(_ url: String, options: [String] = []) throws -> ManagedProcess {
         guard let executable = Self.executable else { throw EndToEndError("chromium is missing: run deploy/setup.sh") }
         let name = "chromium-\(UUID().uuidString)"
         return try ManagedProcess(
             name, executable,
             [
-                // Containers and root have no user namespaces for its sandbox; it plays what these tests made.
+                // Containers and root have no user namespaces for its sandbox; it plays only content of these tests.
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
                 "--no-first-run", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
                 "--autoplay-policy=no-user-gesture-required", "--allow-file-access-from-files",
@@ -59,7 +59,7 @@ struct Browser {
 
     private static let mark = "PLAYBACK "
 
-    /// What the page has logged as JSON behind `mark`. Chromium quotes what pages log.
+    /// Returns the values that the page has logged as JSON behind `mark`. Chromium quotes the messages of pages.
     static func logged<Value: Decodable>(_ mark: String, by process: ManagedProcess) -> [Value] {
         process.messages(last: 1000).split(separator: "\n").compactMap { line in
             guard let start = line.firstRange(of: mark), let end = line.range(of: "}", options: .backwards) else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A page in Chromium that a test acts on as a person does: over the DevTools protocol, on a pair of named pipes.
+/// A page in Chromium that a test uses as a person does: over the DevTools protocol, on a pair of named pipes.
 actor BrowserPage {
     private let process: ManagedProcess
     private let commands: Int32
@@ -9,13 +9,13 @@ actor BrowserPage {
     private var number = 0
     private var waiting: [Int: [String: Any]] = [:]
     private var session: String?
-    /// What the page has complained of: exceptions, refusals of its content security policy, and errors that it logged.
+    /// Complaints of the page: exceptions, violations of its content security policy, and errors that it logged.
     private(set) var complaints: [String] = []
 
     /// Opens a page.
     ///
     /// - Parameters:
-    ///   - directory: Where the browser's profile, its pipes and its messages are put.
+    ///   - directory: Location of the browser's profile, pipes and messages.
     ///   - width: Width of the window in CSS pixels.
     static func open(_ url: String, in directory: URL, width: Int = 1400, height: Int = 1000) async throws
         -> BrowserPage
@@ -33,7 +33,7 @@ actor BrowserPage {
         let path = directory.appendingPathComponent(name).path
         var pipes: [Int32] = []
         for kind in ["commands", "answers"] {
-            // Open for both directions, so that neither side waits for the other to open it.
+            // Opened for both directions, so that neither side waits for the other to open it.
             guard mkfifo("\(path).\(kind)", 0o600) == 0 else { throw EndToEndError("mkfifo: \(errno)") }
             pipes.append(Foundation.open("\(path).\(kind)", O_RDWR | O_NONBLOCK | O_CLOEXEC))
         }
@@ -64,7 +64,7 @@ actor BrowserPage {
         _ = try await call("Page.navigate", ["url": url])
     }
 
-    /// Keeps what the page says to people who do not see it: the next announcement takes the place of the one before.
+    /// Records the page's announcements to screen readers: each one takes the place of the one before.
     private static let listener = """
         window.announced = [];
         new MutationObserver(() => {
@@ -112,7 +112,7 @@ actor BrowserPage {
     /// Waits until the page has announced a text since it was opened.
     func hear(_ text: String) async throws { try await wait(for: "announced.includes(\(Self.quoted(text)))") }
 
-    /// Waits until all of the page has come, its style sheets apply, and nothing of it is on its way to another place or colour.
+    /// Waits until the whole page has loaded, its style sheets apply, and no part of it is still in transition.
     func waitUntilShown() async throws {
         try await wait(
             for: """
@@ -122,7 +122,7 @@ actor BrowserPage {
                 """)
     }
 
-    /// What `Tests/Console/accessibility.js` finds wrong with the page as it is shown.
+    /// Returns the faults that `Tests/Console/accessibility.js` finds in the page as it is shown.
     func faults() async throws -> [String] {
         try await waitUntilShown()
         return try await evaluate(
@@ -130,7 +130,7 @@ actor BrowserPage {
                 contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8))
     }
 
-    /// Clicks the button with this text; in an open dialog if there is one.
+    /// Clicks the button with this text, in an open dialog if there is one.
     func click(_ text: String) async throws {
         let button = """
             [...(document.querySelector("dialog[open]") ?? document).querySelectorAll("button:not(:disabled)")]
@@ -155,7 +155,7 @@ actor BrowserPage {
         _ = try await call("Input.insertText", ["text": text])
     }
 
-    /// Presses the pointer at a place, moves it by steps, and releases it. In CSS pixels.
+    /// Presses the pointer at a place, moves it by steps, and releases it. Positions are in CSS pixels.
     func drag(from start: (x: Double, y: Double), to end: (x: Double, y: Double)) async throws {
         try await mouse("mousePressed", start.x, start.y)
         for step in 1...8 {
@@ -204,7 +204,7 @@ actor BrowserPage {
         }
     }
 
-    /// Reads what has come: messages that each end with a zero byte.
+    /// Reads the received messages, each of which ends with a zero byte.
     private func receive() {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -228,7 +228,7 @@ actor BrowserPage {
         case "Log.entryAdded":
             let entry = parameters["entry"] as? [String: Any]
             let text = entry?["text"] as? String ?? ""
-            // Chromium tells of every answer that is a refusal; the page shows those itself.
+            // Chromium reports every answer that is a refusal; the page shows those itself.
             if entry?["level"] as? String == "error", !text.hasPrefix("Failed to load resource") {
                 complaints.append(text)
             }

@@ -6,13 +6,13 @@ import Synchronization
 
 /// Two nodes on one database, a media server that is also the CDN, and a publisher. Real processes.
 final class ClusterStage: Sendable {
-    /// One node: its service, and the directory by which its workers are known.
+    /// A node: its service, and the directory by which its workers are known.
     struct Node: Sendable {
         let name: String
         let data: String
         let client: ServiceClient
         let service: ManagedProcess
-        /// Port of its RTMP ingest; `nil` = it has none.
+        /// Port of its RTMP ingest; `nil` if it has none.
         let ingest: Int?
 
         /// The service and all of its workers.
@@ -28,14 +28,14 @@ final class ClusterStage: Sendable {
                         }))
         }
 
-        /// Relays that run.
+        /// Relays that are running.
         var relays: [Int32] {
             ProcessTable.entries().filter { entry in
                 entry.arguments.contains("relay") && entry.arguments.contains { $0.hasPrefix(data) }
             }.map(\.identifier)
         }
 
-        /// What its relays have written.
+        /// Log of its relays.
         var relayLog: String {
             let directory = data + "/relays"
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -44,10 +44,10 @@ final class ClusterStage: Sendable {
             }.joined()
         }
 
-        /// What its ingest has written.
+        /// Log of its ingest.
         var ingestLog: String { (try? String(contentsOfFile: data + "/ingest/ingest.log", encoding: .utf8)) ?? "" }
 
-        /// What the loss of its machine does: everything ends at once.
+        /// Ends every process at once, as the loss of the machine does.
         func destroy() { for process in processes { kill(process, SIGKILL) } }
         func freeze(_ isFrozen: Bool) { for process in processes { kill(process, isFrozen ? SIGSTOP : SIGCONT) } }
     }
@@ -99,7 +99,7 @@ final class ClusterStage: Sendable {
             node.name, in: directory, environment, hasIngest: hasIngests, ingestPort: node.ingest)
     }
 
-    /// Starts one more node.
+    /// Starts another node.
     func start(_ name: String) async throws -> Node {
         let node = try await Self.start(name, in: directory, environment, hasIngest: hasIngests)
         later.withLock { $0.nodes.append(node) }
@@ -108,7 +108,7 @@ final class ClusterStage: Sendable {
 
     private var nodes: [Node] { [a, b] + later.withLock { $0.nodes } }
 
-    /// A publisher at a node's own ingest.
+    /// Starts a publisher at a node's own ingest.
     func publish(_ name: String, at node: Node) throws -> ManagedProcess {
         guard let port = node.ingest else { throw EndToEndError("node \(node.name) has no ingest") }
         let number = later.withLock { $0.publishers.count }
@@ -134,7 +134,7 @@ final class ClusterStage: Sendable {
             "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
             "MIXORCHESTRATOR_NODE_LEASE_SECONDS": "\(lease)", "MIXORCHESTRATOR_NODE_DRAIN_SECONDS": "150",
         ]
-        // Nothing else: relays pull from the ingests of the nodes all the same.
+        // No other URL: relays pull from the ingests of the nodes all the same.
         if hasIngests { environment["MIXORCHESTRATOR_SOURCES_ALLOW"] = "rtmp://media.example" }
         for (name, value) in settings { environment["MIXORCHESTRATOR_\(name)"] = value }
         self.environment = environment
@@ -153,7 +153,7 @@ final class ClusterStage: Sendable {
         _ name: String, in directory: URL, _ environment: [String: String], hasIngest: Bool,
         ingestPort: Int? = nil
     ) async throws -> Node {
-        // The port is chosen here and taken by the service a moment later: another process may be faster.
+        // The port is chosen here and bound by the service a moment later: another process may be faster.
         for _ in 0..<5 {
             let port = HookingMediaServer.anyPort()
             let data = directory.appendingPathComponent("data-\(name)").path
@@ -182,7 +182,7 @@ final class ClusterStage: Sendable {
         throw EndToEndError("node \(name) does not start on five ports")
     }
 
-    /// `mixorchestrator store expel`.
+    /// Runs `mixorchestrator store expel`.
     func expel(_ node: Node) async throws {
         let process = try ManagedProcess(
             "expel", Workspace.executable("mixorchestrator"),
@@ -192,7 +192,7 @@ final class ClusterStage: Sendable {
         guard process.exitStatus == 0 else { throw EndToEndError(process.messages()) }
     }
 
-    /// A viewer, who records; returns when the stream comes.
+    /// Starts a viewer who records; returns when the stream arrives.
     func record(_ url: String, as name: String) async throws -> ProbeRecorder {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         recorders.withLock { $0.append(recorder) }
@@ -201,7 +201,7 @@ final class ClusterStage: Sendable {
         return recorder
     }
 
-    /// Returns when the room's program is on air, as this node tells.
+    /// Returns when the room's program is on air according to this node.
     func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = patience) async throws {
         try await waitUntil("\(kind) on air at \(node.name)", within: seconds) {
             (try? await node.client.task("demo"))?.state.onAir == kind

@@ -3,13 +3,13 @@ import Synchronization
 import TaskStore
 import EncodedMedia
 
-/// A service with real relays and nothing to pull or to push to: for what has to hold without any media.
+/// A service with real relays and nothing to pull from or push to, for tests that need no media.
 final class ControlStage: Sendable {
     let directory: URL
     let client: ServiceClient
     private let current: Mutex<ManagedProcess>
 
-    /// Where nobody listens.
+    /// An address without a listener.
     static let nowhere = "rtmp://127.0.0.1:1"
 
     var data: URL { directory.appendingPathComponent("data") }
@@ -19,7 +19,7 @@ final class ControlStage: Sendable {
     ///
     /// - Parameters:
     ///   - environment: Settings of the first start.
-    ///   - descriptors: Files that the service of the first start may have open; `nil` = as many as this process.
+    ///   - descriptors: Files that the service of the first start may have open; `nil` for as many as this process.
     static func run<Value: Sendable>(
         environment: [String: String] = [:], descriptors: Int? = nil, _ body: (ControlStage) async throws -> Value
     ) async throws -> Value {
@@ -41,7 +41,7 @@ final class ControlStage: Sendable {
         try FileManager.default.createDirectory(
             at: directory.appendingPathComponent("layouts"), withIntermediateDirectories: true)
         var started: (process: ManagedProcess, port: Int)?
-        // The port is chosen here and taken by the service a moment later: another process may be faster.
+        // The port is chosen here and bound by the service a moment later: another process may be faster.
         for _ in 0..<5 where started == nil {
             let port = HookingMediaServer.anyPort()
             let process = try Self.launch(
@@ -66,14 +66,14 @@ final class ControlStage: Sendable {
                 "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
                 "--layouts", directory.appendingPathComponent("layouts").path,
             ] + arguments, in: directory,
-            // What else the machine does must not decide over a test. Without outputs a room has no program.
+            // Other load on the machine must not decide a test. Without outputs a room has no program.
             environment: [
                 "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
                 "MIXORCHESTRATOR_ROOMS_OUTPUTS": "",
             ].merging(environment) { $1 })
     }
 
-    /// False when the process ended first.
+    /// Returns whether the service answers; false if the process ended first.
     private static func isReady(_ process: ManagedProcess, _ port: Int) async throws -> Bool {
         var isReady = false
         try await waitUntil("mixorchestrator answers\n\(process.messages())", every: 10) {
@@ -99,7 +99,7 @@ final class ControlStage: Sendable {
         try await waitUntil("the service is gone", every: 5) { !service.isRunning }
     }
 
-    /// Relays of this stage's data directory, by task; also those whose service is gone.
+    /// Relays of this stage's data directory, by task; including those whose service is gone.
     var relays: [String: [Int32]] {
         let sockets = data.appendingPathComponent("relays").path
         return ProcessTable.entries().reduce(into: [:]) { relays, entry in
@@ -111,7 +111,7 @@ final class ControlStage: Sendable {
         }
     }
 
-    /// The stored state, to read and to change while no service runs.
+    /// Gives access to the stored state while no service runs.
     func withStore<Value>(_ body: (any TaskStore) async throws -> Value) async throws -> Value {
         let store = try SQLiteTaskStore(path: data.appendingPathComponent("orchestrator.sqlite").path)
         do {
@@ -124,7 +124,7 @@ final class ControlStage: Sendable {
         }
     }
 
-    /// A small canvas, so that a mixer without anybody to show costs next to nothing.
+    /// A small canvas, so that a mixer with an empty room costs almost nothing.
     static let canvas = #""canvas": {"width": 64, "height": 64, "fps": 1}"#
 
     func makeRoom(_ room: String, outputs: [String] = ["main"]) async throws {
@@ -146,7 +146,7 @@ final class ControlStage: Sendable {
         return state
     }
 
-    /// The task as the API tells, if its relay has its newest plan.
+    /// Returns the task as the API tells it, if its relay has its newest plan.
     func stateIfSettled(_ task: String) async throws -> [String: any Sendable]? {
         guard let answer = try? await client.request("GET", "/v1/tasks/\(task)"), answer.status == 200,
             let state = try JSONSerialization.jsonObject(with: answer.body) as? [String: any Sendable],

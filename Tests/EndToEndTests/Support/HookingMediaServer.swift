@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A private nginx with the RTMP module whose application `live` reports its publishers, as the documentation configures it.
+/// A private nginx with the RTMP module whose application `live` reports its publishers, as configured in the
+/// documentation.
 struct HookingMediaServer {
     let port: Int
     private let directory: URL
@@ -12,8 +13,8 @@ struct HookingMediaServer {
 
     private static let given = Mutex<Set<Int>>([])
 
-    /// A port for a server that is started later: nobody listens on it, nor is it given to anybody else of this process. It is below
-    /// those that the system gives to connections, and beside those of `deploy/media-server.sh`.
+    /// Returns a port for a server that is started later: it has no listener, and this process does not hand it out
+    /// again. It is below the system's range for connections, and apart from those of `deploy/media-server.sh`.
     static func anyPort() -> Int {
         while true {
             let port = Int.random(in: 10_000..<20_000)
@@ -21,7 +22,7 @@ struct HookingMediaServer {
         }
     }
 
-    /// Whether a server could listen on a port of 127.0.0.1 now, over TCP and over UDP.
+    /// Whether a server could now listen on a port of 127.0.0.1, over TCP and over UDP.
     private static func isFree(_ port: Int) -> Bool {
         [SOCK_STREAM, SOCK_DGRAM].allSatisfy { kind in
             let descriptor = socket(AF_INET, Int32(kind.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -38,7 +39,7 @@ struct HookingMediaServer {
         }
     }
 
-    /// Returns the configuration in a document of the project, in its first block of that language.
+    /// Returns the configuration in a document of the project, from its first block in that language.
     static func snippet(_ language: String, of document: String) throws -> String {
         let text = try String(contentsOf: Workspace.root.appendingPathComponent(document), encoding: .utf8)
         guard let start = text.firstRange(of: "```\(language)\n")?.upperBound,
@@ -51,7 +52,7 @@ struct HookingMediaServer {
     ///
     /// - Parameters:
     ///   - application: The block `application live { … }`.
-    ///   - name: Of the process's directory.
+    ///   - name: Name of the process's directory.
     ///   - stat: Port of the statistics, if there are any.
     static func start(
         in stage: URL, port: Int, application: String, name: String, stat: Int? = nil
@@ -97,7 +98,7 @@ struct HookingMediaServer {
     }
 
     func stop() async { await process.stop() }
-    /// Ends it with its workers, without a word to anyone.
+    /// Kills it with its workers, without notice to any peer.
     func kill() async throws {
         let workers = ProcessTable.descendants(of: process.identifier)
         process.kill9()
@@ -105,7 +106,7 @@ struct HookingMediaServer {
         try await waitUntil("nginx is gone") { !process.isRunning }
     }
 
-    /// What nginx wrote about its callbacks.
+    /// Log lines of nginx about its callbacks.
     var log: String {
         (try? String(contentsOf: directory.appendingPathComponent("error.log"), encoding: .utf8)) ?? ""
     }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// GStreamer's own count of what is alive in a process at its end, written to a file of each process.
+/// GStreamer's own count of the objects alive in a process at its end, written to one file per process.
 enum LeakTracer {
-    /// What the tracer said at the end.
+    /// The tracer's report at the end.
     struct Report: Equatable {
-        /// How many objects it counted; `nil` = it never reported.
+        /// Number of objects that it counted; `nil` if it never reported.
         var listed: Int?
-        /// Types of what was alive.
+        /// Types of the objects alive.
         var objects: [String]
     }
 
-    /// For `Stage.run`. `leaks:7` makes the tracer also say that there was nothing. Mixers that a fork server makes would have
-    /// its file.
+    /// Environment for `Stage.run`. `leaks:7` makes the tracer also report the absence of leaks. Mixers from a fork
+    /// server would share its file.
     static let environment = [
         "GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7,leaks:7", "GST_DEBUG_NO_COLOR": "1",
         "GST_DEBUG_FILE": "%STAGE%/leaks-%p.log", "MIXORCHESTRATOR_MIXER_FORK_SERVER": "false",

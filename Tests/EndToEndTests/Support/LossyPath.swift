@@ -3,14 +3,14 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A network between a WebRTC client and the service, on loopback: packets are lost, delayed and overtaken.
+/// A network between a WebRTC client and the service, on loopback: packets are lost, delayed and reordered.
 final class LossyPath: Sendable {
     struct Weather: Sendable {
         /// Share of packets that are lost, each way, 0…1.
         var loss = 0.0
-        /// Longest delay in ms; each packet has one of its own.
+        /// Longest delay in ms; each packet has its own.
         var jitter = 0.0
-        /// Whether nothing comes through.
+        /// Whether all packets are lost.
         var isOut = false
     }
 
@@ -33,7 +33,7 @@ final class LossyPath: Sendable {
     init(seed: SeededGenerator) throws {
         state = Mutex(State(random: seed))
         (front, port) = try Self.socket("127.0.0.1")
-        // The service is not on loopback: its packets come back to the address by which it is reached.
+        // The service is not on loopback: its packets come back to the address at which it is reached.
         (back, _) = try Self.socket("0.0.0.0")
         let thread = Thread { [self] in run() }
         thread.name = "lossy-path"
@@ -42,7 +42,7 @@ final class LossyPath: Sendable {
 
     func set(_ weather: Weather) { state.withLock { $0.weather = weather } }
 
-    /// Packets that have come through, and those that have not.
+    /// Numbers of packets that have passed and that were lost.
     var counts: (passed: Int, lost: Int) { state.withLock { ($0.passed, $0.lost) } }
 
     func stop() { state.withLock { $0.isStopped = true } }

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 
-/// A child process of a test: its messages go to a file, and it is ended with the test.
+/// A child process of a test: its messages go to a file, and it ends with the test.
 final class ManagedProcess: Sendable {
     let name: String
     let log: URL
@@ -34,13 +34,13 @@ final class ManagedProcess: Sendable {
         }
     }
 
-    /// What it wrote; the last `lines` of it.
+    /// Returns the last `lines` lines of its output.
     func messages(last lines: Int = 60) -> String {
         let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(lines).joined(separator: "\n")
     }
 
-    /// Asks it to end, then ends it.
+    /// Asks it to end, and kills it at the deadline.
     func stop(within seconds: Double = 15) async {
         guard process.isRunning else { return }
         process.signal(SIGTERM)
@@ -52,7 +52,7 @@ final class ManagedProcess: Sendable {
         }
     }
 
-    /// Kills it. It is waited for in any case: exit tests wait for ever beside a child that nobody has.
+    /// Kills it. It is always waited for: exit tests wait for ever beside an unreaped child.
     func kill9() {
         guard process.isRunning else { return }
         process.signal(SIGKILL)
@@ -60,11 +60,11 @@ final class ManagedProcess: Sendable {
     }
 }
 
-/// What the system knows of processes (`/proc`).
+/// The system's table of processes (`/proc`).
 enum ProcessTable {
     struct Entry: Sendable {
         var identifier: Int32
-        /// The process that started it. A mixer's is its relay, also if a fork server has made it.
+        /// The parent process. A mixer's is its relay, even if a fork server has made it.
         var parent: Int32
         var arguments: [String]
     }
@@ -75,7 +75,7 @@ enum ProcessTable {
             guard let identifier = Int32(name), let stat = FileManager.default.contents(atPath: "/proc/\(name)/stat"),
                 let command = FileManager.default.contents(atPath: "/proc/\(name)/cmdline")
             else { return nil }
-            // The name in parentheses may hold anything, also spaces and parentheses.
+            // The name in parentheses may itself hold spaces and parentheses.
             let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
             guard fields.count > 1, fields[0] != "Z", let parent = Int32(fields[1]) else { return nil }
             let arguments = String(decoding: command, as: UTF8.self).split(separator: "\0").map(String.init)
@@ -84,7 +84,7 @@ enum ProcessTable {
         }
     }
 
-    /// Children of a process and theirs.
+    /// Returns the children of a process, and all of their descendants.
     static func descendants(of ancestor: Int32) -> [Entry] {
         let all = entries()
         var found: [Entry] = []
@@ -107,7 +107,7 @@ enum ProcessTable {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
     }
 
-    /// Resident memory in kB.
+    /// Returns the resident memory in kB.
     static func resident(of process: Int32) -> Int {
         let status = FileManager.default.contents(atPath: "/proc/\(process)/status") ?? Data()
         let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS") }

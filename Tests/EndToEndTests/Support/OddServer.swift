@@ -6,7 +6,7 @@ import TestSupport
 /// A TCP server on loopback that accepts every connection and then misbehaves.
 final class OddServer: Sendable {
     enum Behaviour: Sendable {
-        /// Says nothing.
+        /// Sends nothing.
         case silent
         /// Sends random bytes without end.
         case garbage
@@ -32,7 +32,7 @@ final class OddServer: Sendable {
         }.start()
     }
 
-    /// Ends every connection.
+    /// Closes every connection.
     func stop() {
         shutdown(descriptor, Int32(SHUT_RDWR))
         connections.withLock { connections in

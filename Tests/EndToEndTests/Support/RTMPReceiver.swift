@@ -5,11 +5,11 @@ import RTMP
 import Synchronization
 import TestSupport
 
-/// A destination that takes everything, also from two senders of one stream at once, and notes when it came.
+/// A destination that accepts everything, even from two senders of one stream at once, and records the time of arrival.
 final class RTMPReceiver: Sendable {
-    /// A frame as it came.
+    /// A frame on arrival.
     struct Arrival: Sendable {
-        /// CLOCK_MONOTONIC in ns.
+        /// Time of arrival, in ns of CLOCK_MONOTONIC.
         var at: Int64
         var timestamp: UInt32
         var isVideo: Bool
@@ -17,14 +17,14 @@ final class RTMPReceiver: Sendable {
         var bytes: Int
     }
 
-    /// What one connection has sent.
+    /// The frames that one connection has sent.
     struct Publication: Sendable {
         var name: String
         var frames: [Arrival] = []
         var isOver = false
     }
 
-    /// What came of a connection after a later one had begun.
+    /// The frames of a connection that arrived after a later one had begun.
     struct Overlap: Sendable, CustomStringConvertible {
         var seconds = 0.0
         var bytes = 0
@@ -40,7 +40,7 @@ final class RTMPReceiver: Sendable {
         listener = try LoopbackListener(queue: 64)
         port = listener.port
         let listener = listener.descriptor
-        // Until `stop`, which ends the loop.
+        // Runs until `stop`, which ends the loop.
         Thread.detachNewThread { [self] in
             while true {
                 let connection = accept(listener, nil, nil)
@@ -57,13 +57,13 @@ final class RTMPReceiver: Sendable {
         close(listener.descriptor)
     }
 
-    /// Connections that have sent frames of this stream, in the order of their first frames.
+    /// Returns the connections that have sent frames of this stream, in the order of their first frames.
     func senders(of name: String) -> [Publication] {
         publications.withLock { $0.filter { $0.name == name && !$0.frames.isEmpty } }
             .sorted { $0.frames[0].at < $1.frames[0].at }
     }
 
-    /// The longest overlap of two senders of a stream.
+    /// Returns the longest overlap of two senders of a stream.
     func overlap(of name: String) -> Overlap {
         let senders = senders(of: name)
         var most = Overlap()
@@ -80,7 +80,7 @@ final class RTMPReceiver: Sendable {
         return most
     }
 
-    /// The longest times between two pictures, in seconds, where one sender follows another.
+    /// Returns the longest times between two pictures, in seconds, where one sender follows another.
     func freezes(of name: String) -> [Double] {
         let senders = senders(of: name)
         return zip(senders, senders.dropFirst()).compactMap { earlier, later in

@@ -1,12 +1,13 @@
 @testable import ViewerProbe
 
-/// What viewers saw at many switches.
+/// Measures of many switches, as seen by viewers.
 struct SeamDistribution {
     private let seams: [SwitchReport]
 
     init(_ seams: [SwitchReport]) { self.seams = seams }
 
-    /// A table in Markdown: median, 99th percentile and greatest value of each measure, and how many seams have it.
+    /// A table in Markdown: median, 99th percentile and greatest value of each measure, and the number of seams that
+    /// have it.
     var table: String {
         let rows: [(name: String, values: [Double])] = [
             (

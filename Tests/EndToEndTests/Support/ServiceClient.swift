@@ -18,7 +18,7 @@ struct ServiceClient: Sendable {
         var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    /// The parts of a task that the tests look at.
+    /// The parts of a task that the tests check.
     struct TaskState: Decodable, Sendable {
         struct Output: Decodable, Sendable {
             var state: String
@@ -46,20 +46,20 @@ struct ServiceClient: Sendable {
         var lastError: String?
 
         var panes: Set<SceneState.Pane> { Set(scene?.panes ?? []) }
-        /// Who is seen on air, in a mix.
+        /// Users that are seen on air, in a mix.
         var users: Set<String> { Set(scene?.panes.map(\.user) ?? []) }
     }
 
     let port: Int
 
-    /// Says at once that nobody listens.
+    /// Fails at once if there is no listener.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// - Parameter limit: by default long enough for a service that looks for the outcome of a lost COMMIT, which
+    /// - Parameter limit: The default is long enough for a service that looks for the outcome of a lost COMMIT, which
     ///   answers after 12 s.
     func request(
         _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:],
@@ -67,7 +67,7 @@ struct ServiceClient: Sendable {
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = HTTPMethod(rawValue: method)
-        // A connection to a service that was killed meanwhile must not be used again.
+        // A connection to a service that has since been killed must not be used again.
         request.headers.add(name: "Connection", value: "close")
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let json {
@@ -82,7 +82,7 @@ struct ServiceClient: Sendable {
             body: Data(body.readableBytesView))
     }
 
-    /// Returns the body of a GET as it comes; `nil` if it is refused.
+    /// Returns the body of a GET as a stream; `nil` if it is refused.
     func body(_ path: String) async throws -> HTTPClientResponse.Body? {
         let response = try await Self.http.execute(
             HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)"), timeout: .seconds(60))
@@ -111,7 +111,7 @@ struct ServiceClient: Sendable {
         _ = try await expectSuccess("PUT", "/v1/layouts/\(name)", json: json)
     }
 
-    /// The messages of a room's timeline, newest first.
+    /// Returns the messages of a room's timeline, newest first.
     func timeline(_ room: String) async throws -> [String] {
         struct Timeline: Decodable {
             struct Entry: Decodable { var message: String }
@@ -121,7 +121,7 @@ struct ServiceClient: Sendable {
         return try JSONDecoder().decode(Timeline.self, from: answer.body).entries.map(\.message)
     }
 
-    /// What is wrong with each user's streams, as the room tells; only of streams with an error.
+    /// Returns the errors of each user's streams, as the room tells them; only of streams with an error.
     func streamErrors(_ room: String) async throws -> [String: String] {
         struct Room: Decodable {
             struct Person: Decodable {
@@ -138,7 +138,7 @@ struct ServiceClient: Sendable {
         }
     }
 
-    /// Users of a room; empty if there is no room.
+    /// Returns the users of a room; empty if there is no room.
     func users(_ room: String) async throws -> Set<String> {
         struct Room: Decodable {
             struct Person: Decodable { var user: String }
@@ -149,7 +149,7 @@ struct ServiceClient: Sendable {
         return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
     }
 
-    /// Number of viewers of the room's program.
+    /// Returns the number of viewers of the room's program.
     func viewers(_ room: String) async throws -> Int {
         struct Room: Decodable { var viewers: Int }
         let answer = try await request("GET", "/v1/rooms/\(room)")
@@ -171,9 +171,9 @@ struct ServiceClient: Sendable {
             "POST", "/v1/rooms/\(room)/events", json: #"{"type": "stream.unpublished", "user": "\#(user)"}"#)
     }
 
-    /// The task's JSON and what the tests need of it; `nil` while there is no task.
+    /// Returns the task's JSON and the parts of it that the tests need; `nil` while there is no task.
     ///
-    /// - Parameter name: `nil` = the room's own task.
+    /// - Parameter name: `nil` for the room's own task.
     func task(_ room: String, name: String? = nil) async throws -> (state: TaskState, json: Data)? {
         let answer = try await request("GET", "/v1/tasks/\(name ?? "auto-\(room)")")
         guard answer.status == 200 else { return nil }

@@ -4,12 +4,12 @@ import Synchronization
 
 @testable import ViewerProbe
 
-/// Everything of one end-to-end test: media server, service, publishers, one room, and a viewer who records.
+/// The processes of one end-to-end test: media server, service, publishers, one room, and a viewer who records.
 final class Stage: Sendable {
     let directory: URL
     let media: MediaServer
     let client: ServiceClient
-    /// The service's own copy: tests may change it.
+    /// The service's own copy, which tests may change.
     let layouts: URL
     let room = "demo"
     let canvas: Canvas
@@ -27,12 +27,12 @@ final class Stage: Sendable {
     }
     private let state: Mutex<State>
 
-    /// The service's process that runs now.
+    /// The running process of the service.
     var service: ManagedProcess { state.withLock { $0.service } }
 
-    /// Runs `body` on a stage, and takes the stage down in any case. If `body` throws, the messages of every process
-    /// are printed first, and the directory stays; `E2E_KEEP=1` keeps it always.
-    /// - Parameter environment: For the service and its workers; `%STAGE%` in a value is the stage's directory.
+    /// Runs `body` on a stage, and always takes the stage down. If `body` throws, the messages of every process are
+    /// printed first, and the directory stays; `E2E_KEEP=1` always keeps it.
+    /// - Parameter environment: That of the service and its workers; `%STAGE%` in a value is the stage's directory.
     static func run(
         canvas: Canvas = .portrait, layout: String = "side-by-side", environment: [String: String] = [:],
         _ body: (Stage) async throws -> Void
@@ -70,7 +70,8 @@ final class Stage: Sendable {
         self.media = media
         self.canvas = canvas
         self.layout = layout
-        // The machine also carries publishers, a media server and viewers: what is tested is not to give way to them.
+        // The machine also carries publishers, a media server and viewers: the program under test must not yield to
+        // them.
         self.environment = [
             "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
         ].merging(environment) { $1 }
@@ -78,7 +79,7 @@ final class Stage: Sendable {
         try FileManager.default.copyItem(at: Workspace.root.appendingPathComponent("layouts"), to: layouts)
         try PlainLayouts.put(in: layouts)
         var started: (process: ManagedProcess, port: Int)?
-        // The port is chosen here and taken by the service a moment later: another process may be faster.
+        // The port is chosen here and bound by the service a moment later: another process may be faster.
         for _ in 0..<3 where started == nil {
             let port = HookingMediaServer.anyPort()
             let process = try await Stage.startService(in: directory, port: port, environment: self.environment)
@@ -89,7 +90,7 @@ final class Stage: Sendable {
         client = ServiceClient(port: started.port)
     }
 
-    /// Returns when it answers, or has ended.
+    /// Returns when the service answers, or has ended.
     private static func startService(
         in directory: URL, port: Int, name: String = "mixorchestrator", environment: [String: String]
     ) async throws -> ManagedProcess {
@@ -116,7 +117,7 @@ final class Stage: Sendable {
 
     /// Starts the service again, with the same data on the same port; returns when it answers.
     ///
-    /// - Parameter changes: Variables of the environment that are other than before.
+    /// - Parameter changes: Environment variables that differ from the previous start.
     func startServiceAgain(changing changes: [String: String] = [:]) async throws {
         let process = try await Stage.startService(
             in: directory, port: client.port, name: "mixorchestrator-\(UInt16.random(in: 0...9999))",
@@ -149,14 +150,14 @@ final class Stage: Sendable {
         return process
     }
 
-    /// Notes a source that something else publishes, for `judge`.
+    /// Registers a source that is published by other means, for `judge`.
     func knows(_ source: SyntheticPublisher) {
         state.withLock { state in
             if !state.known.contains(where: { $0.id == source.id }) { state.known.append(source) }
         }
     }
 
-    /// Pushes something that is no synthetic source as `name`, with these codecs of ffmpeg.
+    /// Pushes content other than a synthetic source as `name`, with these codecs of ffmpeg.
     func publish(_ name: String, codecs: [String]) throws -> ManagedProcess {
         let inputs = ["-re", "-f", "lavfi", "-i", "testsrc=s=320x240:r=20", "-re", "-f", "lavfi", "-i", "sine=r=44100"]
         return try ManagedProcess(
@@ -170,7 +171,7 @@ final class Stage: Sendable {
         await process?.stop()
     }
 
-    /// Stops a publisher's process where it is, or lets it go on.
+    /// Stops a publisher's process at its current frame, or resumes it.
     func holdPublisher(_ name: String, _ isHeld: Bool) throws {
         guard let process = state.withLock({ $0.publishers[name]?.process }) else {
             throw EndToEndError("no publisher \(name)")
@@ -180,7 +181,7 @@ final class Stage: Sendable {
 
     // MARK: Room
 
-    /// Makes the room with `host` on air, and returns when the program is a bypass of it.
+    /// Creates the room with `host` on air, and returns when the program is a bypass of it.
     func open(host: String) async throws {
         try await client.putRoom(room, host: host, output: media.cdn(room), layout: layout, canvas: canvas)
         try await client.published(room, user: host, url: media.live(host), role: "host")
@@ -195,7 +196,7 @@ final class Stage: Sendable {
         try await client.unpublished(room, user: user)
     }
 
-    /// Has a guest join the host and leave again, each for two seconds on air: bypass → mix → bypass.
+    /// Makes a guest join the host and leave again, each for two seconds on air: bypass → mix → bypass.
     func mixAndReturn(_ host: String, with guest: String) async throws {
         try await join(guest)
         try await waitForOnAir("mix", users: [host, guest])
@@ -207,7 +208,7 @@ final class Stage: Sendable {
 
     /// Suspends until the program is of this kind, and in a mix shows exactly these users.
     ///
-    /// - Parameter name: Of the task; `nil` = the room's own.
+    /// - Parameter name: Name of the task; `nil` for the room's own.
     @discardableResult
     func waitForOnAir(
         _ kind: String, users: Set<String>? = nil, task name: String? = nil, within seconds: Double = patience
@@ -245,7 +246,7 @@ final class Stage: Sendable {
 
     // MARK: Viewer
 
-    /// A viewer of `url`, recording into `name`.flv; returns when the first bytes have come.
+    /// Starts a viewer of `url`, recording into `name`.flv; returns when the first bytes have arrived.
     func record(_ url: String, as name: String) async throws -> ProbeRecorder {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         state.withLock { $0.recorders.append(recorder) }
@@ -254,10 +255,10 @@ final class Stage: Sendable {
         return recorder
     }
 
-    /// A viewer of the program.
+    /// Starts a viewer of the program.
     func watch() async throws -> ProbeRecorder { try await record(media.cdn(room), as: "viewer") }
 
-    /// What the viewer saw, judged.
+    /// Judges the viewer's recording.
     func judge(
         _ recorder: ProbeRecorder, expectedSwitches: Int? = nil, limits: ProbeLimits = .ofTests
     ) async throws -> ProbeReport {
@@ -279,7 +280,7 @@ final class Stage: Sendable {
 
     // MARK: Processes
 
-    /// Every relay of this stage; also one whose service has been killed.
+    /// Every relay of this stage, including one whose service has been killed.
     private var relays: [ProcessTable.Entry] {
         let sockets = directory.appendingPathComponent("data/relays").path
         return ProcessTable.entries().filter { entry in
@@ -287,7 +288,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Every process that the service started, and theirs.
+    /// Every process that the service started, and their descendants.
     var workers: [ProcessTable.Entry] {
         let relays = relays
         return relays + relays.flatMap { ProcessTable.descendants(of: $0.identifier) }
@@ -298,7 +299,7 @@ final class Stage: Sendable {
         ProcessTable.descendants(of: service.identifier).first { $0.arguments.contains("forkserver") }?.identifier
     }
 
-    /// The relay's process; there is one while the room is on air.
+    /// Returns the relay's process; there is one while the room is on air.
     func relay() throws -> Int32 {
         let relays = relays
         guard relays.count == 1, let relay = relays.first else {
@@ -307,7 +308,7 @@ final class Stage: Sendable {
         return relay.identifier
     }
 
-    /// The process of the relay's mixer; there is one while a mix is on air.
+    /// Returns the process of the relay's mixer; there is one while a mix is on air.
     func mixer() throws -> Int32 {
         let mixers = ProcessTable.descendants(of: try relay()).filter { $0.arguments.contains("mixer") }
         guard mixers.count == 1, let mixer = mixers.first else {
@@ -316,7 +317,7 @@ final class Stage: Sendable {
         return mixer.identifier
     }
 
-    /// What the room's relay and its mixers have written.
+    /// Returns the log of the room's relay and its mixers.
     func relayLog() -> String? {
         let data = directory.appendingPathComponent("data").path
         let files = FileManager.default.enumerator(atPath: data)?.compactMap { $0 as? String } ?? []

@@ -4,7 +4,7 @@ import Foundation
 struct TurnServer {
     static let executable = ["/usr/bin/turnserver"].first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// What it wants of clients.
+    /// The credentials that the server demands of clients.
     enum Access: Equatable {
         case password
         /// Names and passwords that expire.
@@ -18,7 +18,7 @@ struct TurnServer {
     private let port: Int
     private let process: ManagedProcess
 
-    /// Starts one, and returns when it listens.
+    /// Starts a server, and returns when it listens.
     static func start(_ access: Access, in directory: URL) async throws -> TurnServer {
         guard let executable else { throw EndToEndError("coturn is missing: run deploy/setup.sh --tests") }
         let server = try TurnServer(executable, access, in: directory)
@@ -48,14 +48,14 @@ struct TurnServer {
             ] + credentials, in: directory)
     }
 
-    /// As GStreamer wants it, if it takes the password.
+    /// Returns the URL in GStreamer's form, for a server that takes the password.
     ///
     /// - Parameter transport: `udp` or `tcp`, between the client and the server.
     func url(over transport: String) -> String {
         "turn://\(Self.user):\(Self.password)@127.0.0.1:\(port)?transport=\(transport)"
     }
 
-    /// The service's settings for it.
+    /// Returns the service's settings for the server.
     func environment(over transport: String) -> [String: String] {
         let url = ["MIXORCHESTRATOR_WEBRTC_TURN_URL": "turn:127.0.0.1:\(port)?transport=\(transport)"]
         let credentials =
@@ -67,9 +67,9 @@ struct TurnServer {
         return url.merging(credentials) { $1 }
     }
 
-    /// Number of places that it has given to clients, as RFC 8656 calls them: allocations.
+    /// Number of allocations (RFC 8656) that it has given to clients.
     var allocations: Int { log.components(separatedBy: "packet ALLOCATE processed, success").count - 1 }
-    /// What it has logged.
+    /// Complete log of the server.
     var log: String { process.messages(last: .max) }
 
     func stop() async { await process.stop() }

@@ -5,8 +5,8 @@ import Synchronization
 
 @testable import ViewerProbe
 
-/// A WebRTC client that publishes a synthetic source over WHIP as a browser would: encoded here, at a rate that its camera
-/// chooses, with a keyframe at the beginning and whenever it is asked for one.
+/// A WebRTC client that publishes a synthetic source over WHIP as a browser would: encoded here, at a rate that its
+/// camera chooses, with a keyframe at the beginning and at every request.
 final class WhipPublisher: Sendable {
     private struct State {
         var offer: String?
@@ -15,7 +15,7 @@ final class WhipPublisher: Sendable {
         var isConnected = false
         var failure: String?
         var session: String?
-        /// Pictures of the camera so far.
+        /// Number of camera pictures so far.
         var pictures = 0
     }
     private final class Shared: Sendable { let state = Mutex(State()) }
@@ -31,7 +31,7 @@ final class WhipPublisher: Sendable {
     private static func description(
         _ pipe: String, _ source: SyntheticPublisher, dropping: Double, isRelayed: Bool
     ) -> String {
-        // Pictures that are missing, as a camera in poor light leaves them out.
+        // Drops pictures, as a camera does in poor light.
         let identity = dropping > 0 ? "! identity drop-probability=\(dropping)" : ""
         return """
             webrtcbin name=peer bundle-policy=max-bundle \(isRelayed ? "ice-transport-policy=relay" : "")
@@ -52,7 +52,7 @@ final class WhipPublisher: Sendable {
     /// Prepares the client: its camera runs, and it has an offer.
     ///
     /// - Parameters:
-    ///   - dropping: Share of the pictures that the camera leaves out, 0…1.
+    ///   - dropping: Share of the pictures that the camera drops, 0…1.
     ///   - path: The network between the client and the service; `nil` for none.
     ///   - relay: URL of the TURN server that the client has to use; `nil` for none.
     convenience init(
@@ -100,7 +100,7 @@ final class WhipPublisher: Sendable {
         }
         try peer.pipeline.appSink("seen") { _ in shared.state.withLock { $0.pictures += 1 } }
         try await peer.play()
-        // Lost packets are sent again, as browsers do.
+        // Lost packets are retransmitted, as in browsers.
         try peer.sendOnly(2)
         peer.offer()
         try await waitUntil("\(user) has an offer \(camera.messages())") {
@@ -108,12 +108,12 @@ final class WhipPublisher: Sendable {
         }
     }
 
-    /// Those of the offer.
+    /// Candidates of the offer.
     var candidates: [String] { shared.state.withLock { $0.candidates } }
 
-    /// Publishes, and returns once the connection stands and media are sent.
+    /// Publishes, and returns once the connection is established and media are sent.
     ///
-    /// - Returns: CLOCK_MONOTONIC in ns when the offer was posted.
+    /// - Returns: The time at which the offer was posted, in ns of CLOCK_MONOTONIC.
     @discardableResult func publish() async throws -> Int64 {
         let offer = shared.state.withLock { state in
             // Behind a network the service learns the client's address from its packets.
@@ -130,7 +130,7 @@ final class WhipPublisher: Sendable {
         return begin
     }
 
-    /// Ends the session, as a page that is closed does.
+    /// Ends the session, as a closed page does.
     ///
     /// - Parameter other: The service that is asked to, if not the one that has taken the offer.
     /// - Returns: CLOCK_MONOTONIC in ns when that was asked for.
@@ -144,7 +144,7 @@ final class WhipPublisher: Sendable {
         return begin
     }
 
-    /// Vanishes.
+    /// Ends without closing the session.
     func stop() async {
         camera.kill9()
         await peer.tearDown()
@@ -152,7 +152,7 @@ final class WhipPublisher: Sendable {
 }
 
 extension ServiceClient {
-    /// Posts an offer of WebRTC.
+    /// Posts a WebRTC offer.
     ///
     /// - Returns: The answer, and the address of the session.
     func post(offer: String, to path: String) async throws -> (text: String, session: String) {

@@ -1,13 +1,13 @@
 import Foundation
 import TestSupport
 
-/// A test's own directory, and where the package and its products are.
+/// A test's own directory, and the locations of the package and its products.
 enum Workspace {
     /// The package's root.
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Where the executables are: beside the test executable.
+    /// Folder of the executables, which is that of the test executable.
     static let products: URL = {
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -21,7 +21,7 @@ enum Workspace {
         return path
     }
 
-    /// A new directory with a short path, since Unix sockets lie in it.
+    /// Creates a new directory with a short path, since Unix sockets lie in it.
     static func makeDirectory() throws -> URL {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("mix-\(UInt32.random(in: 0...UInt32.max))")
@@ -30,19 +30,20 @@ enum Workspace {
     }
 }
 
-/// Why an end-to-end test could not go on.
+/// The reason that an end-to-end test could not continue.
 struct EndToEndError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// In seconds: how long a test waits for what must come true, and of which the time is no subject. Programs of a debug build on two
-/// cores that others use, too, are given up by the service and started again with longer and longer waits: 75 s for four attempts.
+/// Deadline in seconds of a condition that must come true, in tests that are not about time. Programs of a debug build
+/// on two cores with other load are given up by the service and started again with longer and longer waits: 75 s for
+/// four attempts.
 let patience = 120.0
 
 /// Suspends until `condition` holds.
 ///
-/// - Parameter seconds: The deadline, after which it throws with `what` was waited for.
+/// - Parameter seconds: The deadline, after which it throws an error that names `what`.
 func waitUntil(
     _ what: @autoclosure () -> String, within seconds: Double = patience, every milliseconds: Int = 50,
     _ condition: () async throws -> Bool
