@@ -8,7 +8,7 @@ import Testing
 @testable import ProgramRelay
 @testable import TextFormats
 
-/// What other processes and servers send without end is not kept without end.
+/// Endless output from other processes and servers is not kept without a limit.
 @Suite struct BacklogTests {
     @Test func whatIsHandledMakesRoomAndWhatIsNotEndsIt() {
         let backlog = Backlog(limit: 10_000)
@@ -47,7 +47,7 @@ import Testing
         #expect(lines.push(long + [0x0A]) == [])
         #expect(lines.push([0x42, 0x0A, 0x43]) == [[0x42]])
         #expect(lines.push([0x44, 0x0A]) == [[0x43, 0x44]])
-        // Whole in one piece.
+        // A line complete in one piece.
         #expect(lines.push(long + long + [0x0A, 0x45, 0x0A]) == nil)
         #expect(lines.push([0x46, 0x0A]) == [[0x46]])
     }
@@ -59,7 +59,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    /// A mixer that has gone mad ends once, and nothing more of it is kept.
+    /// A runaway mixer ends once, and no further output of it is kept.
     @Test func anUnreadableMixerIsToldOfOnce() throws {
         let told = Mutex<[String]>([])
         let reader = ReportReader(backlog: Backlog(limit: 1 << 20)) { event in
@@ -84,7 +84,7 @@ import Testing
             told.withLock { 500..<1_100 ~= $0.reports && $0.reasons == ["more than 1 MiB of its reports are pending"] })
     }
 
-    /// Sound alone has no keyframe from which on nothing older is wanted.
+    /// Sound alone has no keyframe that makes older frames unnecessary.
     @Test func whatADestinationNeverConfirmsIsNotKeptForEver() {
         var queue = OutputQueue(limits: .init(milliseconds: 8_000, bytes: 100_000))
         var most = 0

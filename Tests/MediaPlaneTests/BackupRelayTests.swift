@@ -103,7 +103,7 @@ extension RealTime {
             }
             try await waitFor("the card", rig) { $0.status?.scene?.panes.first?.isLive == false }
             try await waitFor("the note", rig) { $0.notes.contains { $0.hasPrefix("source-poor: alice/camera: ") } }
-            // The backup comes with another plan.
+            // The backup starts with another plan.
             try rig.apply(
                 .bypass(Self.id), Self.scene(),
                 [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))], quality: limits)
@@ -112,7 +112,7 @@ extension RealTime {
                 $0.status?.sources.first.map { $0.usesBackup == true && $0.poor == nil } ?? false
             }
             try await Task.sleep(for: .seconds(1))
-            // The poor stream's own interval, and at most a picture of the canvas.
+            // The poor stream's own interval, and one picture of the canvas at most.
             checkTimes(rig, longest: 255)
             try await rig.stop()
         }

@@ -22,7 +22,7 @@ import Testing
         second.handled += 10
         shares.divide(5)
         #expect(first.seconds == 4 && second.seconds == 1)
-        // Nobody has handled anything.
+        // No source has handled any frames.
         shares.divide(6)
         #expect(first.seconds == 4.5 && second.seconds == 1.5)
         // Every part is divided once.

@@ -11,7 +11,7 @@ import Testing
 @testable import ProgramRelay
 
 extension RealTime {
-    /// Sources of codecs other than H.264 and AAC: what is copied, what is mixed, and what is transcoded when it is pulled.
+    /// Sources of codecs other than H.264 and AAC: some are copied, some mixed, and some transcoded when pulled.
     @Suite(.serialized, .timeLimit(.minutes(10))) struct CodecMatrixTests {
         private static let host: SourceID = "host/camera"
         private static let scene = Scene.columns([host])
@@ -29,7 +29,8 @@ extension RealTime {
             ).start()
         }
 
-        /// Brings the source on air as a bypass, as a mix and as a bypass again, and checks what a viewer gets.
+        /// Brings the source on air as a bypass, as a mix and as a bypass again, and checks the stream that a viewer
+        /// gets.
         private func expectBypassMixAndBypass(_ rig: RelayRig, _ url: String, transcoded: TrackSelection?) async throws
         {
             let sources = [PlannedSource(id: Self.host, url: url)]
@@ -84,7 +85,8 @@ extension RealTime {
                 #expect(try await outputEventually { PullSender.isListening(port) })
                 try await expectBypassMixAndBypass(rig, url, transcoded: .audio)
             }
-            // The pictures are the publisher's: x264 numbers its parameter sets from 0, and the bypass has its size.
+            // The pictures are the publisher's: x264 numbers its parameter sets from 0, and the bypass has the
+            // publisher's size.
             #expect(rig.status?.sources.first?.pictureSize == .init(width: 320, height: 240))
             publisher.signal(SIGKILL)
             publisher.waitForExit()
@@ -105,8 +107,8 @@ extension RealTime {
             try await rig.stop()
         }
 
-        /// The program's pictures, cut where their configuration becomes another one: that of H.265 is repeated before each
-        /// IDR.
+        /// Returns the program's pictures, split where their configuration changes: that of H.265 is repeated before
+        /// each IDR.
         private func program(_ rig: RelayRig) -> [TestTrack] {
             rig.segments.reduce(into: []) { segments, next in
                 if segments.last?.configuration == next.configuration {
@@ -117,7 +119,7 @@ extension RealTime {
             }
         }
 
-        /// The mark of each picture that a viewer sees, in display order.
+        /// Returns the mark of each picture that a viewer sees, in display order.
         private func marks(_ segments: [TestTrack]) async throws -> [Int?] {
             var marks: [Int?] = []
             for segment in segments {
@@ -165,16 +167,16 @@ extension RealTime {
             #expect(!seen.contains(nil), "a picture is broken")
             let numbers = seen.compactMap(\.self)
             let steps = zip(numbers, numbers.dropFirst()).map { $1 - $0 }
-            // A busy machine may have the mix show a picture again, or leave one out, but not where it begins or ends.
+            // On a busy machine the mix may repeat or drop a picture, but not where it begins or ends.
             let ends = [parts[0].count, parts[0].count + parts[1].count]
             let inside = ends[0] + 3..<max(ends[0] + 3, ends[1] - 3)
             let oddities = steps.indices.filter { steps[$0] != 1 }
             #expect(oddities.count { inside.contains($0) } <= 3 && steps.allSatisfy { 0...2 ~= $0 }, "\(steps)")
-            // A decoder that is not told of the end keeps the last picture of what it reorders.
+            // A decoder that is not told of the end withholds the last picture that it reorders.
             let others = oddities.filter { !inside.contains($0) }
             #expect(others.count <= (bFrames == 0 ? 0 : 1) && others.allSatisfy { steps[$0] == 2 }, "\(steps)")
             let times = segments.flatMap(\.frames).map(\.pts.inMilliseconds).sorted()
-            // At the end, pictures that are shown before the last ones had not come yet.
+            // At the end, pictures displayed before the last ones had not arrived yet.
             let intervals = zip(times, times.dropFirst()).map { $1 - $0 }.dropLast(bFrames)
             #expect(intervals.allSatisfy { abs($0 - 50) <= 1.5 }, "a picture is lost or shown twice: \(intervals)")
         }
@@ -233,8 +235,8 @@ extension RealTime {
             try await rig.stop()
         }
 
-        /// Frames of AAC-LC with a configuration that announces SBR (and PS), as HE-AAC has it: this machine has no encoder of
-        /// HE-AAC. A decoder makes the output rate of it.
+        /// Frames of AAC-LC with a configuration that announces SBR (and PS), like HE-AAC: this machine has no encoder
+        /// of HE-AAC. A decoder produces the output rate.
         @Test(arguments: [([0x2B, 0x11, 0x88, 0x00] as [UInt8], 2), ([0xEB, 0x09, 0x88, 0x00], 1)])
         func soundOfHEAACIsCopiedAndMixedAtItsOutputRate(configuration: [UInt8], channels: Int) async throws {
             var sound = try await TestStreams.audio(rate: 24_000, channels: channels, count: 400) {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MediaFormats
 
-/// Streams of codecs that relays have transcoded, made by real encoders.
+/// Streams of codecs that relays transcode, made by real encoders.
 enum CodecStreams {
-    /// Video of AV1 or VP9 in Enhanced RTMP: 320×240, 20 pictures per second, a keyframe each second.
+    /// Returns AV1 or VP9 video in Enhanced RTMP: 320×240, 20 pictures per second, a keyframe each second.
     static func enhancedVideo(_ codec: ForeignCodec, seconds: Int) async throws -> [FLVTag] {
         let file = FileManager.default.temporaryDirectory.appending(path: "codec-\(UUID().uuidString).ivf")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -38,7 +38,7 @@ enum CodecStreams {
         return tags
     }
 
-    /// The frames of an IVF file: a header of 32 bytes, and before each frame its size and its time in 12.
+    /// Returns the frames of an IVF file: a header of 32 bytes, and before each frame its size and its time in 12.
     private static func units(_ file: Data) -> [[UInt8]] {
         var units: [[UInt8]] = []
         var rest = Array(file)[32...]

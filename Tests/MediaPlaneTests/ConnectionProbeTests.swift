@@ -6,7 +6,7 @@ import TextFormats
 @testable import ProgramRelay
 @testable import RTMP
 
-/// The bare connections with which the servers of sources are waited for.
+/// Bare connections that find out when the servers of sources are up.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ConnectionProbeTests {
     private static func probe(_ host: String, _ port: Int) async -> PullEnd? {
         let limits = Destination.Limits(reach: .loopback, setting: "sources.allow")
@@ -26,7 +26,7 @@ import TextFormats
         #expect(await Self.probe("no-such-host.invalid", 554)?.kind == .unreachable)
     }
 
-    /// A second of a hundred sources whose one server is away.
+    /// A second of a hundred sources whose single server is down.
     @Test func aHundredSourcesAskWithoutMuchWork() async throws {
         let port = Int(try PullSender.freePort())
         let probes = 100 * 1000 / SourceRetry.away.lowerBound
@@ -42,11 +42,11 @@ import TextFormats
         }
         times.sort()
         print("\(probes) attempts: \(times) of processor time")
-        // A pull in a process of its own would cost as much for each of a few.
+        // Pulls in separate processes would cost as much for only a few of them.
         #expect(times[1] < .milliseconds(500))
     }
 
-    /// What all threads of this process have used.
+    /// Processor time of all threads of this process.
     private enum ProcessorTime {
         static var now: Duration {
             var time = timespec()

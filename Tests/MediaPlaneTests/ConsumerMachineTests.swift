@@ -32,7 +32,8 @@ import Testing
         #expect(machine.state == .waiting(until: .seconds(111.5)))
     }
 
-    /// What waits for a process that is killed again and again is a group of pictures and the longest delay, which has room.
+    /// However often a process is killed, the frames that wait for it are a group of pictures and those of the longest
+    /// delay, and fit the queue.
     @Test(arguments: [0, 4_000])
     func whatIsSentMeanwhileWaitsHoweverOftenItIsKilled(life: Int) {
         var machine = ConsumerMachine(now: .zero)
@@ -77,10 +78,10 @@ import Testing
     @Test func oneThatTakesNothingOfWhatWaitsIsKilled() {
         var machine = ConsumerMachine(policy: .init(patience: 15), now: .zero)
         _ = machine.advance(to: .zero, taken: 0, isWaiting: false)
-        // Nothing waits: it may be idle for ever.
+        // The queue is empty: the process may be idle for ever.
         #expect(machine.advance(to: .seconds(100), taken: 10, isWaiting: false) == nil)
         #expect(machine.advance(to: .seconds(114), taken: 10, isWaiting: true) == nil)
-        // It goes on, however slowly.
+        // It makes progress, however slowly.
         #expect(machine.advance(to: .seconds(115), taken: 11, isWaiting: true) == nil)
         #expect(machine.advance(to: .seconds(130), taken: 11, isWaiting: true) == nil)
         #expect(machine.advance(to: .seconds(131), taken: 11, isWaiting: true) == .kill)

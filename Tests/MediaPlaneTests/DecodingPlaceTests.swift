@@ -3,7 +3,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// Who decodes a frame.
+/// The place where a frame is decoded.
 @Suite("Place of decoding") struct DecodingPlaceTests {
     private static func frame(isIDR: Bool = false, bytes: Int = 1000) -> EncodedFrame {
         EncodedFrame(
@@ -46,7 +46,7 @@ import Testing
         var place = Self.place(1, 21)
         for _ in 0..<1000 { place.noteDecoded(taking: .milliseconds(1), processorTime: .milliseconds(1)) }
         #expect(!place.isWithReader(Self.frame(), waiting: 0, total: .milliseconds(1)))
-        // One that had to wait for a processor is.
+        // A frame that had to wait for a processor counts.
         place = Self.place(1, 1)
         place.noteDecoded(taking: .milliseconds(50), processorTime: .milliseconds(1))
         #expect(place.isWithReader(Self.frame(), waiting: 0, total: .milliseconds(1)))

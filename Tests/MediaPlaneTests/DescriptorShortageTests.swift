@@ -10,15 +10,16 @@ import Testing
 @testable import ProgramRelay
 @testable import RTMP
 
-/// Real workers to which more connections come than they may have descriptors: what is on air goes on, and they do not spin.
+/// Real workers that get more connections than they may have descriptors: streams on air continue, and the workers do
+/// not spin.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct DescriptorShortageTests {
     private static let limit = 160
     private static let strangers = limit - DescriptorReserve.ofStrangers.size(ofLimit: limit)
     private static let service = limit - DescriptorReserve.ofService.size(ofLimit: limit)
 
-    /// Checks for two seconds that a process which is full neither uses more descriptors nor spins.
+    /// Checks for two seconds that a full process neither uses more descriptors nor spins.
     ///
-    /// - Parameter most: Descriptors that it may have when others have taken all that they can.
+    /// - Parameter most: Descriptors that it may have when other clients have taken all that they can.
     private func expectCalm(_ process: LaunchedProcess, most: Int, _ name: String) async throws {
         let before = try #require(ProcessClock.seconds(of: process.processID))
         let begin = ContinuousClock.now
@@ -30,9 +31,9 @@ import Testing
         let used = try #require(ProcessClock.seconds(of: process.processID)) - before
         let cores = used / ((ContinuousClock.now - begin) / .seconds(1))
         print("\(name): \(highest) of \(Self.limit) descriptors, \(cores) cores")
-        // A loop that spins uses what it gets, most of a core on an idle machine.
+        // A loop that spins uses all the time it gets, most of a core on an idle machine.
         #expect(cores < 0.3)
-        // What it opens for itself for a moment is not a connection.
+        // A descriptor that it opens for itself for a moment is not a connection.
         #expect(highest >= most && highest <= most + 3)
         #expect(process.isRunning)
     }
@@ -47,7 +48,7 @@ import Testing
         }
         let player = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { player.frames > 60 })
-        // More than it can accept; the kernel keeps the others. With a handshake they may say nothing for 15 s.
+        // More than it can accept; the kernel queues the others. During the handshake they may be silent for 15 s.
         var strangers = (0..<Self.limit + 60).map { _ in RawClient(port: rig.port ?? 0) }
         for stranger in strangers { stranger.send([3] + [UInt8](repeating: 0x11, count: 3072)) }
         #expect(try await outputEventually { rig.process.descriptors >= Self.strangers })
@@ -56,7 +57,7 @@ import Testing
         #expect(try await outputEventually { player.frames > frames + 30 })
         #expect(player.progress.end == nil && publisher.isRunning)
 
-        // The service gets in all the same. A wrong version is refused and does not replace the service of the rig.
+        // The service still gets in. A wrong version is refused and does not replace the service of the rig.
         let answer = Mutex("")
         let descriptor = try #require(UnixListener.dial(rig.socketPath))
         let service = SocketChannel(
@@ -99,7 +100,7 @@ import Testing
         #expect(isFull, "\(viewers.count) connections, \(relay.descriptors) descriptors")
         try await expectCalm(relay.process, most: Self.service, "relay")
 
-        // Only now does it connect to anything.
+        // Only now does it open any connection.
         let source: SourceID = "alice/camera"
         relay.send(
             .apply(

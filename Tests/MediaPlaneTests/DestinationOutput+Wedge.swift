@@ -5,7 +5,8 @@ import EncodedMedia
 @testable import RTMP
 
 extension DestinationOutput {
-    /// Waits until so many bytes are sent, has the destination take no more, and expects that this is noticed in time.
+    /// Waits until `count` bytes are sent, makes the destination stop reading, and expects the output to notice in
+    /// time.
     ///
     /// Decided after 3.2 s, promised within 5 s; printed, because a busy machine adds to it.
     func expectWedgeNoticed(_ name: String, afterBytes count: Int64, _ freeze: () throws -> Void) async throws {

@@ -9,13 +9,14 @@ import EncodedMedia
 @testable import RTMP
 @testable import TextFormats
 
-/// Names are looked up by a resolver of the test, addresses are real.
+/// Names are resolved by a resolver of the test, addresses are real.
 @Suite struct DestinationTests {
     private static func addresses(_ texts: [String], _ port: UInt16) -> [SocketAddress] {
         texts.flatMap { (try? SocketAddress.resolve(host: $0, port: port, isNumeric: true)) ?? [] }
     }
 
-    /// `answers`: what the name gives, look-up by look-up; the last one for ever.
+    /// Creates a destination for which each look-up of the name gives the next element of `answers`; the last one
+    /// repeats.
     private static func destination(
         _ reach: Reach?, host: String = "media.example", port: UInt16 = 1935, answers: [[String]]
     ) -> Destination {
@@ -60,7 +61,7 @@ import EncodedMedia
         #expect(try Self.destination(nil, answers: [mixed]).addresses().count == 5)
     }
 
-    /// A name that meant a public address when it was checked, and means this machine when it is connected to.
+    /// A name that resolves to a public address when it is checked, and to this machine when it is connected to.
     @Test func everyLookUpIsCheckedAnew() throws {
         let destination = Self.destination(Self.publicOnly, answers: [["93.184.216.34"], ["127.0.0.1"]])
         #expect(try destination.addresses().count == 1)
@@ -75,7 +76,7 @@ import EncodedMedia
             await Self.firstEvent(Self.destination(.loopback, port: port, answers: [["127.0.0.1"]])) == "received [7]")
         let refused = await Self.firstEvent(Self.destination(Self.publicOnly, port: port, answers: [["127.0.0.1"]]))
         #expect(refused.hasPrefix("ended may not connect: media.example is at 127.0.0.1"), "\(refused)")
-        // By its number, without a look-up.
+        // By its address, without a look-up.
         let byNumber = await Self.firstEvent(
             Self.destination(Self.publicOnly, host: "127.0.0.1", port: port, answers: [[]]))
         #expect(byNumber.hasPrefix("ended may not connect: 127.0.0.1 is in a local network"), "\(byNumber)")
@@ -130,7 +131,7 @@ import EncodedMedia
     }
 }
 
-/// All ways to pull and to push, with a name of this machine.
+/// Every kind of pull and push, with a name of this machine.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct DestinationConnectionTests {
     private static let publicOnly = Destination.Limits(reach: Reach(places: []), setting: "sources.allow")
 
@@ -171,7 +172,7 @@ import EncodedMedia
         #expect(server.accepted == 0)
     }
 
-    /// The host that the URL names is the one that the server is told, although its address is pinned.
+    /// The server receives the host named in the URL, although its address is pinned.
     @Test func anHTTPSourceIsAskedForByItsName() async throws {
         let server = try HTTPRecorder(saying: "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
         defer { server.stop() }
@@ -180,12 +181,12 @@ import EncodedMedia
         let lines = server.heard.split(whereSeparator: \.isNewline)
         #expect(lines.first == "GET /live/a.flv?k=1 HTTP/1.1")
         let hosts = lines.filter { $0.lowercased().hasPrefix("host:") }
-        // Asked once more for a redirect.
+        // A redirect asks once more.
         #expect(!hosts.isEmpty && hosts.allSatisfy { $0 == "Host: localhost:\(server.port)" }, "\(server.heard)")
     }
 }
 
-/// A server on loopback that remembers what it heard first.
+/// A server on loopback that records the first bytes it receives.
 final class HTTPRecorder: Sendable {
     let port: Int
     private let descriptor: Int32

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramMixer
 
-/// What the encoders are told, and what they then do.
+/// The settings given to encoders, and their effect.
 @Suite("Encoder settings") struct EncoderSettingsTests {
     private static func request(
         profile: EncodingSettings.Profile? = nil, preset: EncodingSettings.Preset? = nil,
@@ -19,7 +19,7 @@ import Testing
         return EncoderRequest(setup, colour: .unsignalled, keyframeDistance: setup.keyframeDistance, tuning: tuning)
     }
 
-    /// The options in x264's `option-string` that are neither of every mix nor of its colour.
+    /// Returns the options in x264's `option-string` except those common to all mixes and those of colour.
     private static func work(_ description: String) throws -> [String] {
         let start = try #require(description.firstRange(of: "option-string=\"")?.upperBound)
         let options = description[start...].prefix { $0 != "\"" }.split(separator: ":").map(String.init)
@@ -49,7 +49,7 @@ import Testing
         let named = X264Encoder.elements(Self.request(preset: preset))[0]
         #expect(named.contains("speed-preset=\(preset.rawValue) "))
         #expect(try Self.work(named).isEmpty)
-        // The mixer's option stands in for programs without a preset, and gives way to theirs.
+        // The mixer's option applies to programs without a preset, and yields to a program's preset.
         let tuned = EncoderTuning(preset: preset, threads: 3)
         #expect(X264Encoder.elements(Self.request(tuning: tuned))[0] == named.replacing("threads=1", with: "threads=3"))
         let both = X264Encoder.elements(Self.request(preset: .fast, tuning: tuned))[0]
@@ -82,7 +82,7 @@ import Testing
         setup.preset = preset
         let take = try await EncoderTake.run(setup, pictures: 50, requests: [17])
         #expect(take.frames.map(\.pts) == (0..<50).map { EncoderTake.time(ofTick: $0) })
-        // Two seconds after the last keyframe at the latest, and nowhere else.
+        // At most two seconds after the last keyframe, and nowhere else.
         #expect(take.frames.indices.filter { take.frames[$0].isIDR } == [0, 17])
         let bytes = try #require(take.configuration)
         #expect(bytes[1] == UInt8(number))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Packets, and where a click in their sound is heard.
+    /// Checks the packets, and the position of a click in their sound.
     @Test("The sound's click stays in its place", arguments: [8000, 16_000, 22_050, 32_000, 44_100, 48_000], [1, 2])
     func click(rate: Int, channels: Int) async throws {
         let place = 10 * 1024 + 300

@@ -6,17 +6,17 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramMixer
 
-/// Pictures that were given to a canvas's encoder, and what it made of them.
+/// Pictures given to a canvas's encoder, and its output.
 struct EncoderTake {
     var frames: [EncodedFrame] = []
-    /// The last configuration; `nil` if none came.
+    /// The last configuration; `nil` if there was none.
     var configuration: [UInt8]?
 
     static func time(ofTick tick: Int) -> MediaTime { .milliseconds(7000) + .units(Int64(tick), rate: 20) }
 
-    /// Encodes moving pictures of 360×640@20, each after the one before it has come out.
+    /// Encodes moving pictures of 360×640@20, each after the previous one has come out.
     ///
-    /// - Parameter requests: Ticks of pictures that have to be IDR frames.
+    /// - Parameter requests: Ticks of pictures that must be IDR frames.
     static func run(_ setup: MixerSetup, pictures: Int, requests: Set<Int>) async throws -> EncoderTake {
         let reports = Gathered<MixerReport>()
         let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
@@ -36,7 +36,7 @@ struct EncoderTake {
         return EncoderTake(frames: reports.frames, configuration: reports.configurations.last)
     }
 
-    /// Stripes that move by 6 pixels a picture.
+    /// Paints stripes that move by 6 pixels per picture.
     static func paint(_ picture: VideoFrame, tick: Int) {
         picture.fill(y: 60, u: 120, v: 140)
         for stripe in 0..<5 {
@@ -56,7 +56,7 @@ extension Gathered<MixerReport> {
     }
 }
 
-/// The numbers of the first SPS and PPS among NAL units that are preceded by 4 bytes of length.
+/// The numbers of the first SPS and PPS among NAL units with 4-byte length prefixes.
 struct NumberedSets: Equatable {
     var sequence: UInt32?
     var picture: UInt32?

@@ -10,17 +10,17 @@ import Testing
 @testable import ProgramRelay
 @testable import RTMP
 
-/// A publisher of H.265 over Enhanced RTMP, in each form in which a tag may carry several tracks, through a real ingest into a
-/// program of H.265. ffmpeg sends it from version 6.1 on.
+/// A publisher of H.265 over Enhanced RTMP, in each form in which a tag may carry several tracks, through a real ingest
+/// into a program of H.265. ffmpeg sends it from version 6.1 on.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct EnhancedPublisherTests {
-    /// How tags carry tracks ("Enhanced RTMP v2", AvMultitrackType).
+    /// The form in which tags carry tracks ("Enhanced RTMP v2", AvMultitrackType).
     enum Form: CaseIterable, Sendable {
         case single, oneTrack, manyTracks, manyTracksOfManyCodecs
     }
 
     private static let host: SourceID = "host/camera"
     private static let avc1 = Array("avc1".utf8), hvc1 = Array("hvc1".utf8), mp4a = Array("mp4a".utf8)
-    /// Another track, which the program must not get.
+    /// Another track, which must not reach the program.
     private static let other: [UInt8] = [0, 0, 0, 0, 0, 1, 0x26]
 
     private static func sized(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] {

@@ -3,17 +3,17 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Stands between a publisher and a server on loopback and does what networks do.
+/// A proxy between a publisher and a server on loopback that behaves like a faulty network.
 ///
-/// Its receive buffers are small: what it does not pass on backs up within a second or so.
+/// Its receive buffers are small: bytes that it does not pass on back up within about a second.
 final class FaultyProxy: Sendable {
     enum Behaviour: Hashable, Sendable {
         case pass
-        /// The connection stays, nothing is taken and nothing said.
+        /// The connection stays, but the proxy neither reads nor sends.
         case frozen
-        /// So many bytes a second on the way up.
+        /// This many bytes per second upstream.
         case slow(Int)
-        /// Each connection ends after so many bytes on the way up.
+        /// Each connection ends after this many bytes upstream.
         case cut(Int)
     }
     private struct State {
@@ -44,7 +44,7 @@ final class FaultyProxy: Sendable {
         }.start()
     }
 
-    /// How many were accepted so far.
+    /// Number of connections accepted so far.
     var accepted: Int { count.withLock { $0 } }
 
     func set(_ behaviour: Behaviour) { state.withLock { $0.behaviour = behaviour } }

@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import RTMP
 
-/// A viewer of a program at its relay's socket, as a worker is one.
+/// A viewer of a program at its relay's socket, in the role of a worker.
 final class FeedViewer: Sendable {
     struct Tag: Sendable {
         var tag: FLVTag

@@ -9,7 +9,7 @@ import Testing
 
     @Test func whatAFontHasIsNotMissed() {
         #expect(fonts.missing(in: "Zoë Müller · Łódź №5").isEmpty)
-        // These need no glyph: spaces, joiners, selectors, controls.
+        // Characters that need no glyph: spaces, joiners, selectors, controls.
         #expect(fonts.missing(in: "a\u{2003}b\u{200D}\u{FE0F}\u{200E}\u{85}").isEmpty)
     }
 
@@ -21,7 +21,7 @@ import Testing
         #expect(fonts.missing(in: many, most: 3).count == 3)
     }
 
-    /// fontconfig's own command says the same of each script.
+    /// fontconfig's own command gives the same result for each script.
     @Test(arguments: FontCoverage.scripts.map(\.name)) func scriptsAreJudgedAsByFontconfig(name: String) throws {
         let script = try #require(FontCoverage.scripts.first { $0.name == name })
         var isWhole = true

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ForkServer
 
-/// The real fork server, and the mixers that it makes.
+/// The real fork server, and the mixers that it starts.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ForkServerTests {
     /// A fork server that ends with this object.
     private final class Server {
@@ -35,7 +35,7 @@ import Testing
         func endLifeline() throws { try lifeline.fileHandleForWriting.close() }
     }
 
-    /// What a relay would hold of a mixer.
+    /// The handle that a relay would have of a mixer.
     private final class Mixer: Sendable {
         let process: ForkedProcess
         /// The relay's end of the socket, closed with this object.
@@ -92,7 +92,7 @@ import Testing
         #expect(mixer.read("limits").contains("Max data size             \(700 << 20)"))
         #expect(mixer.read("status").contains("NoNewPrivs:\t1"))
         #expect(mixer.read("status").contains("CapEff:\t0000000000000000"))
-        // It has nothing of the server's, so that nobody waits in vain for the end of a connection.
+        // It has inherited nothing from the server, so that no peer waits in vain for the end of a connection.
         let sockets = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(mixer.process.processID)/fd")
             .compactMap {
                 try? FileManager.default.destinationOfSymbolicLink(
@@ -112,7 +112,7 @@ import Testing
         mixer.process.signal(SIGKILL)
         try await until { mixer.exit != nil }
         #expect(mixer.exit == .signal(SIGKILL))
-        // No signal reaches a successor of its number.
+        // A signal does not reach a later process with the same number.
         mixer.process.signal(SIGKILL)
     }
 
@@ -146,7 +146,7 @@ import Testing
         #expect(try Mixer(Self.client(server)).exit == nil)
     }
 
-    /// Two processes on one socket would each get a part of the plan.
+    /// Two processes on one socket would each get only a part of the plan.
     @Test func aServerThatComesToItselfMakesNoSecondMixer() async throws {
         let server = try await Server()
         server.process.signal(SIGSTOP)
@@ -157,7 +157,7 @@ import Testing
         #expect(failures.all == ["the fork server at \(server.path) does not answer"])
         server.process.signal(SIGCONT)
         close(ends.theirs)
-        // Every holder of the other end is gone: whatever the server had made of the request.
+        // Every holder of the other end is gone, however the server handled the request.
         var watch = pollfd(fd: ends.ours, events: Int16(POLLIN), revents: 0)
         #expect(poll(&watch, 1, 30_000) == 1)
         var byte: UInt8 = 0
@@ -172,7 +172,7 @@ import Testing
             try PacketSocket.connect(to: server.path, patience: 30)
         }
         defer { for connection in silent { close(connection) } }
-        // All places are taken; the server lets go of those who say nothing.
+        // All places are taken; the server closes the silent connections.
         for connection in silent {
             #expect(PacketSocket.receive(upTo: 64, on: connection) == nil)
         }

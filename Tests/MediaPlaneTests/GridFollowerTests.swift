@@ -33,7 +33,7 @@ struct GridFollowerTests {
         if ppm == 0 { #expect(grid.offset == .zero) }
     }
 
-    /// A publisher whose crystal is off, or whose first packets were late, is slewed after on air while it is mixed.
+    /// A publisher whose crystal is off, or whose first packets were late, is corrected gradually once on air in a mix.
     @Test(
         "However its clock is learnt and drifts, its sound stays with its pictures",
         arguments: [-300.0, -20, 0, 20, 300], [0, 0.004, 0.02])
@@ -47,7 +47,7 @@ struct GridFollowerTests {
         var (pictureCount, soundCount) = (Int64(0), Int64(0))
         var (pictureError, soundError): (MediaTime?, MediaTime?)
         var worst = MediaTime.zero
-        // Ten minutes of packets as a publisher sends them, in whole milliseconds of its own clock.
+        // Ten minutes of packets as sent by a publisher, in whole milliseconds of its own clock.
         for _ in 0..<(600 * 20 + 600 * 48_000 / 1024) {
             let picture = interval * pictureCount
             let block = MediaTime.units(soundCount * 1024, rate: 48_000)
@@ -61,7 +61,7 @@ struct GridFollowerTests {
                 if isPicture { pictureCount += 1 } else { soundCount += 1 }
                 continue
             }
-            // The mix begins with the first picture after a second; sound keeps its exact times.
+            // The mix begins with the first picture after one second; sound keeps its exact times.
             let start = origin ?? clock.map(time.rounded, of: .video)
             if origin == nil {
                 origin = start
@@ -73,7 +73,7 @@ struct GridFollowerTests {
                 let tick = start + ticks.offset + interval * (pictureCount - 20)
                 sampler.commit(tick: tick, shown: pts)
                 sampler.noteGridMoved(by: ticks.follow(sampler.wander))
-                // As a viewer gets it.
+                // As received by a viewer.
                 pictureError = tick.rounded - time
                 pictureCount += 1
             } else {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// An nginx that serves a directory of its own. `/moved/` redirects to `/`, `/redirect.m3u8` to another network.
+/// An nginx that serves its own directory. `/moved/` redirects to `/`, `/redirect.m3u8` to another network.
 final class HLSServer: Sendable {
     private let root = FileManager.default.temporaryDirectory.appending(path: "hls-\(UInt32.random(in: 0 ... .max))")
     private let port: UInt16
@@ -49,7 +49,7 @@ final class HLSServer: Sendable {
 
     func stop() { process.withLock { $0.take() }?.stop() }
 
-    /// Connections and requests so far.
+    /// Returns the numbers of connections and requests so far.
     func counts() async throws -> (connections: Int, requests: Int) {
         let file = root.appending(path: "counts").path
         #expect(try await outputTool("/usr/bin/env", ["curl", "-s", "-o", file, "\(url)/counts"]) == 0)

@@ -61,7 +61,7 @@ import Testing
     @Test func aTargetThatIsNotAllowedIsNotConnectedTo() async throws {
         let (server, other) = (try Server(), try Server())
         defer { for server in [server, other] { server.stop() } }
-        // Another port of the same address is another target.
+        // Another port of the same address is a different target.
         let reach = Reach(places: [Reach.Place(address: "127.0.0.1", port: server.port)])
         let (pull, events) = Self.open(
             "http://127.0.0.1:\(server.port)/to/\(other.port)",
@@ -89,7 +89,8 @@ import Testing
         }
     }
 
-    /// `/r/n` redirects to `/r/n-1` and at last to `/stream`, with a page as servers send one; `/to/port` to that port.
+    /// `/r/n` redirects to `/r/n-1` and finally to `/stream`, with a page as servers send with redirects; `/to/port` to
+    /// that port.
     private final class Server: Sendable {
         let port: Int
         private let descriptor: Int32

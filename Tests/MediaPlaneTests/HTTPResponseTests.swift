@@ -4,7 +4,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramRelay
 
-/// Responses of HTTP servers, and the decisions about frames that come in pieces.
+/// Responses of HTTP servers, and the pacing of frames that arrive in segments.
 @Suite struct HTTPResponseTests {
     private func read(_ text: String, limit: Int = 100, by size: Int = .max) throws -> HTTPResponse {
         var response = HTTPResponse(limit: limit)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Only where the response is whole, and nothing follows it, another request may follow.
+    /// Another request may follow only on a complete response with nothing behind it.
     @Test(arguments: [
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", true),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", true),
@@ -88,10 +88,10 @@ import Testing
         }
         expect(.seconds(1000), at: .seconds(5), due: .milliseconds(5300))
         expect(.seconds(1001), at: .seconds(5), due: .milliseconds(6300))
-        // The other track begins a little earlier, and a small delay is made up for.
+        // The other track begins slightly earlier, and a small delay is made up.
         expect(.milliseconds(999_900), at: .seconds(5), due: .milliseconds(5200))
         expect(.seconds(1002), at: .milliseconds(7400), due: .milliseconds(7300))
-        // A long one moves everything.
+        // A long delay moves everything.
         expect(.seconds(1003), at: .seconds(10), due: .milliseconds(10_300))
         expect(.seconds(1004), at: .seconds(10), due: .milliseconds(11_300))
         // A jump is a new timeline.
@@ -99,7 +99,7 @@ import Testing
         expect(.zero, at: .seconds(11), due: .milliseconds(11_300))
     }
 
-    /// Nothing more is fetched while so much waits.
+    /// Fetching pauses while the buffer is full.
     @Test(arguments: [(1, 9), (12 << 20, 3), (64 << 20, 1)]) func whatWaitsIsBounded(size: Int, most: Int) {
         let buffer = SegmentBuffer()
         var count = 0

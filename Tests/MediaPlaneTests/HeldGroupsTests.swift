@@ -5,7 +5,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// The pictures of people whom nobody sees.
+/// Pictures of participants who are not visible.
 @Suite("Pictures of the unseen") struct HeldGroupsTests {
     private static let alice: SourceID = "alice/camera"
     private static let bob: SourceID = "bob/camera"

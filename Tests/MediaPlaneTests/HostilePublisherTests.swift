@@ -10,17 +10,17 @@ import MediaFormats
 @testable import RTMP
 @testable import ProgramRelay
 
-/// Publishers who want to end a relay, at a relay in its own process, over a real connection.
+/// Publishers that try to end a relay, which runs in a separate process, over a real connection.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct HostilePublisherTests {
-    /// Audio of two bytes is no frame, but has a time: some thousand of them, each 2³¹ − 1 ms later, left what a number of
-    /// nanoseconds can say.
+    /// Audio of two bytes is not a frame, but has a time: some thousand of them, each 2³¹ − 1 ms later, exceed the
+    /// range of nanoseconds.
     @Test(arguments: [0x7FFF_FFFF, 0x8000_0001] as [UInt32])
     func aRelayOutlivesTimestampsThatLieFarApart(step: UInt32) async throws {
         var peer = RTMPPeer()
         var timestamp: UInt32 = 0
         var bytes = peer.session() + peer.message(.audio, [0xAF, 0, 0x11, 0x90], stream: 1, on: 4)
         bytes += peer.sound([0xAF, 1], step: step, count: 6_000, from: &timestamp)
-        // Whoever has read this has read all that comes before.
+        // A reader of this has read everything before it.
         bytes += peer.sound([0xAF, 1, 0x21, 0x10], step: 21, count: 2, from: &timestamp)
         let server = try RTMPOddServer(saying: bytes)
         defer { server.stop() }

@@ -6,14 +6,14 @@ import EncodedMedia
 @testable import RTMP
 @testable import ProgramRelay
 
-/// RTMP servers that send anything.
+/// RTMP servers that send arbitrary bytes.
 @Suite struct HostileServerTests {
     private static func client() throws -> RTMPClient {
         var random = SeededGenerator(seed: 1)
         return RTMPClient(.play, try RTMPAddress("rtmp://h/app/name"), using: &random)
     }
 
-    /// Everything a server may send to a player, in chunks of some sizes.
+    /// Returns random messages of every kind that a server may send to a player, in chunks of several sizes.
     private static func conversation(using random: inout SeededGenerator) -> [UInt8] {
         var peer = RTMPPeer()
         let session = peer.session()
@@ -82,13 +82,13 @@ import EncodedMedia
     // MARK: - Limits
 
     @Test func aCommandHasOnlySoManyValues() {
-        // Each of one byte, in a row, in an array and in an object.
+        // Elements of one byte each, in a row, in an array and in an object.
         let row = [UInt8](repeating: 5, count: 1 << 16)
         #expect(AMF0.decodeAll(row).count == AMF0.mostValues)
         #expect(AMF0.decodeAll([10, 0, 0, 0xFF, 0xFF] + row).isEmpty)
         let properties = [UInt8](repeating: 0, count: 3 * 30_000).indices.map { [0, 1, 0x61, 5][$0 % 4] as UInt8 }
         #expect(AMF0.decodeAll([3] + properties + [0, 0, 9]).isEmpty)
-        // As deep as allowed, and one deeper.
+        // As deep as allowed, and one level deeper.
         func nested(_ depth: Int) -> [UInt8] { (1..<depth).flatMap { _ in [10, 0, 0, 0, 1] as [UInt8] } + [5] }
         #expect(AMF0.decodeAll(nested(AMF0.mostDepth)).count == 1)
         #expect(AMF0.decodeAll(nested(AMF0.mostDepth + 1)).isEmpty)
@@ -103,7 +103,7 @@ import EncodedMedia
         #expect(throws: RTMPError.self) { try aggregate(RTMPMessage.mostParts + 1).parts() }
     }
 
-    /// Messages of 16 MiB, one on each chunk stream, of which a mebibyte comes at a time.
+    /// Messages of 16 MiB, one on each chunk stream, arriving one mebibyte at a time.
     @Test func whatIsUnfinishedHasALimitOverAllChunkStreams() {
         var reader = RTMPChunkReader()
         var peer = RTMPPeer()

@@ -62,18 +62,18 @@ struct ImageFileTests {
         #expect(await problem(heavy)?.message == "\(heavy): more than 10 MB")
     }
 
-    /// The header says 64×64, what follows is another picture's.
+    /// The header says 64×64, but the data is that of another picture.
     @Test("A header that lies about the size is found out before the picture is decoded")
     func lyingHeader() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let small = try await drawing(width: 64, height: 64).png()
         let large = try await drawing(width: 3000, height: 3000).png()
-        // Signature and IHDR of the one, everything else of the other.
+        // Signature and IHDR of one, everything else of the other.
         let lie = try file("lie.png", Array(small.prefix(33)) + Array(large.dropFirst(33)))
         if let picture = try? await ImageDecoder.image(file: lie) {
             #expect(picture.width == 64 && picture.height == 64)
         }
-        // A second header, as decoders of old have taken it.
+        // A second header, which old decoders accepted.
         let twice = try file("twice.png", Array(small.prefix(33)) + Array(large.dropFirst(8)))
         if let picture = try? await ImageDecoder.image(file: twice) {
             #expect(picture.width == 64 && picture.height == 64)

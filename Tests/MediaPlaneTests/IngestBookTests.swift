@@ -8,7 +8,7 @@ import Testing
 @testable import MediaFormats
 @testable import StreamIngest
 
-/// The decisions of the ingest, without a socket.
+/// The decisions of the ingest, without sockets.
 @Suite struct IngestBookTests {
     private static let second: Int64 = 1_000_000_000
     private static let publish = RTMPStreamRequest(
@@ -28,7 +28,7 @@ import Testing
         return book
     }
 
-    /// Lets a connection publish as the orchestrator allows it.
+    /// Makes a connection publish with the orchestrator's permission.
     private func publish(_ book: inout StreamBook, _ connection: Int, now: Int64 = 0, as key: String = key)
         -> [StreamBook.Action]
     {
@@ -68,7 +68,7 @@ import Testing
                 .accept(connection: 4), .feed(stream: "program/auto-lobby", socket: "/s", connection: 4),
             ])
         #expect(book.waitingRequests == 0)
-        // Who wants to publish is not let in by a program.
+        // A program's permission does not admit a publisher.
         guard case .tell(.ask(let other))? = book.requested(Self.publish, by: 5, address: "::1", now: 0).first else {
             Issue.record("nobody was asked")
             return
@@ -77,7 +77,7 @@ import Testing
         #expect(book.waitingRequests == 1, "it still waits for its answer")
     }
 
-    /// An ingest that began anew counts its requests from 1.
+    /// A restarted ingest counts its requests from 1.
     @Test func theAnswerToAnEarlierProcessIsNobodys() {
         var book = book()
         _ = book.requested(Self.publish, by: 4, address: "::1", now: 0)
@@ -129,7 +129,7 @@ import Testing
                 == [.tell(.interrupted(stream: Self.key, session: "r-2", reason: "lost"))])
         #expect(book.deadline == 11 * Self.second)
         #expect(book.tick(now: 11 * Self.second - 1).isEmpty)
-        // Who comes back in time keeps the stream.
+        // A publisher that returns in time keeps the stream.
         #expect(
             publish(&book, 6, now: 5 * Self.second) == [
                 .accept(connection: 6), .begin(stream: Self.key, connection: 6),
@@ -180,14 +180,14 @@ import Testing
         book.configure(IngestSettings(host: "::1", port: 0, grace: 10, secret: "s"))
         _ = book.requested(Self.publish, by: 4, address: "::1", now: 0)
         #expect(book.deadline == 8 * Self.second)
-        // The service comes in time and is asked.
+        // The service connects in time and is asked.
         let told = book.attended(process: 9)
         #expect(told.first == .tell(.hello(version: 1, process: 9)) && told.contains(.tell(.synced)))
         guard case .tell(.ask)? = told.last else { return #expect(Bool(false), "the waiting one is not told") }
         book.abandoned()
         let words = "the service is not running at the moment: try again"
         #expect(book.tick(now: 8 * Self.second) == [.refuse(connection: 4, .denied(words))])
-        // The answer that comes too late ends what the service believes.
+        // A late answer ends the publication that the service assumes.
         #expect(
             book.allowed(1, session: "r-1", stream: Self.key, now: 9 * Self.second)
                 == [.tell(.ended(stream: Self.key, session: "r-1", reason: "left before it began"))])
@@ -257,7 +257,7 @@ import Testing
         #expect(
             [enter(others[1]), enter(others[1]), enter(others[2])] == [.taken, .taken, .crowded], "four undecided")
         #expect(enter(own) == .taken, "relays are not concerned")
-        // The oldest makes way.
+        // The oldest gives way.
         book.leave(others[0], wasDecided: false)
         #expect(enter(others[2]) == .taken)
         for address in [others[0], others[1], others[1], others[2]] { book.decide(address) }
@@ -271,7 +271,7 @@ import Testing
         #expect((0..<4).map { enter(others[$0]) } == [.taken, .taken, .taken, .taken], "everything is given back")
     }
 
-    /// The relays of another node share its address, and take no place of its publishers.
+    /// The relays of another node share its address, and do not take places of its publishers.
     @Test func relaysOfOtherNodesAreNotCounted() throws {
         var book = ConnectionBook(limits: .init(all: 10, remote: 3, perAddress: 2, undecided: 2))
         let node = try #require(InternetAddress([10, 0, 0, 1]))
@@ -329,7 +329,7 @@ import Testing
         #expect(times.map(5000, isFrame: true, now: 1_000_000) == 5000)
         #expect(times.map(5040, isFrame: true, now: 41_000_000) == 5040)
         times.restart()
-        // Two seconds later, at a time of its own.
+        // Two seconds later, at an independent time.
         let now: Int64 = 2_041_000_000
         #expect(times.map(0, isFrame: false, now: now) == 7040)
         #expect(times.map(90, isFrame: true, now: now) == 7040)

@@ -8,7 +8,7 @@ import Testing
 @testable import RTMP
 @testable import StreamIngest
 
-/// Players that do not read and clients that are too many, on real sockets.
+/// Players that do not read and clients in excess, on real sockets.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct IngestCrowdTests {
     private static func frame(_ timestamp: UInt32, bytes: Int) -> [UInt8] {
         var message: [UInt8] = []
@@ -19,7 +19,7 @@ import Testing
         return message
     }
 
-    /// It is left out, then disconnected, and costs neither memory nor another player's time.
+    /// A slow player first misses frames, then is disconnected, and costs neither memory nor another player's time.
     @Test func aPlayerThatDoesNotReadIsDisconnected() async throws {
         let rig = try await IngestRig.start()
         defer { rig.stop() }
@@ -59,13 +59,13 @@ import Testing
         let (most, gap) = (gaps[gaps.count * 95 / 100], gaps.last ?? .max)
         print("\(number) frames in \(took), pauses \(most) ms, \(gap) ms, \((largest - before) >> 20) MiB more")
         #expect(quick.progress.end == nil)
-        // Waiting for the slow one would take ten seconds, or delay every picture.
+        // Waiting for the slow player would take ten seconds, or delay every picture.
         #expect(most < 250 && gap < 5_000, "\(gaps.suffix(20))")
         #expect(largest - before < 48 << 20)
         quick.stop()
     }
 
-    /// The server in this process, whose loopback clients are counted as strangers.
+    /// The server runs in this process, and counts its loopback clients as strangers.
     @Test func placesAreLimitedForEachAddress() async throws {
         let reports = Mutex<[IngestReport]>([])
         var limits = ConnectionBook.Limits(all: 10, remote: 8, perAddress: 3, undecided: 5)
@@ -91,12 +91,12 @@ import Testing
         #expect(await fourth.isClosed(within: 30), "three of one address")
         let others = (0..<2).map { _ in RawClient(port: port() ?? 0, from: "127.0.0.3") }
         for client in first + others { #expect(await client.isClosed(within: 0.1) == false) }
-        // One more makes the oldest that has asked for nothing go.
+        // One more client displaces the oldest that has made no request.
         let late = RawClient(port: port() ?? 0, from: "127.0.0.4")
         #expect(await first[0].isClosed(within: 30))
         #expect(await late.isClosed(within: 0.1) == false)
         for client in first.dropFirst() + others { #expect(await client.isClosed(within: 0.1) == false) }
-        // Its place is free again.
+        // That place is free again.
         let again = RawClient(port: port() ?? 0, from: "127.0.0.2")
         #expect(await again.isClosed(within: 0.1) == false)
         #expect(await first[1].isClosed(within: 30), "which is now the oldest")

@@ -9,13 +9,13 @@ import TextFormats
 
 @testable import RTMP
 
-/// A real `mixworker ingest`, and a service that lets everybody in whose name does not begin with `bad`.
+/// A real `mixworker ingest`, and a service that permits every publisher whose name does not begin with `bad`.
 final class IngestRig: Sendable {
     static let secret = "0123456789abcdef"
 
     let process: LaunchedProcess
     let directory: URL
-    /// Path of the socket by which the service rules it.
+    /// Path of the socket by which the service controls it.
     let socketPath: String
     private let channel: SocketChannel
     private let state = Mutex(State())
@@ -26,12 +26,12 @@ final class IngestRig: Sendable {
         var answers = true
     }
 
-    /// Returns when it listens.
+    /// Returns when the ingest listens.
     ///
     /// - Parameters:
     ///   - port: Port to listen on; 0 for any.
     ///   - certificate: Certificate for RTMPS; `nil` for RTMP alone.
-    ///   - descriptors: Files that it may have open; `nil` = as many as this process.
+    ///   - descriptors: Files that it may have open; `nil` for as many as this process.
     static func start(
         port: Int = 0, grace: Double = 10, certificate: TestCertificate? = nil, descriptors: Int? = nil
     ) async throws -> IngestRig {
@@ -68,7 +68,7 @@ final class IngestRig: Sendable {
         box.rig = self
     }
 
-    /// The rig of a channel, which is made after it.
+    /// The rig of a channel, which is created after the channel.
     private final class Box: @unchecked Sendable {
         weak var rig: IngestRig?
     }
@@ -100,7 +100,7 @@ final class IngestRig: Sendable {
         channel.send(Array(text.utf8) + [0x0A])
     }
 
-    /// Lets requests wait from now on.
+    /// Leaves requests unanswered from now on.
     func holdAnswers() { state.withLock { $0.answers = false } }
 
     private func read(_ bytes: [UInt8]) {
@@ -150,7 +150,7 @@ final class IngestRig: Sendable {
     func publishURL(_ name: String) -> String { "rtmp://127.0.0.1:\(port ?? 0)/live/\(name)" }
     func secureURL(_ name: String) -> String { "rtmps://127.0.0.1:\(securePort ?? 0)/live/\(name)" }
 
-    /// The URL that the service would give a relay.
+    /// Returns the URL that the service would give to a relay.
     func pullURL(_ name: String) -> String {
         let proof = RTMPRelayProof.text(stream: Self.stream(name), secret: Self.secret)
         return "rtmp://127.0.0.1:\(port ?? 0)/relay/\(Self.stream(name))?relay=\(proof)"
@@ -161,7 +161,8 @@ final class IngestRig: Sendable {
         return (Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0) * 4096
     }
 
-    /// Starts ffmpeg with the settings of a streaming program: a constant bit rate, B-frames, a keyframe each two seconds.
+    /// Starts ffmpeg with the settings of a streaming program: a constant bit rate, B-frames, a keyframe every two
+    /// seconds.
     ///
     /// - Parameter url: `nil` for RTMP.
     func publish(
@@ -181,7 +182,7 @@ final class IngestRig: Sendable {
     }
 }
 
-/// A player of the ingest that keeps what it gets.
+/// A player of the ingest that keeps the tags it gets.
 final class IngestPlayer: Sendable {
     struct Progress: Sendable {
         var tags: [(kind: RTMPMessage.Kind, timestamp: UInt32, head: [UInt8], arrival: Int64)] = []

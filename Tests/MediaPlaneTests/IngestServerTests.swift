@@ -14,13 +14,13 @@ import Testing
     @Test(arguments: [44_100, 48_000]) func whatFFmpegPublishesIsPlayed(rate: Int) async throws {
         let rig = try await IngestRig.start()
         defer { rig.stop() }
-        // A relay may come before the publisher goes on.
+        // A relay may connect before the publisher begins.
         let early = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { early.progress.hasBegun })
         let publisher = try rig.publish("alice", rate: rate, seconds: 9)
         defer { publisher.signal(SIGKILL) }
         #expect(try await outputEventually { early.frames > 30 })
-        // ffmpeg as a player decodes it, beside the others.
+        // ffmpeg decodes it as a player, beside the others.
         async let decoded = outputTool(
             "/usr/bin/env",
             ["ffmpeg", "-v", "error", "-xerror", "-i", rig.pullURL("alice"), "-t", "1", "-f", "null", "-"])
@@ -82,7 +82,7 @@ import Testing
         client.stop()
     }
 
-    /// Killed without a word, and back within the grace: the player's connection and its timeline go on.
+    /// Killed without closing, and back within the grace period: the player's connection and its timeline continue.
     @Test func aPublisherThatComesBackGoesOn() async throws {
         let rig = try await IngestRig.start(grace: 12)
         defer { rig.stop() }
@@ -132,7 +132,7 @@ import Testing
         player.stop()
     }
 
-    /// Crafted connections of all kinds, at once and one after another, beside a real publisher and its player.
+    /// Crafted connections of all kinds, at once and in succession, beside a real publisher and its player.
     @Test func strangersDisturbNobody() async throws {
         var random = SeededGenerator(announcedFor: "IngestServerTests.strangersDisturbNobody")
         let rig = try await IngestRig.start()
@@ -156,7 +156,7 @@ import Testing
             let bytes = Self.craft(using: &random)
             _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
             open.append(descriptor)
-            // Most leave at once, some stay and say nothing.
+            // Most leave at once, some stay silently.
             if Int.random(in: 0..<4, using: &random) > 0, let gone = open.randomElement(using: &random) {
                 close(gone)
                 open.removeAll { $0 == gone }
@@ -172,7 +172,7 @@ import Testing
         #expect(publisher.isRunning && player.progress.end == nil)
         let arrivals = player.progress.tags.filter { $0.kind == .video }.map(\.arrival)
         let gap = zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }.max() ?? .max
-        // Publisher, player and this test may be late themselves; a server that is held up is silent for seconds.
+        // Publisher, player and this test may be late themselves; a server that is blocked is silent for seconds.
         #expect(gap < 4_000_000_000, "the player waited \(gap / 1_000_000) ms")
         print(
             "memory in MiB: \(memory.map { $0 >> 20 }), longest pause \(gap / 1_000_000) ms, \(rig.figures?.refused ?? 0) refused"
@@ -182,7 +182,7 @@ import Testing
         player.stop()
     }
 
-    /// The beginning of a connection: garbage, a handshake with garbage behind it, or commands with faults.
+    /// Returns the beginning of a connection: garbage, a handshake followed by garbage, or commands with faults.
     private static func craft(using random: inout SeededGenerator) -> [UInt8] {
         func garbage(_ count: Int, _ random: inout SeededGenerator) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import RTMP
 
-/// RTMPS at the real process, with ffmpeg and openssl as clients.
+/// RTMPS of the real process, with ffmpeg and openssl as clients.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct IngestTLSTests {
-    /// Whether a client that trusts only this certificate shakes hands.
+    /// Whether a client that trusts only this certificate completes a handshake.
     private static func isTrusted(_ rig: IngestRig, _ certificate: TestCertificate) async throws -> Bool {
         try await outputTool(
             "/usr/bin/env",
@@ -35,7 +35,7 @@ import Testing
             "/usr/bin/env",
             ["ffmpeg", "-v", "error", "-xerror", "-i", rig.secureURL("alice"), "-t", "2", "-f", "null", "-"])
         #expect(status == 0)
-        // A clean end is one over TLS, too.
+        // A clean end counts over TLS, too.
         publisher.signal(SIGTERM)
         #expect(try await outputEventually { rig.ended("alice") == 1 })
         relay.stop()
@@ -54,7 +54,7 @@ import Testing
         defer { rig.stop() }
         #expect(try await Self.isTrusted(rig, first))
         #expect(try await Self.isTrusted(rig, second) == false)
-        // A certificate without its key is no reason to stop: the former stays.
+        // A certificate without its key does not stop it: the previous one stays.
         try Data(contentsOf: URL(fileURLWithPath: second.file)).write(to: URL(fileURLWithPath: first.file))
         #expect(
             try await outputEventually {
@@ -80,7 +80,7 @@ import Testing
         #expect(await plain.isClosed(within: 30))
         #expect(await silent.isClosed(within: 30))
         let took = ContinuousClock.now - start
-        // 5 s for the handshake; 15 s for a request, which is none of TLS.
+        // 5 s for the handshake; the 15 s for a request are not part of TLS.
         #expect(took > .seconds(4) && took < .seconds(13), "\(took)")
         #expect(try await outputEventually { rig.figures?.connections == 0 })
     }
@@ -98,7 +98,7 @@ import Testing
                     rtmps: IngestTLS(host: "127.0.0.1", port: 0, certificate: missing, key: certificate.key))))
         let words = "the certificate cannot be used: \(missing): No such file or directory"
         #expect(try await outputEventually { rig.reports.contains(.notListeningSecurely(reason: words)) })
-        // It is tried again, and nothing else stops.
+        // It retries, and everything else continues.
         try FileManager.default.copyItem(atPath: certificate.file, toPath: missing)
         #expect(try await outputEventually { rig.securePort != nil })
         #expect(try await Self.isTrusted(rig, certificate))

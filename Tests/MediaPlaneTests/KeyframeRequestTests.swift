@@ -5,7 +5,7 @@ import Testing
 @testable import RTMP
 @testable import StreamIngest
 
-/// Requests for keyframes on the way from a player over the server to a publisher.
+/// Requests for keyframes on the way from a player through the server to a publisher.
 struct KeyframeRequestTests {
     /// A client and the server of its connection.
     private struct Pair {

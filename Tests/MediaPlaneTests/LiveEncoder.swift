@@ -3,7 +3,7 @@ import GStreamerKit
 import MediaFormats
 import Synchronization
 
-/// A live H.264 and AAC stream, made in real time, as the items that a reader of FLV gives.
+/// A live H.264 and AAC stream, made in real time, as the items of an FLV reader.
 final class LiveEncoder: Sendable {
     private final class Desk: Sendable {
         let configurations = Mutex<[Track: [UInt8]]>([:])
@@ -14,7 +14,7 @@ final class LiveEncoder: Sendable {
     private let pipeline: Pipeline
 
     /// - Parameters:
-    ///   - interval: Pictures between two keyframes that come by themselves.
+    ///   - interval: Pictures between two unrequested keyframes.
     ///   - onItem: Called on the encoders' threads.
     init(
         interval: Int = 100_000, settings: String = "bframes=0", sampleRate: Int = 48_000,
@@ -38,7 +38,7 @@ final class LiveEncoder: Sendable {
                     }
                     if isNew { onItem(.configuration(CodecConfiguration(track: track, bytes: bytes))) }
                 }
-                // As RTMP has it, in whole milliseconds.
+                // In whole milliseconds, as in RTMP.
                 let pts = MediaTime(nanoseconds: time).rounded
                 let dts = sample.decodingRunningTime.map { MediaTime(nanoseconds: $0).rounded } ?? pts
                 let frame = EncodedFrame(
@@ -51,7 +51,7 @@ final class LiveEncoder: Sendable {
         try await pipeline.play()
     }
 
-    /// The access units that were made, as `WhipClient.pictureParts` leaves them.
+    /// The access units made so far, in the form of `WhipClient.pictureParts`.
     var sent: [[UInt8]] { desk.sent.withLock { $0 } }
 
     func resize(_ width: Int, _ height: Int) throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import ProgramRelay
 
 @Suite(.timeLimit(.minutes(3))) struct LogWriterTests {
-    /// Nobody reads: the writer fills the pipe and then its buffer, and the caller goes on.
+    /// The pipe has no reader: the writer fills it and then its buffer, and the caller is not blocked.
     @Test func aFullPipeHoldsUpNobodyAndWhatIsLostIsCounted() throws {
         let pipe = Pipe()
         let log = LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor, limit: 10_000)
@@ -17,7 +17,7 @@ import Testing
         let reading = Thread {
             log.flush(within: 20); try? pipe.fileHandleForWriting.close()
         }
-        // The line with the count comes behind the lines that waited.
+        // The line with the count follows the lines that waited.
         reading.start()
         var bytes: [UInt8] = []
         while let piece = try pipe.fileHandleForReading.read(upToCount: 1 << 16), !piece.isEmpty { bytes += piece }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProgramRelay
 
-/// When a process may wait that nobody needs yet.
+/// The condition for keeping a process in reserve.
 @Suite struct MachineMemoryTests {
     @Test(arguments: [
         ("MemTotal:       24689340 kB\nMemFree:          812 kB\nMemAvailable:   22000000 kB\n", true),

@@ -13,7 +13,7 @@ struct MediaClip {
     var hasSound = true
     var hasPictures = true
 
-    /// Writes the file.
+    /// Writes the clip.
     func write(to file: URL) throws {
         let seconds = Double(frames) / Double(fps)
         var arguments = ["-v", "error", "-y", "-nostdin"]

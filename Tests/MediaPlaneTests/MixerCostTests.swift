@@ -7,17 +7,17 @@ import EncodedMedia
 
 @testable import ProgramMixer
 
-/// What composing costs. Says nothing in a build without optimisation, so it runs only when asked for:
-/// `MIX_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter MixerCostTests`.
+/// Costs of composing. Meaningless in a build without optimisation, so it runs only when asked for: `MIX_MEASURE=1
+/// swift test -c release -Xswiftc -enable-testing --filter MixerCostTests`.
 @Suite("What composing costs", .enabled(if: ProcessInfo.processInfo.environment["MIX_MEASURE"] != nil), .serialized)
 struct MixerCostTests {
     private struct Case {
         var name: String
         var canvas: Canvas
         var people: Int
-        /// Of the people's pictures.
+        /// Size of the participants' pictures.
         var size: (width: Int, height: Int)
-        /// One after another, each for so many frames.
+        /// Scenes in succession, each for the same number of frames.
         var scenes: [Scene]
         var frames: Int
     }
@@ -26,7 +26,7 @@ struct MixerCostTests {
         Pane(source: "user\(index)/camera", user: "user \(index)", x: x, y: y, width: width, height: height)
     }
 
-    /// Columns and rows of equal panes.
+    /// Returns columns and rows of equal panes.
     private static func grid(_ canvas: Canvas, _ columns: Int, _ rows: Int) -> [Pane] {
         let (width, height) = (canvas.width / columns / 2 * 2, canvas.height / rows / 2 * 2)
         return (0..<columns * rows).map { index in
@@ -121,7 +121,7 @@ struct MixerCostTests {
     @Test func cost() async throws {
         for measured in Self.cases + Self.looks {
             var stage = try MixerStage(measured.canvas)
-            // Two by turns: a picture that is shown again is not scaled again.
+            // Two in alternation: a picture that is shown again is not scaled again.
             let pictures = try [RGB.moss, .brick].map {
                 try MixerStage.picture($0, width: measured.size.width, height: measured.size.height)
             }
@@ -131,7 +131,7 @@ struct MixerCostTests {
                 }
             }
             deliver(0)
-            // Everything still is drawn before it is measured.
+            // Everything static is drawn before the measurement.
             for scene in measured.scenes.prefix(2) {
                 stage.show(scene)
                 _ = try await stage.frame(after: 20)

@@ -6,7 +6,7 @@ import EncodedMedia
 @testable import ProgramMixer
 
 extension RealTime {
-    /// A mix of which only some frames are made, switched while it runs.
+    /// A mix that makes only some of its frames, with a rate that changes while it runs.
     @Suite("Mixer that leaves frames out", .timeLimit(.minutes(5)))
     struct MixerDivisionTests {
         static let host: SourceID = "alice/camera"
@@ -22,7 +22,7 @@ extension RealTime {
             harness.commands = [
                 (.milliseconds(500), .scene(MixerHarness.scene(setup, [Self.host], heard: [Self.host]))),
                 (.milliseconds(1700), .pictures(until: setup.videoOrigin + .units(2 * last + 1, rate: 40))),
-                // Picture 31 was due at 2.25 s: it can be an IDR now only if it has not been made.
+                // Picture 31 was due at 2.25 s: it can become an IDR now only if it has not been made.
                 (.milliseconds(3500), .requestIDR(setup.videoOrigin + .units(last + 1, rate: 20))),
                 (.milliseconds(3500), .pictures(until: nil)),
             ]
@@ -47,7 +47,7 @@ extension RealTime {
                 PlayedSource(id: Self.host, tracks: [video, sound], joins: .milliseconds(500)),
                 PlayedSource(id: Self.guest, tracks: [video.moved(by: .milliseconds(-137))], joins: .milliseconds(500)),
             ]
-            // Not a multiple of 3: it is left out, unless it is asked for.
+            // Not a multiple of 3: it is left out unless it is requested.
             let asked: Int64 = 46
             harness.commands = [
                 (
@@ -69,7 +69,7 @@ extension RealTime {
             func distances(_ range: ClosedRange<Int64>) -> Set<Int64> {
                 Set(zip(ticks, steps).filter { range.contains($0.0) }.map(\.1))
             }
-            // At 1.7 s tick 20 is due, at 4.2 s tick 70, at 5.6 s tick 98: a few before are made already.
+            // At 1.7 s tick 20 is due, at 4.2 s tick 70, at 5.6 s tick 98: a few earlier ones are made already.
             #expect(distances(0...15) == [1])
             #expect(ticks.filter { 25...40 ~= $0 } == [27, 30, 33, 36, 39])
             #expect(ticks.filter { 45...51 ~= $0 } == [45, 46, 48, 51], "the one that was asked for is made")
@@ -78,7 +78,7 @@ extension RealTime {
             let keys = zip(record.video.frames, ticks).filter(\.0.isIDR).map(\.1)
             #expect(keys.contains(asked))
             for (key, next) in zip(keys, keys.dropFirst()) { #expect(next - key <= 44, "\(keys)") }
-            // Every picture is the one of its time.
+            // Every picture belongs to its time.
             for (tick, shown) in zip(ticks, try await TestStreams.pictures(record.video)) {
                 #expect(TestMark.read(shown.picture.frame, width: 180).map(Int64.init) == tick + 14)
             }
@@ -88,7 +88,7 @@ extension RealTime {
             #expect(record.audio.frames.count > 200)
         }
 
-        /// Scenes change at a frame that is made.
+        /// Scenes change at a frame that is rendered.
         @Test("A scene changes while frames are left out")
         func scene() async throws {
             let video = try await TestStreams.video(count: 100)

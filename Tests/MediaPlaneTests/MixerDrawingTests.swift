@@ -7,7 +7,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// What a mix draws, pixel by pixel. The canvas is BT.709; colours may be off by 3 of 255, as everywhere in the mix.
+/// Drawings of a mix, pixel by pixel. The canvas is BT.709; colours may be off by 3 of 255, as everywhere in the mix.
 @Suite("What a mix draws", .timeLimit(.minutes(5)))
 final class MixerDrawingTests {
     static let tolerance = 3
@@ -29,7 +29,7 @@ final class MixerDrawingTests {
         Pane(source: "\(user)/camera", user: user, x: x, y: y, width: width, height: height, z: z, fit: fit)
     }
 
-    /// For image files; goes with the test.
+    /// Directory of image files, removed with the test.
     private let directory: URL
 
     init() throws {
@@ -39,7 +39,7 @@ final class MixerDrawingTests {
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
-    /// A PNG file of this drawing.
+    /// Returns a PNG file of this drawing.
     private func image(_ svg: String, name: String) async throws -> String {
         let file = directory.appending(path: name)
         try Data(try await ImageDecoder.svg(svg).png()).write(to: file)
@@ -65,7 +65,7 @@ final class MixerDrawingTests {
     func opacity(share: Double) async throws {
         var stage = try MixerStage(Self.canvas)
         stage.sources["alice/camera"] = try MixerStage.picture(.moss, width: 320, height: 240)
-        // Half as wide as the pane: contained, it leaves a strip to both sides.
+        // Half as wide as the pane: contained, it leaves a strip at either side.
         stage.sources["bob/camera"] = try MixerStage.picture(.ocean, width: 50, height: 100)
         var pane = Self.pane("bob", 100, 80, 100, 100, z: 1, fit: .contain)
         pane.opacity = UnitFraction(share)
@@ -76,7 +76,7 @@ final class MixerDrawingTests {
         expect(frame, 150, 120, .moss.under(.ocean, share), "the picture")
         expect(frame, 101, 120, .moss.under(.brick, share), "the border")
         expect(frame, 116, 120, .moss, "beside the picture")
-        // Over the picture: its blue must not shine through the label.
+        // Over the picture: its blue must not show through the label.
         expect(frame, 150, 170, .moss.under(.black, share), "the label")
         expect(frame, 98, 120, .moss, "beside the pane")
     }
@@ -125,9 +125,9 @@ final class MixerDrawingTests {
         let live = try await stage.next()
         for x in [4, 84, 164, 244] { expect(live, x, 4, .ocean) }
         stage.show(scene(isLive: false))
-        // One frame, while cards are drawn.
+        // One frame passes while cards are drawn.
         expect(try await stage.next(), 4, 4, .ocean)
-        // Their streams go on, black, as cameras do that are off.
+        // Their streams go on, black, like cameras that are off.
         for user in ["a", "b", "c", "d"] { stage.sources[SourceID("\(user)/camera")] = try MixerStage.picture(.black) }
         for _ in 0..<3 {
             let away = try await stage.next()
@@ -140,7 +140,7 @@ final class MixerDrawingTests {
         let frame = try await stage.next()
         let brightest = (20..<60).flatMap { x in (40..<80).map { Int(frame.pixel(x, $0).red) } }.max() ?? 0
         #expect(brightest > 180)
-        // Somebody of whom nothing was ever seen has a card instead of a last picture.
+        // A participant who was never seen has a card instead of a last picture.
         var nobody = Self.pane("eve", 0, 0, 80, 120)
         nobody.isLive = false
         nobody.card.colour = .brick
@@ -175,12 +175,12 @@ final class MixerDrawingTests {
         #expect(silence >= .milliseconds(2000) && silence < .milliseconds(2160))
         stage.sources["bob/camera"] = try MixerStage.picture(.ocean)
         expect(try await stage.next(), 170, 10, .ocean)
-        // A stream that is over is known to be at once.
+        // The end of a stream is known at once.
         stage.sources["bob/camera"] = nil
         stage.state.end("bob/camera")
         _ = try await stage.next()
         expect(try await stage.next(), 170, 10, .brick)
-        // And its successor shows nothing of its own until it has a picture.
+        // Its successor shows nothing of its own until it has a picture.
         stage.state.begin("bob/camera")
         expect(try await stage.next(), 170, 10, .brick)
         stage.sources["bob/camera"] = try MixerStage.picture(.moss)
@@ -253,7 +253,7 @@ final class MixerDrawingTests {
 
     @Test("Watermarks keep their shape, their place and their colour up to the edge")
     func watermark() async throws {
-        // A disc on transparent black, to be scaled down to a quarter: its edge must not darken.
+        // A disc on transparent black, scaled down to a quarter: its edge must not darken.
         let file = try await image(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"160\" height=\"160\">"
                 + "<circle cx=\"80\" cy=\"80\" r=\"80\" fill=\"white\"/></svg>", name: "logo.png")
@@ -287,7 +287,7 @@ final class MixerDrawingTests {
         stage.show(Scene(canvas: Self.canvas, panes: [], overlays: [clock]))
         var faces: [ObjectIdentifier] = []
         for index in 0..<65 {
-            // What is due in the middle of a second was ordered in the second before.
+            // A drawing due in the middle of a second was ordered in the second before.
             stage.draws = index % 20 < 10
             let frame = try await stage.next()
             expect(frame, 215, 24, .brick)
@@ -318,7 +318,7 @@ final class MixerDrawingTests {
         }
         let all = stage.state.shelf.byteCount
         #expect(all <= GraphicShelf.spareBytes)
-        // Small ones stay for scenes that come again; large ones go.
+        // Small ones stay for scenes that return; large ones are discarded.
         var shelf = GraphicShelf()
         for index in 0..<100 as Range<Int64> {
             let frame = try MixerStage.picture(.brick, width: 1280, height: 1280).frame

@@ -104,7 +104,7 @@ extension RealTime {
         func stall() async throws {
             let video = try await TestStreams.video(count: 150)
             var guestVideo = video
-            // Until 1.5 s, and again from the keyframe at 6 s on.
+            // Until 1.5 s, and again from the keyframe at 6 s.
             guestVideo.frames.removeSubrange(30..<120)
             let setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(600))
             var scene = MixerHarness.scene(setup, [Self.host, Self.guest])
@@ -133,7 +133,7 @@ extension RealTime {
             // From two seconds after the last picture to the next one; frame 0 is at 0.6 s.
             let first = try #require(cards.first)
             #expect((56...62).contains(first), "\(cards)")
-            // On a busy machine the keyframe may be decoded a few frames late.
+            // On a busy machine the keyframe may be decoded some frames late.
             #expect((105...110).contains(cards.last ?? 0) && cards == Array(first...(cards.last ?? first)), "\(cards)")
         }
 
@@ -182,7 +182,7 @@ extension RealTime {
             print(
                 "a scene with a card, a label and a broken image: in the encoded mix \(arrival.inMilliseconds) ms after it was told"
             )
-            // The patience with a scene, its frame and that of the encoder.
+            // The patience with a scene, one frame of the mix and one of the encoder.
             #expect(arrival < .milliseconds(350))
         }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import ProgramRelay
 
 extension RealTime {
-    /// A mixer that is there and does nothing.
+    /// A mixer that runs but does nothing.
     @Suite("A hung mixer", .timeLimit(.minutes(5)))
     struct MixerHangTests {
         private static let alice: SourceID = "alice/camera"
@@ -31,10 +31,10 @@ extension RealTime {
             let before = rig.segments.map(\.frames.count).reduce(0, +)
             let start = MonotonicClock.now()
             try #require(kill(hung, SIGSTOP) == 0)
-            // Killed, whatever comes of the test.
+            // Killed even if the test fails.
             defer { kill(hung, SIGKILL) }
             try await until { rig.notes.contains { $0.contains("delivers no picture") } }
-            // Frames of the hung one were at most on their way.
+            // Only frames of the hung mixer that were in flight arrive.
             try await until { rig.segments.map(\.frames.count).reduce(0, +) > before + 10 }
             print("pictures again after \((MonotonicClock.now() - start) / 1_000_000) ms")
             try await until {
@@ -43,7 +43,7 @@ extension RealTime {
             }
             let times = rig.segments.flatMap(\.frames).map(\.pts.inMilliseconds)
             try await rig.stop()
-            // The next mixer begins where the hung one ended, and makes the pictures that are missing.
+            // The next mixer begins where the hung one ended, and makes the missing pictures.
             let steps = zip(times, times.dropFirst()).map { $1 - $0 }
             #expect(steps.allSatisfy { $0 > 0 && $0 < 101.5 }, "\(steps.max() ?? 0) ms")
         }

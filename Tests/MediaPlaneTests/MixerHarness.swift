@@ -8,21 +8,21 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// Tests that play streams at their real speed: one after another, so that they do not make each other late.
+/// Tests that play streams in real time: one after another, so that they do not delay each other.
 @Suite("Real time", .serialized) enum RealTime {}
 
-/// A source as a test plays it.
+/// A source as played by a test.
 struct PlayedSource {
     var id: SourceID
-    /// In program time.
+    /// Tracks in program time.
     var tracks: [TestTrack]
-    /// From a frame's decoding time to its arrival.
+    /// Delay from a frame's decoding time to its arrival.
     var lateness: MediaTime = .milliseconds(15)
-    /// Arrives only from this program time on; what came before is given at once, like a relay's GOP cache.
+    /// Program time of the first arrival; earlier frames are delivered at once, like a relay's GOP cache.
     var joins: MediaTime = .zero
 }
 
-/// What a mixer reported, with program times of arrival.
+/// Reports of a mixer, with program times of arrival.
 struct MixerRecord {
     var video = TestTrack(configuration: CodecConfiguration(track: .video, bytes: []), frames: [])
     var audio = TestTrack(configuration: CodecConfiguration(track: .audio, bytes: []), frames: [])
@@ -46,10 +46,10 @@ struct MixerRecord {
     }
 }
 
-/// Plays sources into a mixer, in program time that passes as real time does while the machine keeps up.
+/// Plays sources into a mixer, in program time that passes like real time while the machine keeps up.
 ///
-/// What counts is what a mix does with what is there at a time, not how busy the machine is: time does not go beyond
-/// what has been delivered, and passes a quarter as fast while the mix is late.
+/// The subject is what a mix makes of the frames present at a time, not the load of the machine: time does not go
+/// beyond the delivered frames, and passes at a quarter of the speed while the mix is late.
 struct MixerHarness {
     var setup: MixerSetup
     var tuning = EncoderTuning()
@@ -58,17 +58,17 @@ struct MixerHarness {
     var sources: [PlayedSource] = []
     /// Commands at program times.
     var commands: [(MediaTime, MixerCommand)] = []
-    /// Program times between which time passes half as fast in any case: for work that a mix has only so much time for.
+    /// Range of program time that always passes at half the speed: for work with a time limit in the mix.
     var slow: Range<MediaTime>?
-    /// Whether all of that is left out, where costs are measured.
+    /// Whether time never slows down, for measurements of cost.
     var isRigid = false
 
-    /// Longest stretch of program time in one piece.
+    /// Longest step of program time.
     private static let beat = MediaTime.milliseconds(50)
     /// Lateness of the last picture, or of the last sound where there is none, from which on time passes slowly. A mix
-    /// waits for so long, and a little more, only where something is missing.
+    /// waits for so long, and slightly longer, only where a frame is missing.
     private static let late = MediaTime.milliseconds(200)
-    /// The longest that a mix waits for anything, and the distance of its frames where some are left out.
+    /// The longest wait of a mix, and the distance of its frames where some are left out.
     private static let longestWait = MediaTime.milliseconds(650)
 
     static func setup(
@@ -82,7 +82,7 @@ struct MixerHarness {
             audioBitrate: 128_000, host: host)
     }
 
-    /// Two panes beside each other, or one over everything.
+    /// Returns two panes beside each other, or one over the whole canvas.
     static func scene(
         _ setup: MixerSetup, _ ids: [SourceID], fit: Pane.Fit = .stretch, heard: [SourceID] = []
     ) -> Scene {
@@ -163,7 +163,7 @@ struct MixerHarness {
         return box.record.withLock { $0 }
     }
 
-    /// Lets program time pass, in beats.
+    /// Advances program time in beats.
     private func pass(
         until time: MediaTime, _ clock: PatientClock, _ now: () -> MediaTime, _ box: Box
     ) async throws {
@@ -187,8 +187,8 @@ struct MixerHarness {
         }
     }
 
-    /// While time stands still, waits until everything has come for which the mix waits no longer, and then for whatever
-    /// else it can make.
+    /// While time stands still, waits until every frame has arrived for which the mix no longer waits, and then for
+    /// every other frame that it can make.
     private func settle(_ end: MediaTime, _ box: Box) async throws {
         func counts() -> [Int] { box.record.withLock { [$0.video.frames.count, $0.audio.frames.count] } }
         _ = try await poll(within: .seconds(10), every: .milliseconds(10)) {
@@ -204,21 +204,21 @@ struct MixerHarness {
     }
 }
 
-/// A clock that stands still at the time until which it was allowed to run.
+/// A clock that stops at the time until which it was allowed to run.
 private final class PatientClock: Sendable {
     private struct State {
         var limit: Int64
-        /// Time for which the clock has stood still.
+        /// Time for which the clock has stood still, in ns.
         var lost: Int64 = 0
     }
     private let state: Mutex<State>
 
-    /// - Parameter limit: In ns of CLOCK_MONOTONIC; what has passed is now.
+    /// - Parameter limit: In ns of CLOCK_MONOTONIC; a time in the past means now.
     init(until limit: Int64) { state = Mutex(State(limit: max(limit, MonotonicClock.now()))) }
 
     func now() -> Int64 { state.withLock { Self.read(&$0) } }
 
-    /// Lets the clock run for so many ns from now on.
+    /// Lets the clock run for `amount` ns from now on.
     func allow(_ amount: Int64) { state.withLock { $0.limit = max($0.limit, Self.read(&$0) + amount) } }
 
     private static func read(_ state: inout State) -> Int64 {

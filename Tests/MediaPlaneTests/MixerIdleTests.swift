@@ -8,7 +8,7 @@ import Testing
 @testable import ProgramMixer
 
 extension RealTime {
-    /// Files that a real mixer plays while nobody is on air.
+    /// Files that a real mixer plays while the room is empty.
     @Suite("Mixer's idle media", .timeLimit(.minutes(6)))
     struct MixerIdleTests {
         private static func idleScene(_ setup: MixerSetup) -> Scene {
@@ -22,7 +22,7 @@ extension RealTime {
                 ], sound: SceneSound(levels: [.init(source: id)]))
         }
 
-        /// Plays files of a directory from program time 300 ms on.
+        /// Plays the files of a directory from program time 300 ms on.
         private func play(
             _ names: [String], in directory: URL, loops: Bool, seconds: Double, background: RGB = .black,
             isSlow: Bool = false
@@ -32,7 +32,7 @@ extension RealTime {
             let items = names.map { IdlePlan.Item(name: $0, path: directory.appending(path: $0).path) }
             var harness = MixerHarness(setup: setup)
             harness.mediaDirectories = [directory.path]
-            // Opening a file takes processor time, and is begun only so long before it is on air.
+            // Opening a file takes processor time, and begins only shortly before the file is on air.
             if isSlow { harness.slow = .zero ..< .seconds(seconds) }
             harness.commands = [
                 (.milliseconds(300), .play(MixerPlaylist(plan: IdlePlan(items: items, loops: loops)))),
@@ -72,9 +72,9 @@ extension RealTime {
                 let marks = pictures.map { TestMark.read($0.picture.frame, width: 360) }
                 let first = try #require(marks.first ?? nil)
                 print("first picture \(first), \(marks.count) pictures")
-                // The mix waits for the first picture for a moment only; it may then stand a few frames.
+                // The mix waits only a moment for the first picture; afterwards it may stand still for a few frames.
                 #expect(first == 0 && marks.prefix { $0 == 0 }.count < 10)
-                // A mixer that gets too little of the machine falls behind and leaves pictures out: not judged.
+                // A mixer with too little processor time falls behind and drops pictures: not judged.
                 let late = zip(record.videoArrivals, record.video.frames).map { $0 - $1.pts }
                 let inTime = late.prefix { $0 < .milliseconds(600) }.count
                 #expect(inTime > 40, "the machine is too busy: \(late.map(\.inMilliseconds).max() ?? 0) ms late")
@@ -82,8 +82,8 @@ extension RealTime {
                 #expect(running == running.indices.map { (1 + $0) % 30 }, "\(marks.map { $0 ?? -1 })")
                 let sound = try await TestStreams.sound(record.audio, rate: 48_000, channels: 2)
                 let samples = sound.flatMap(\.samples)
-                // A window of 40 ms in which a tone of this level is not heard would be a hole. The AAC decoder begins each
-                // round without the frame before it, so that 20 to 30 ms at the seam are quieter.
+                // A window of 40 ms without a tone of this level would be a hole. The AAC decoder begins each round
+                // without the previous frame, so that 20 to 30 ms at the seam are quieter.
                 let window = 1920 * 2
                 // The file may begin up to half a second after the mix.
                 let from = 96_000
@@ -147,14 +147,14 @@ extension RealTime {
                 #expect(record.idle.map(\.media) == ["a.mp4", "b.webm", "c.mp3", "d.ts", nil])
                 let pictures = try await TestStreams.pictures(record.video)
                 let middle = pictures.map { luma($0.picture, 180, 320) }
-                // In the middle: 20 frames of a, 20 of b (1 s), then its last picture beside the sound of c, 20 of d.
+                // In the middle: 20 frames of a, 20 of b (1 s), then b's last picture beside the sound of c, 20 of d.
                 func count(_ luma: Int) -> Int { middle.count { abs($0 - luma) < 8 } }
                 print("a \(count(60)), b \(count(120)), d \(count(180)), background \(count(235))")
                 #expect((12...21).contains(count(60)) && count(120) >= 19 && (18...22).contains(count(180)))
                 #expect(count(60) + count(120) + count(180) + count(235) == middle.count, "\(middle)")
                 #expect(middle.last.map { abs($0 - 235) < 8 } ?? false, "the slate follows")
                 #expect(middle.prefix(while: { abs($0 - 235) >= 8 }).count == middle.count - count(235), "no flash")
-                // Above a wide picture: the canvas.
+                // Above a wide picture the canvas is visible.
                 let wide = pictures.filter { abs(luma($0.picture, 180, 320) - 120) < 8 }
                 #expect(wide.allSatisfy { abs(luma($0.picture, 180, 20) - 235) < 8 })
             }
@@ -182,7 +182,7 @@ extension RealTime {
     }
 }
 
-/// The order of a playlist, without files.
+/// Returns the order of a playlist, without files.
 @Suite struct PlaylistOrderTests {
     private static func order(_ count: Int, loops: Bool, first: Int = 0, skipped: Set<Int> = []) -> PlaylistOrder {
         let items = (0..<count).map { IdlePlan.Item(name: "\($0)", path: "/\($0)") }
@@ -226,7 +226,7 @@ extension RealTime {
         #expect(turn4 == .pause(until: until))
         let turn5 = order.take(now: until)
         #expect(turn5 == .item(0), "from its beginning")
-        // One that plays ends the row of failures.
+        // A file that plays ends the row of failures.
         order.began()
         let turn6 = order.take(now: until)
         #expect(turn6 == .item(1))

@@ -8,7 +8,7 @@ import Testing
 @testable import ProgramMixer
 
 extension RealTime {
-    /// What a mixer's process holds of GStreamer at its end, told by GStreamer's leak tracer.
+    /// GStreamer objects alive in a mixer's process at its end, according to GStreamer's leak tracer.
     @Suite("Mixer's objects")
     struct MixerLeakTests {
         @Test("A hundred joins and leaves leave no GStreamer object behind", .timeLimit(.minutes(5)))
@@ -61,7 +61,7 @@ extension RealTime {
                         id: "clock", x: 0, y: 0, width: 80, height: 20,
                         content: .clock(.time, utcOffset: 0, TextStyle(size: 10)))
                 ]
-                // Longer than the scene: every transition is interrupted.
+                // Longer than the scene, so that every transition is interrupted.
                 scene.transition = Transition(duration: index % 4 == 0 ? 0 : 200)
                 harness.commands.append(
                     (.milliseconds(800 + index * 50), .sceneChange(scene.difference(from: last))))

@@ -15,7 +15,7 @@ extension RealTime {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/\(directory)").count
         }
 
-        /// Waits until the number of threads and descriptors is not above the limits, 30 s at most.
+        /// Waits until the numbers of threads and descriptors are within the limits, 30 s at most.
         private func settled(threads: Int, descriptors: Int) async throws -> Bool {
             for _ in 0..<600 {
                 if try count("task") <= threads, try count("fd") <= descriptors { return true }
@@ -49,8 +49,8 @@ extension RealTime {
                     (at + .milliseconds(81), .ended(guest)),
                 ]
             }
-            // Other tests come and go meanwhile; one thing forgotten per join would be a hundred.
-            // Whatever stays for good (thread pools) is there after the first run.
+            // Other tests come and go meanwhile; a resource leaked per join would add up to a hundred. Permanent ones
+            // (thread pools) exist after the first run.
             var short = harness
             short.commands = short.commands.filter { $0.0 < .milliseconds(1900) }
             _ = try await short.run(start: .milliseconds(400), end: .milliseconds(2000))

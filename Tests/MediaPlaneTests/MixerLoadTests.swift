@@ -8,9 +8,9 @@ import Testing
 @testable import ProgramMixer
 
 extension RealTime {
-    /// What whole mixers cost, and how well `CostModel` foretells mixes that it has not seen. Prints; takes minutes, and
-    /// says little beside other work, so it runs only when asked for:
-    /// `MIX_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter MixerLoadTests`.
+    /// Costs of whole mixes, and the accuracy of `CostModel` for mixes outside its data. Prints; takes minutes, and
+    /// means little beside other work, so it runs only when asked for: `MIX_MEASURE=1 swift test -c release -Xswiftc
+    /// -enable-testing --filter MixerLoadTests`.
     @Suite("What mixers cost", .enabled(if: ProcessInfo.processInfo.environment["MIX_MEASURE"] != nil))
     struct MixerLoadTests {
         private struct Case {
@@ -23,7 +23,7 @@ extension RealTime {
             var preset: EncodingSettings.Preset?
         }
 
-        /// What is learnt from.
+        /// The cases that the model is fitted to.
         private static let seen = [
             Case(people: 0, size: (0, 0), rate: 1, canvas: .portrait),
             Case(people: 2, size: (360, 640), rate: 20, canvas: .portrait),
@@ -72,7 +72,7 @@ extension RealTime {
                     + String(format: "; mean %.1f %%", errors.reduce(0, +) / Double(errors.count) * 100))
         }
 
-        /// Cores that a mixer uses in five seconds once it has settled.
+        /// Returns the cores that a mixer uses in five seconds once it has settled.
         private static func measure(_ measured: Case) async throws -> (Workload, Double) {
             let seconds = 9.0
             let ids = (0..<measured.people).map { SourceID("user\($0)/camera") }
@@ -107,7 +107,7 @@ extension RealTime {
                         )
                     }, uniquingKeysWith: { first, _ in first }), frameDivisor: measured.divisor,
                 encoding: EncodingSettings(videoCodec: measured.codec, preset: measured.preset))
-            // A machine that is busy with something else leaves frames out.
+            // A machine with other load drops frames.
             let made = Double(frames) / 5 / (Double(measured.canvas.fps) / Double(measured.divisor))
             workload.mix?.composed *= made
             workload.mix?.scaled *= made
@@ -123,7 +123,7 @@ extension RealTime {
             return (MixerStage.processTime - begin.0) / (Double(MonotonicClock.now() - begin.1) / 1e6)
         }
 
-        /// Moving pictures with a sensor's noise, and sound.
+        /// Returns moving pictures with a sensor's noise, and sound.
         private static func film(_ size: (width: Int, height: Int), rate: Int, seconds: Int) throws -> [TestTrack] {
             let file = FileManager.default.temporaryDirectory.appending(path: "film-\(UUID().uuidString).flv")
             defer { try? FileManager.default.removeItem(at: file) }

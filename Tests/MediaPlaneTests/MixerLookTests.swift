@@ -47,7 +47,7 @@ struct MixerLookTests {
             for (x, y) in [(41, 100), (198, 100), (120, 41), (120, 158), (52, 52), (120, 100)] {
                 expect(frame, x, y, .moss)
             }
-            // A pixel on the arc is between the two colours.
+            // A pixel on the arc has a mix of the two colours.
             let edge = (40..<70).map { frame.pixel($0, 44) }
             #expect(edge.contains { $0.distance(to: .grey) > 20 && $0.distance(to: .moss) > 20 }, "smooth")
         }
@@ -86,7 +86,7 @@ struct MixerLookTests {
                 expect(frame, x, y, .grey)
             }
         }
-        // A picture of the pane's shape leaves no room, and a pane that covers has none.
+        // A picture with the pane's aspect ratio leaves no room, and neither does a pane with `cover`.
         pane.radius = nil
         for (width, fit) in [(100, Pane.Fit.contain), (200, .cover)] {
             (pane.width, pane.fit) = (width, fit)
@@ -111,7 +111,7 @@ struct MixerLookTests {
         // The picture itself: 60 pixels from 130 on.
         expect(frame, 136, 120, .black)
         expect(frame, 184, 120, .white)
-        // Beside it the same halves, filling the pane; far from the middle the blur does not reach.
+        // Beside it the same halves fill the pane; far from the middle the blur has no effect.
         expect(frame, 4, 120, .black)
         expect(frame, 315, 120, .white)
         let row = (Array(0..<130) + Array(190..<320)).map { frame.pixel($0, 60).red }
@@ -163,7 +163,7 @@ struct MixerLookTests {
         right.shadow = left.shadow
         stage.show(Scene(canvas: Self.canvas, panes: [left, right]))
         var earlier: RGB?
-        // The first frame draws it, the second keeps it, others copy it.
+        // The first frame draws it, the second keeps it, later ones copy it.
         for _ in 0..<4 {
             let frame = try await stage.next()
             expect(frame, 134, 90, .moss, "no shadow of the right pane on the left one")
@@ -175,7 +175,7 @@ struct MixerLookTests {
             #expect(earlier.map { $0 == frame.pixel(90, 150) } ?? true)
             earlier = frame.pixel(90, 150)
         }
-        // Without it, the ground is as before.
+        // Without the shadow, the background is as before.
         (left.shadow, right.shadow) = (nil, nil)
         stage.show(Scene(canvas: Self.canvas, panes: [left, right]))
         expect(try await stage.frame(after: 2), 90, 144, .grey)
@@ -207,7 +207,7 @@ struct MixerLookTests {
         expect(frame, 318, 238, .ocean)
         expect(frame, 160, 20, .brick.under(.ocean, 0.5))
         expect(frame, 120, 120, .moss)
-        // A slow gradient of luma is dithered: both neighbours of a value stand side by side.
+        // A slow gradient of luma is dithered: neighbouring values alternate.
         let slow = Gradient(from: .black, to: RGB(red: 12, green: 12, blue: 12), angle: 90)
         stage.show(Scene(canvas: Self.canvas, background: .init(slow), panes: []))
         let dark = try await stage.frame(after: 2)

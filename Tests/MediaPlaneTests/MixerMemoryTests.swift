@@ -22,7 +22,7 @@ extension RealTime {
                 sound: SceneSound(levels: users.map { .init(source: "\($0)/camera") }))
         }
 
-        /// Memory that counts towards the limit, in bytes, proc_pid_status(5).
+        /// Returns the memory that counts towards the limit, in bytes, proc_pid_status(5).
         private static func counted(_ processID: Int32) throws -> UInt {
             let text = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
             let line = text.split(separator: "\n").first { $0.hasPrefix("VmData:") }
@@ -65,7 +65,7 @@ extension RealTime {
             try await rig.waitFor(.mix)
             try await until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
             let first = try #require(rig.status?.load?.mixer?.processID)
-            // What a leak comes to in the end: nothing is left of what it may have. Its successors have the normal limit.
+            // The final state of a leak: the mixer has used up its allowance. Its successors have the normal limit.
             let limit = ProcessLaunch("prlimit", ["--pid", "\(first)", "--data=\(try Self.counted(first))"])
             try #require(try limit.run(collecting: \.output).exit == .status(0))
             try rig.apply(.mix(host: sources[0].id), Self.scene(["alice", "bob", "carol"]), sources)
@@ -78,7 +78,7 @@ extension RealTime {
             try await until { kill(first, 0) != 0 }
             let times = rig.segments.flatMap(\.frames).map(\.pts.inMilliseconds)
             try await rig.stop()
-            // One viewer saw all of it, on one connection.
+            // One viewer received everything, on one connection.
             let steps = zip(times, times.dropFirst()).map { $1 - $0 }
             print("longest step \(steps.max() ?? 0) ms")
             #expect(steps.allSatisfy { $0 > 0 && $0 < 101.5 }, "\(steps.max() ?? 0) ms")

@@ -5,12 +5,12 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// How long a frame of the mix waits for a picture that is late, and why. Time is moved by hand.
+/// The time for which a frame of the mix waits for a late picture, and the reasons. Time is advanced by hand.
 @Suite("Patience of a mix") struct MixerPatienceTests {
     private static let alice: SourceID = "alice/camera"
     private static let canvas = Canvas(width: 64, height: 64, fps: 20)
 
-    /// A mix of alice alone that has made its first ten frames in time. The next one is due at 500 ms.
+    /// Returns a mix of alice alone that has made its first ten frames in time. The next one is due at 500 ms.
     private static func mix() throws -> MixState {
         var state = try MixerStage(canvas).state
         let pane = Pane(source: "\(alice)", user: "alice", x: 0, y: 0, width: 64, height: 64)
@@ -49,7 +49,7 @@ import Testing
         #expect(job.time == .milliseconds(500))
         let sampler = try #require(state.sources[Self.alice]?.sampler)
         #expect(sampler.isNeeded(.milliseconds(500)) && !sampler.isNeeded(.milliseconds(450)))
-        // The one after it is in the decoder, too.
+        // The following picture is in the decoder, too.
         #expect(Self.wait(&state, at: 800) == .milliseconds(950))
     }
 
@@ -86,7 +86,7 @@ import Testing
             now = max(now, time)
             state.noteFed(.video, at: time, of: Self.alice, now: now)
             state.add(try MixerStage.picture(.moss), at: time, of: Self.alice, now: now)
-            // Pictures go on to come, from tick 3 to 40 all of the same time, and one that never comes.
+            // Pictures continue to arrive, from tick 3 to 40 all of the same time, and one never arrives.
             let stands = 3..<40 ~= tick
             let shown: MediaTime = stands ? .milliseconds(100) : time
             if stands { state.noteFed(.video, at: time - .milliseconds(1), of: bob, now: now) }

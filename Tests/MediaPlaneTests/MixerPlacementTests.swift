@@ -31,7 +31,7 @@ struct MixerPlacementTests {
         #expect(contain?.destination == VideoRect(x: 0, y: 538, width: 360, height: 202))
         let stretch = place(.stretch, picture: (1280, 720), pane: (0, 320, 360, 640))
         #expect(stretch?.source == whole && stretch?.destination == pane)
-        // Equal shapes: nothing is lost, whatever the fit.
+        // Equal aspect ratios: nothing is lost with any fit.
         for fit in Pane.Fit.allCases {
             let same = place(fit, picture: (720, 1280), pane: (0, 320, 360, 640))
             #expect(same?.source == VideoRect(x: 0, y: 0, width: 720, height: 1280) && same?.destination == pane)
@@ -54,7 +54,7 @@ struct MixerPlacementTests {
 
     @Test("Pixels that are not square count with the shape that is meant")
     func anamorphic() {
-        // 720×576 with 64:45 is 1024×576.
+        // 720×576 with 64:45 pixels is 1024×576.
         let contain = place(.contain, picture: (720, 576), pane: (0, 0, 720, 720), pixel: (64, 45))
         #expect(contain?.destination == VideoRect(x: 0, y: 156, width: 720, height: 406))
     }

@@ -42,8 +42,8 @@ extension RealTime {
             func person(_ id: SourceID, hasVideo: Bool = true) -> LayoutParticipant {
                 LayoutParticipant(source: id.rawValue, user: id.user.rawValue, joinOrder: 0, hasVideo: hasVideo)
             }
-            // The upper half for the host, the lower left for a wide picture shown whole, the lower right for an image, and
-            // a black square of nobody over the host's left edge. The last tenth shows the canvas.
+            // The upper half for the host, the lower left for a wide picture shown whole, the lower right for an image,
+            // and a black square without a participant over the host's left edge. The last tenth shows the canvas.
             let scene = LayoutEngine.scene(
                 of: [
                     Place(area: Self.area(0, 0, 1, 0.5), z: 0, fit: .cover, occupant: person(Self.host)),
@@ -67,16 +67,16 @@ extension RealTime {
             for (k, decoded) in pictures.enumerated().dropFirst(4) {
                 let frame = decoded.picture.frame
                 func y(_ column: Int, _ row: Int) -> Int { sample(frame, 0, column, row) }
-                // The host, its mark cropped away with the upper quarter of its picture.
+                // The host, with its mark cropped away as part of the upper quarter of its picture.
                 #expect(abs(y(300, 20) - 90) < 6 && abs(y(180, 300) - 90) < 6, "frame \(k)")
                 // 180×102 in the middle of 180×256, black above and below.
                 #expect(abs(y(90, 460) - 160) < 8, "frame \(k)")
                 #expect(y(90, 330) < 20 && y(90, 390) < 20 && y(90, 530) < 20 && y(90, 570) < 20, "frame \(k)")
                 #expect(y(4, 322) < 20 && y(174, 574) < 20, "frame \(k): the corners of the pane")
-                // Red: much of V.
+                // Red has a high V.
                 #expect(sample(frame, 2, 270 / 2, 450 / 2) > 200, "frame \(k)")
                 #expect(sample(frame, 2, 184 / 2, 324 / 2) > 190 && sample(frame, 2, 354 / 2, 570 / 2) > 190)
-                // Nobody's place lies over the host.
+                // The empty pane lies over the host.
                 #expect(y(40, 200) < 20 && abs(y(110, 200) - 90) < 8, "frame \(k)")
                 #expect(abs(sample(frame, 1, 90, 610 / 2) - Int(blue.u)) < 8, "frame \(k): the canvas")
             }
@@ -95,7 +95,7 @@ extension RealTime {
             harness.commands = [
                 (.milliseconds(400), .scene(MixerHarness.scene(setup, [], heard: [Self.host, Self.guest]))),
                 (.milliseconds(401), .reportVolumes(true)),
-                // Nobody is heard any more: scenes are taken up without pictures, too.
+                // No participant has sound any more: scenes are adopted without pictures, too.
                 (.milliseconds(2200), .scene(MixerHarness.scene(setup, []))),
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3300))
@@ -118,7 +118,7 @@ extension RealTime {
             #expect(record.volumes.last?[Self.host] == nil)
         }
 
-        /// `profile_idc` as the records have it (ITU-T H.264 §A.2, H.265 §A.3.2).
+        /// `profile_idc` as encoded in the records (ITU-T H.264 §A.2, H.265 §A.3.2).
         static let encodings: [(VideoCodec, Int, EncodingSettings.Profile, Int)] =
             [(.h264, 300_000, .baseline, 66), (.h264, 1_200_000, .high, 100), (.h265, 1_200_000, .main, 1)]
             + TestLength.of(short: [], long: [(.h264, 1_200_000, .main, 77), (.h265, 300_000, .main, 1)])
@@ -139,19 +139,19 @@ extension RealTime {
             #expect(record.failures.isEmpty, "\(record.failures)")
             let frames = record.video.frames
             try #require(frames.count > 45)
-            // Noise looks like a cut now and then, which gives one more.
+            // Noise looks like a cut now and then, which adds a keyframe.
             let keys = frames.indices.filter { frames[$0].isIDR }
             #expect(keys.first == 0 && zip(keys, keys.dropFirst()).allSatisfy { $1 - $0 <= 15 }, "\(keys)")
             #expect(frames.count - (keys.last ?? 0) <= 15)
             #expect(Int(record.video.configuration.bytes[1]) == number)
-            // Of whole groups, without the first, in which the rate is found.
+            // In whole groups, without the first, which settles the rate.
             let measured = frames.dropFirst(15).prefix(frames.count / 15 * 15 - 15)
             let rate = Double(measured.reduce(0) { $0 + $1.payload.count }) * 8 * 20 / Double(measured.count)
             print("\(codec): \(bitrate) bit/s asked for, \(Int(rate)) made of noise")
             #expect((0.6...1.4).contains(rate / Double(bitrate)))
         }
 
-        /// Noise: as many bits as one likes.
+        /// Returns noise, which needs as many bits as the encoder may use.
         private static func snow(count: Int) async throws -> TestTrack {
             let pipeline = try Pipeline(
                 """

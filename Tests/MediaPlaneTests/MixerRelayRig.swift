@@ -13,9 +13,9 @@ import Testing
 @testable import TextFormats
 @testable import RTMP
 
-/// A relay in this process with real mixers, pulling live FLV over HTTP from here, and a viewer of its program.
+/// A relay in this process with real mixers, pulling live FLV over HTTP from this process, and a viewer of its program.
 final class RelayRig: Sendable {
-    /// One person's stream, played from its beginning to whoever connects.
+    /// The streams of participants, each played from its beginning for every connection.
     private final class Streams: Sendable {
         let tags = Mutex<[String: [FLVTag]]>([:])
         let connections = Mutex<[String: Int]>([:])
@@ -32,7 +32,7 @@ final class RelayRig: Sendable {
     private final class Shared: Sendable { let state = Mutex(State()) }
 
     private let directory: URL
-    /// The relay's socket.
+    /// Path of the relay's socket.
     let socketPath: String
     private let server: HTTPFLVServer
     private let streams = Streams()
@@ -43,8 +43,8 @@ final class RelayRig: Sendable {
     private let shared = Shared()
 
     /// - Parameters:
-    ///   - limits: Limits of the relay's workers; `nil` = the defaults.
-    ///   - environment: Variables of the workers.
+    ///   - limits: Limits of the relay's workers; `nil` for the defaults.
+    ///   - environment: Environment variables of the workers.
     init(limits: WorkerLimits? = nil, environment: [String: String] = [:]) async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rig-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -57,7 +57,7 @@ final class RelayRig: Sendable {
         try #require(FileManager.default.isExecutableFile(atPath: worker.path), "build mixworker first")
         let environment = environment.merging(limits?.environment ?? [:]) { $1 }
         if !environment.isEmpty {
-            // The relay is in this process, whose environment is that of all tests.
+            // The relay is in this process, whose environment is shared by all tests.
             let variables = environment.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
             let script = directory.appending(path: "mixworker")
             try Data("#!/bin/sh\n\(variables) exec '\(worker.path)' \"$@\"\n".utf8).write(to: script)
@@ -102,13 +102,13 @@ final class RelayRig: Sendable {
         try send(.viewFLV(), on: viewer)
     }
 
-    /// From now on whoever pulls `name` gets this.
+    /// Serves these tracks to later pulls of `name`.
     func publish(_ name: String, _ tracks: [TestTrack]) { publish(name, tags: TestTrack.tags(of: tracks)) }
 
-    /// From now on whoever pulls `name` gets these tags, each at its time.
+    /// Serves these tags to later pulls of `name`, each at its time.
     func publish(_ name: String, tags: [FLVTag]) { streams.tags.withLock { $0[name] = tags } }
 
-    /// Number of connections so far that have pulled `name`.
+    /// Returns the number of connections so far that have pulled `name`.
     func connections(of name: String) -> Int { streams.connections.withLock { $0[name] ?? 0 } }
 
     func url(_ name: String) -> String { "http://127.0.0.1:\(server.port)/\(name)" }
@@ -136,10 +136,10 @@ final class RelayRig: Sendable {
     /// Asks for an attempt now.
     func retry(_ output: OutputID) throws { try send(.retryOutput(output), on: control) }
 
-    /// Has the relay stop, or begin without sending anything.
+    /// Makes the relay stop sending, or begin without sending.
     func standBy() throws { try send(.standBy, on: control) }
 
-    /// Has the relay go on where another one was.
+    /// Makes the relay continue where another one was.
     func resume(_ place: ProgramPlace) throws { try send(.resume(place), on: control) }
 
     /// Suspends until the program is of this kind, 60 s at most.
@@ -154,9 +154,9 @@ final class RelayRig: Sendable {
     }
 
     var status: RelayStatus? { shared.state.withLock { $0.status } }
-    /// Messages for operators so far, each after its code.
+    /// Messages for operators so far, each with its code in front.
     var notes: [String] { shared.state.withLock { $0.notes } }
-    /// The program's pictures so far, cut where their configuration changes.
+    /// The program's pictures so far, split where their configuration changes.
     var segments: [TestTrack] { shared.state.withLock { $0.segments } }
     var sound: TestTrack { shared.state.withLock { $0.sound } }
 
@@ -174,7 +174,7 @@ final class RelayRig: Sendable {
         channel.send([UInt8](try JSONEncoder().encode(command)) + [0x0A])
     }
 
-    /// Waits until somebody listens there, 30 s at most.
+    /// Waits until the socket has a listener, 30 s at most.
     static func connect(
         _ path: String, onBytes: @escaping @Sendable ([UInt8]) -> Void
     ) async throws -> SocketChannel {
@@ -198,13 +198,13 @@ final class RelayRig: Sendable {
     }
 }
 
-/// Serves streams as HTTP-FLV on loopback, each from its beginning and in its own time.
+/// Serves streams as HTTP-FLV on loopback, each from its beginning and in real time.
 private final class HTTPFLVServer: Sendable {
     let port: Int
     private let accepting: Task<Void, Never>
     private let listener: Int32
 
-    /// - Parameter tags: Of a name, asked for at each connection.
+    /// - Parameter tags: Tags of a name, requested for each connection.
     init(tags: @escaping @Sendable (String) -> [FLVTag]) throws {
         let listening = try LoopbackListener()
         let listener = listening.descriptor
@@ -279,7 +279,7 @@ extension TestTrack {
 }
 
 extension Scene {
-    /// Creates a small scene of one or two columns in which everybody is seen and heard.
+    /// Returns a small scene of one or two columns in which every participant is seen and heard.
     static func columns(_ sources: [SourceID]) -> Scene {
         let panes = sources.enumerated().map { index, id in
             Pane(

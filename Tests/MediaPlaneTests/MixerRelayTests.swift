@@ -11,7 +11,7 @@ import MediaFormats
 @testable import RTMP
 
 extension RealTime {
-    /// Scenes as a relay and its mixers bring them on air together.
+    /// Scenes as put on air by a relay and its mixers together.
     @Suite("Relay and mixer", .timeLimit(.minutes(6)))
     struct MixerRelayTests {
         static let alice: SourceID = "alice/camera"
@@ -29,7 +29,7 @@ extension RealTime {
                 sound: SceneSound(levels: heard.map { .init(source: $0.rawValue) }), transition: transition)
         }
 
-        /// The program's frames must come one frame interval apart, also where it changes what it is made of.
+        /// Checks that the program's frames are one frame interval apart, even at changes of its content.
         private func expectNoGap(_ segments: [TestTrack]) {
             let times = segments.enumerated().flatMap { index, segment in
                 segment.frames.map { (segment: index, time: $0.pts.inMilliseconds) }
@@ -60,7 +60,7 @@ extension RealTime {
             try rig.apply(.mix(host: Self.alice), both, sources)
             try await rig.waitFor(.mix)
             try await Task.sleep(for: .seconds(1.5))
-            // Another scene than the plan's is on air no more.
+            // The status names a scene only while it differs from the plan's.
             try await until { rig.status?.scene == nil }
             try rig.apply(.bypass(Self.alice), alone, [sources[0]])
             try await rig.waitFor(.bypass)
@@ -75,9 +75,9 @@ extension RealTime {
             var widths: [Int] = []
             var oddities: [Int] = []
             for (index, (_, picture)) in try await TestStreams.pictures(segments[1]).enumerated() {
-                // The host's mark tells that no picture of theirs is lost or shown twice, and how wide their pane is.
+                // The host's mark shows that no picture of the host is lost or shown twice, and the width of the pane.
                 let before = try #require(last)
-                // A busy machine may show one again, or leave one out.
+                // On a busy machine the mix may repeat or drop a picture.
                 let found = [1, 0, 2].lazy.compactMap { step in
                     stride(from: 360, through: 180, by: -4).first {
                         TestMark.read(picture.frame, width: $0) == before + step
@@ -90,7 +90,7 @@ extension RealTime {
             }
             #expect(oddities.count <= 3 && oddities.allSatisfy { $0 > 2 }, "\(oddities)")
             print("width of the host's pane in the mix, frame by frame: \(widths.prefix(16))")
-            // The plan of the bypass cuts back to the host alone until their keyframe.
+            // The plan of the bypass cuts back to the host alone until the host's keyframe.
             let way = widths.prefix(30)
             #expect(way.first == 360)
             #expect(zip(way, way.dropFirst()).allSatisfy { $1 <= $0 && $0 - $1 <= 40 })
@@ -125,7 +125,7 @@ extension RealTime {
                 try rig.apply(.mix(host: Self.alice), both, sources, level: level)
                 try await isMade(level + 1)
             }
-            // Back to one person and again to two while frames are left out.
+            // Back to one participant and again to two while frames are left out.
             try rig.apply(.bypass(Self.alice), alone, [sources[0]])
             try await rig.waitFor(.bypass)
             try rig.apply(.mix(host: Self.alice), both, sources, level: 2)
@@ -149,7 +149,7 @@ extension RealTime {
                 if isMix {
                     #expect(kinds.isSuperset(of: [1, 3]), "\(steps)")
                 } else {
-                    // The second one may be over after a single frame.
+                    // The second one may end after a single frame.
                     #expect(kinds.isSubset(of: [1]), "\(steps)")
                 }
             }
@@ -227,7 +227,7 @@ extension RealTime {
                 let lumas = try await TestStreams.pictures(segments[index]).map { _, picture in
                     picture.frame.withPlane(0) { bytes, stride, _, _ in Int(bytes[20 * stride + 340]) } ?? 0
                 }
-                // The camera comes back before its keyframe lets it be copied: first in the mix.
+                // The camera returns before its keyframe allows a copy: first in the mix.
                 let cards = lumas.prefix { abs($0 - ocean) <= 3 }
                 #expect(cards.count >= 8, "\(lumas), not \(ocean)")
                 #expect(lumas[cards.count...].allSatisfy { abs($0 - 90) <= 3 }, "\(lumas)")

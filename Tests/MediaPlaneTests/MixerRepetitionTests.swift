@@ -7,7 +7,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// What is the same as in the last picture is not painted again, and looks as if it were.
+/// Content equal to that of the last picture is not painted again, and the result looks the same.
 @Suite("Repeated pictures") struct MixerRepetitionTests {
     private static let canvas = Canvas(width: 96, height: 96, fps: 20, background: RGB(red: 9, green: 90, blue: 200))
     private static let colour = CanvasColour(signal: MixerStage.signal, canvas: canvas)
@@ -30,7 +30,7 @@ import Testing
             background: Self.canvas.background,
             panes: [Self.content(Self.pane(0, 0, 0, 48), brick), Self.content(Self.pane(1, 48, 0, 48), moss)])
         let first = try #require(composer.compose(composition))
-        // More often than there are pictures: none is used up.
+        // More calls than the pool has pictures: none of them takes one.
         for _ in 0..<CanvasComposer.poolSize * 2 { #expect(composer.compose(composition) === first) }
         var before = first
         func changed(_ change: (inout Composition) -> Void) throws {
@@ -80,7 +80,7 @@ import Testing
             let frame = try #require(composer.compose(composition))
             let fresh = try CanvasComposer(canvas: Self.canvas, colour: Self.colour)
             #expect(Self.planes(frame) == Self.planes(try #require(fresh.compose(composition))), "step \(step)")
-            // As an encoder would.
+            // In the role of an encoder.
             held = held.suffix(2) + [frame]
         }
     }

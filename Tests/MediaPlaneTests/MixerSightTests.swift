@@ -23,13 +23,14 @@ extension RealTime {
             let (both, alone) = (
                 MixerHarness.scene(setup, [Self.host, Self.guest]), MixerHarness.scene(setup, [Self.host])
             )
-            // Unseen from 2 s on, and no longer decoded from the keyframe at 8 s on; again in the middle of a group.
+            // Unseen from 2 s on, and no longer decoded from the keyframe at 8 s on; visible again in the middle of a
+            // group.
             let back = MediaTime.milliseconds(9900)
             harness.commands = [
                 (.milliseconds(500), .scene(both)), (.milliseconds(2000), .scene(alone)),
                 (back, .sceneChange(both.difference(from: alone))),
             ]
-            // What is held has to be decoded in time.
+            // The held frames have to be decoded in time.
             harness.slow = back..<back + .milliseconds(500)
             let record = try await harness.run(start: .milliseconds(500), end: .milliseconds(12_000))
             #expect(record.failures.isEmpty)

@@ -12,14 +12,14 @@ extension RealTime {
         static let host: SourceID = "alice/camera"
         static let guest: SourceID = "bob/camera"
 
-        /// Several tones that together repeat only after seconds, so that a shift of one sample shows.
+        /// Returns several tones that repeat together only after seconds, so that a shift of one sample is detected.
         private static func chord(_ frequencies: [Double], rate: Int, gain: Double = 0.1) -> (Int) -> Float {
             { index in
                 Float(frequencies.reduce(0) { $0 + gain * sin(2 * .pi * $1 * Double(index) / Double(rate)) })
             }
         }
 
-        /// Samples of one channel on the program's timeline: index 0 is at `origin`.
+        /// Returns the samples of one channel on the program's timeline: index 0 is at `origin`.
         private func line(_ track: TestTrack, origin: MediaTime, rate: Int, channels: Int) async throws -> [Int: Float]
         {
             var line: [Int: Float] = [:]
@@ -32,8 +32,8 @@ extension RealTime {
             return line
         }
 
-        /// The shift in samples at which two lines agree best within ±1100, with the ratio of their energies there and the
-        /// relative error that remains.
+        /// Returns the shift in samples at which two lines agree best within ±1100, with the ratio of their energies
+        /// there and the remaining relative error.
         private func compare(_ a: [Int: Float], _ b: [Int: Float], _ range: Range<Int>) -> (
             lag: Int, gain: Float, error: Float
         ) {
@@ -45,7 +45,7 @@ extension RealTime {
             for lag in -1100...1100 {
                 var sum: Float = 0
                 var index = 0
-                // A loop without closures: this is built without optimization.
+                // A loop without closures, because this is built without optimization.
                 while index < reference.count {
                     sum += reference[index] * around[index + lag + 1100]
                     index += 1
@@ -63,7 +63,7 @@ extension RealTime {
         func phase(rate: Int, channels: Int) async throws {
             let chord = Self.chord([331, 787, 1223, 2801, 5077], rate: rate)
             let sound = try await TestStreams.audio(rate: rate, channels: channels, count: 150, signal: chord)
-            // The host's packet 20 lies on the origin exactly.
+            // The host's packet 20 lies exactly on the origin.
             let origin = MediaTime.milliseconds(600) + MediaTime(nanoseconds: 333_333)
             let hosted = sound.moved(by: origin - .units(20 * 1024, rate: rate))
             let setup = MixerHarness.setup(
@@ -80,7 +80,7 @@ extension RealTime {
             let bypass = try await line(hosted, origin: origin, rate: rate, channels: channels)
             let mixed = try await line(record.audio, origin: origin, rate: rate, channels: channels)
             let result = compare(bypass, mixed, 20_000..<24_000)
-            // The first packets decode without the one before them, as after a splice.
+            // The first packets are decoded without their predecessors, as after a splice.
             let start = compare(bypass, mixed, 1100..<4000)
             print(
                 "\(rate) Hz: shift \(result.lag) samples, level \(result.gain), error \(result.error); at the start \(start);",
@@ -113,7 +113,7 @@ extension RealTime {
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3000))
             let mixed = try await line(record.audio, origin: origin, rate: 48_000, channels: 2)
-            // What both are without any coding. Program time 0 is the host's first sample; the guest's is at 100 ms.
+            // Both signals without any coding. Program time 0 is the host's first sample; the guest's is at 100 ms.
             let host = Self.chord([501, 1511], rate: 48_000)
             let guest = Self.chord([3001, 4409, 613], rate: 48_000)
             let expected = Dictionary(
@@ -128,7 +128,7 @@ extension RealTime {
             }
         }
 
-        /// Amplitude of a tone in a stretch of a line.
+        /// Returns the amplitude of a tone in a section of a line.
         private func amplitude(_ line: [Int: Float], _ frequency: Double, _ range: Range<Int>) -> Double {
             var (real, imaginary) = (0.0, 0.0)
             for index in range {
@@ -140,7 +140,7 @@ extension RealTime {
             return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(range.count)
         }
 
-        /// A tone whose loudness depends on the second of the program in which it is heard.
+        /// Returns a tone with a loudness that depends on the second of the program in which it is heard.
         private static func tone(_ frequency: Double, _ loudness: @escaping (Double) -> Double) -> (Int) -> Float {
             { Float(loudness(Double($0) / 48_000) * sin(2 * .pi * frequency * Double($0) / 48_000)) }
         }

@@ -7,23 +7,23 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// A mix's frames without decoders, encoders and clocks: its own state, easel and composer, with time moved by hand.
+/// A mix's frames without decoders, encoders and clocks: its own state, easel and composer, with time advanced by hand.
 struct MixerStage {
     static let signal = ColourSignal(primaries: 1, transfer: 1, matrix: 1)
 
     var state: MixState
     let easel: Easel
-    /// Delivers a new picture for each frame of the canvas, at its time.
+    /// Pictures of the sources, delivered anew for each frame of the canvas, at its time.
     var sources: [SourceID: SourcePicture] = [:]
-    /// Whether what is ordered is drawn at once.
+    /// Whether ordered graphics are drawn at once.
     var draws = true
-    /// What could not be drawn.
+    /// Errors of drawing.
     var failures: [GStreamerError] = []
-    /// Program time; the time of the frame that was made last.
+    /// Program time, which is that of the last frame made.
     private(set) var now: MediaTime = .zero
-    /// What was composed last.
+    /// The last composition.
     private(set) var composition: Composition?
-    /// What painting it cost, in ms.
+    /// Cost of painting it, in ms.
     private(set) var composingTime = 0.0
     /// Seconds since 1970 at program time 0.
     var epoch = 1_700_000_000.0
@@ -42,7 +42,7 @@ struct MixerStage {
 
     mutating func show(_ scene: Scene) { state.show(scene, at: now) }
 
-    /// Lets time pass until the next frame of the canvas can be made, and makes it.
+    /// Advances time to the next frame of the canvas, and makes the frame.
     mutating func next() async throws -> VideoFrame {
         let time = state.time(ofTick: state.nextTick)
         now = max(now, time)
@@ -65,7 +65,7 @@ struct MixerStage {
             case .make(let job):
                 return try compose(job)
             case .wait(let until):
-                // What was drawn meanwhile may be all that was waited for.
+                // The graphics drawn meanwhile may complete the frame.
                 if case .make(let job) = state.nextVideo(now: now, epoch: epoch) { return try compose(job) }
                 now = try #require(until, "nothing is to be made")
             }
@@ -86,13 +86,13 @@ struct MixerStage {
         return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1e6
     }
 
-    /// The frame `count` frames from now.
+    /// Returns the frame `count` frames from now.
     mutating func frame(after count: Int) async throws -> VideoFrame {
         for _ in 1..<count { _ = try await next() }
         return try await next()
     }
 
-    /// A picture of one colour, in BT.709 like the canvas.
+    /// Returns a picture of one colour, in BT.709 like the canvas.
     static func picture(_ colour: RGB, width: Int = 64, height: Int = 64) throws -> SourcePicture {
         let (y, u, v) = CanvasColour(signal: signal, canvas: .portrait).planes(of: colour)
         let frame = try #require(try CanvasPool(format: VideoFormat(width: width, height: height)).acquire())
@@ -107,13 +107,13 @@ extension RGB {
     static let ocean = RGB(red: 30, green: 60, blue: 200)
     static let grey = RGB(red: 128, green: 128, blue: 128)
 
-    /// The largest difference of a channel.
+    /// Returns the largest difference of a channel.
     func distance(to other: RGB) -> Int {
         max(
             abs(Int(red) - Int(other.red)), abs(Int(green) - Int(other.green)), abs(Int(blue) - Int(other.blue)))
     }
 
-    /// This colour with `share` of another over it.
+    /// Returns this colour with `share` of another over it.
     func under(_ other: RGB, _ share: Double) -> RGB {
         func mix(_ below: UInt8, _ above: UInt8) -> UInt8 {
             UInt8((Double(below) * (1 - share) + Double(above) * share).rounded())
@@ -123,7 +123,7 @@ extension RGB {
 }
 
 extension VideoFrame {
-    /// The colour of a pixel of a BT.709 picture of limited range.
+    /// Returns the colour of a pixel of a BT.709 picture of limited range.
     func pixel(_ x: Int, _ y: Int) -> RGB {
         func sample(_ plane: Int, _ x: Int, _ y: Int) -> Double {
             withPlane(plane) { bytes, stride, _, _ in Double(bytes[y * stride + x]) } ?? 0

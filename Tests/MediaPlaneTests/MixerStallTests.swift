@@ -5,7 +5,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// A mixer that stands in for a source that has stalled. Time is moved by hand.
+/// A mixer that stands in for a source that has stalled. Time is advanced by hand.
 @Suite("A mix of a stalled source") struct MixerStallTests {
     private static let alice: SourceID = "alice/camera"
     private static let canvas = Canvas(width: 64, height: 64, fps: 20)
@@ -13,7 +13,7 @@ import Testing
         canvas: canvas, panes: [Pane(source: "\(alice)", user: "", x: 0, y: 0, width: 64, height: 64)],
         sound: SceneSound(levels: [SceneSound.Level(source: "\(alice)")]))
 
-    /// A mix that begins at 0, and alice's picture of just before, with her sound.
+    /// Returns a mix that begins at 0, with a picture of alice from just before, and her sound.
     private static func mix() throws -> MixState {
         var state = try MixerStage(canvas).state
         state.begin(alice)
@@ -23,7 +23,7 @@ import Testing
         return state
     }
 
-    /// Makes everything that can be made; returns the numbers of pictures and of frames of sound.
+    /// Makes every frame that can be made; returns the numbers of pictures and of frames of sound.
     private static func make(_ state: inout MixState, at now: MediaTime) -> (pictures: Int, sounds: Int) {
         var made = (pictures: 0, sounds: 0)
         while true {
@@ -79,7 +79,7 @@ import Testing
         state.show(Self.scene, at: .milliseconds(250))
         state.add(try MixerStage.picture(.moss), at: .milliseconds(-50), of: Self.alice, now: .milliseconds(249))
         #expect(Self.make(&state, at: .milliseconds(250)).pictures == 0)
-        // But not for ever: a decoder may keep the last ones until it gets more.
+        // But not for ever: a decoder may withhold the last ones until it gets more.
         #expect(Self.make(&state, at: .milliseconds(270)).pictures > 0)
     }
 }

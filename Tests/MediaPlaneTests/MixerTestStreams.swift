@@ -7,19 +7,19 @@ import TestSupport
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// A growing list that callbacks of other threads fill.
+/// A growing list filled by callbacks of other threads.
 final class Gathered<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
     func add(_ element: Element) { elements.withLock { $0.append(element) } }
     var all: [Element] { elements.withLock { $0 } }
 }
 
-/// One elementary stream, its times beginning at 0.
+/// An elementary stream whose times begin at 0.
 struct TestTrack: Sendable {
     var configuration: CodecConfiguration
     var frames: [EncodedFrame]
 
-    /// The same stream at another time, with `lateness` added when it is delivered and noise on its timestamps.
+    /// Returns the same stream at another time, with `lateness` added to its delivery and noise to its timestamps.
     func moved(by offset: MediaTime, noise: (Int) -> MediaTime = { _ in .zero }) -> TestTrack {
         var copy = self
         for index in copy.frames.indices {
@@ -31,22 +31,22 @@ struct TestTrack: Sendable {
     }
 }
 
-/// What a test's picture shows.
+/// The content of a test's picture.
 struct TestPicture: Sendable {
     var width = 360
     var height = 640
     var fps = 20
-    /// Y, U, V of everything but the mark; one after another, frame by frame.
+    /// Y, U, V of everything except the mark; in succession, frame by frame.
     var palette: [SIMD3<UInt8>] = [SIMD3(90, 128, 128)]
 }
 
 enum TestMark {
     static let bits = 10
 
-    /// Size of a bit's square in a picture of this width.
+    /// Returns the size of a bit's square in a picture of this width.
     static func square(_ width: Int) -> Int { width / 20 / 2 * 2 }
 
-    /// The number that is drawn in the rectangle of a picture; `nil` if it cannot be read.
+    /// Returns the number drawn in the rectangle of a picture; `nil` if it cannot be read.
     static func read(_ frame: VideoFrame, x: Int = 0, y: Int = 0, width: Int) -> Int? {
         let side = Double(width) / 20
         let value = frame.withPlane(0) { bytes, stride, _, _ -> Int? in
@@ -64,7 +64,7 @@ enum TestMark {
 }
 
 enum TestStreams {
-    /// H.264 or H.265 whose frame `n` carries the mark `n`.
+    /// Returns H.264 or H.265 video whose frame `n` carries the mark `n`.
     ///
     /// - Parameters:
     ///   - first: The first mark. Times begin with it.
@@ -138,7 +138,7 @@ enum TestStreams {
             configuration: CodecConfiguration(codec, bytes: configuration.all.first ?? []), frames: frames.all)
     }
 
-    /// AAC-LC; `signal` gives the sample (−1…1) at an index, the same for every channel.
+    /// Returns AAC-LC; `signal` gives the sample (−1…1) at an index, the same for every channel.
     static func audio(
         rate: Int = 48_000, channels: Int = 2, count: Int, signal: (Int) -> Float
     ) async throws -> TestTrack {
@@ -166,7 +166,8 @@ enum TestStreams {
 
     /// Decodes pictures, in display order.
     ///
-    /// - Parameter missing: Pictures that the decoder may keep, because it is not told of the end of what it reorders.
+    /// - Parameter missing: Number of pictures that the decoder may withhold, because it is not told of the end of its
+    ///   reordering.
     static func pictures(_ track: TestTrack, missing: Int = 0) async throws -> [(
         time: MediaTime, picture: SourcePicture
     )] {

@@ -13,7 +13,7 @@ extension RealTime {
         static let host: SourceID = "alice/camera"
         static let guest: SourceID = "bob/camera"
 
-        /// Marks of two panes beside each other.
+        /// Returns the marks of two panes beside each other.
         private func marks(_ track: TestTrack, panes: Int = 2) async throws -> [[Int?]] {
             try await TestStreams.pictures(track).map { _, picture in
                 (0..<panes).map { index in
@@ -56,7 +56,8 @@ extension RealTime {
                 if k > 0, let now = mark[1], let before = marks[k - 1][1] { #expect(now - before == 1) }
                 #expect(mark[1] != nil)
             }
-            // How much later the guest is shown than at its own time is told, to tell one of its frames from the next.
+            // The mix reports how much later than its own time the guest is shown, precisely enough to tell one of its
+            // frames from the next.
             let shown = zip(frames, marks).compactMap { frame, mark in
                 mark[1].map { (frame.pts - .milliseconds(50 * $0 - 137)).inMilliseconds }
             }
@@ -83,7 +84,7 @@ extension RealTime {
             var setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(600))
             setup.videoCodec = codec
             var harness = MixerHarness(setup: setup)
-            // Carol's GOP of the past, 35 frames, is given when she joins.
+            // Carol's past GOP, 35 frames, is delivered when she joins.
             let joins = MediaTime.milliseconds(1930)
             harness.sources = [
                 PlayedSource(id: Self.host, tracks: [video], joins: .milliseconds(400)),
@@ -115,7 +116,7 @@ extension RealTime {
             #expect(frames.indices.filter { frames[$0].isIDR && $0 < 60 } == [0, 13, 29])
             #expect(frames.allSatisfy { NALUnits($0.payload).containsIDR(of: codec) == $0.isIDR })
             #expect(record.video.configuration.videoCodec == codec)
-            // A viewer who keeps to what is in band needs no more.
+            // A viewer who uses only in-band parameter sets needs no more.
             let sets = try #require(VideoConfiguration(record.video.configuration)).parameterSets
             for frame in frames where frame.isIDR {
                 let units = NALUnits(frame.payload).map { Array($0) }
@@ -127,14 +128,14 @@ extension RealTime {
             var panes: [Int] = []
             for (k, decoded) in pictures.enumerated() {
                 let frame = decoded.picture.frame
-                // Which of the scenes is drawn: the host's mark is readable in exactly one width.
+                // The scene that is drawn: the host's mark is readable in exactly one width.
                 let shown = [1, 2, 3].filter { TestMark.read(frame, width: 360 / $0 / 2 * 2) == 12 + k }
                 #expect(shown.count == 1, "frame \(k)")
                 panes.append(shown.first ?? 0)
                 if shown == [3], k > 0, panes[k - 1] == 3 {
                     let marks = [120, 240].map { TestMark.read(frame, x: $0, width: 120) }
                     #expect(marks[0] == 12 + k)
-                    // Carol's frames lie 180 ms later, 30 ms behind the tick before.
+                    // Carol's frames are 180 ms later, 30 ms behind the previous tick.
                     #expect(marks[1] == 12 + k - 4)
                 }
             }
@@ -154,7 +155,7 @@ extension RealTime {
             harness.commands = [(.milliseconds(800), .scene(MixerHarness.scene(setup, [Self.host])))]
             let record = try await harness.run(start: .milliseconds(800), end: .milliseconds(2500))
             let marks = try await marks(record.video, panes: 1)
-            // What lies before the origin's time when the first picture is decoded can only be the newest.
+            // When the first picture is decoded, only the newest of those before the origin can be shown.
             #expect(marks.map { $0[0] } == Array(10..<10 + marks.count))
             let latencies = zip(record.videoArrivals, record.video.frames).map { ($0 - $1.pts).inMilliseconds }
             print("started 300 ms late: lateness \(latencies.prefix(12).map { Int($0) })")
@@ -185,8 +186,8 @@ extension RealTime {
             #expect(marks.count >= 50)
             #expect(marks.last?[1] == 29)
             let latencies = zip(record.videoArrivals, record.video.frames).map { ($0 - $1.pts).inMilliseconds }
-            // While the guest is waited for the mix is late by the patience, afterwards no longer.
-            // A busy machine delays one or another.
+            // While the mix waits for the guest it is late by its patience, afterwards no longer. A busy machine delays
+            // a few.
             #expect(latencies.count { $0 >= 220 } <= 3, "\(latencies)")
             #expect(MixerRecord.median(latencies.suffix(10)) < 80)
         }

@@ -6,8 +6,8 @@ import EncodedMedia
 
 @testable import ProgramMixer
 
-/// Scenes that come over some frames. What lies between two scenes is `SceneTransition`'s; here it is about which of it is
-/// shown when.
+/// Scenes that change over several frames. `SceneTransition` defines the steps between two scenes; these tests check
+/// their timing.
 @Suite("Transitions of a mix", .timeLimit(.minutes(5)))
 struct MixerTransitionTests {
     static let canvas = Canvas(width: 320, height: 240, fps: 20, background: .grey)
@@ -22,7 +22,7 @@ struct MixerTransitionTests {
         Pane(source: "\(user)/camera", user: user, x: x, y: 0, width: width, height: 240)
     }
 
-    /// Where alice's picture begins and ends in a row.
+    /// Returns the beginning and end of alice's picture in a row.
     private static func extent(_ frame: VideoFrame) -> ClosedRange<Int>? {
         let columns = (0..<frame.width).filter { frame.pixel($0, 120).distance(to: .moss) <= 12 }
         guard let first = columns.first, let last = columns.last else { return nil }
@@ -41,13 +41,13 @@ struct MixerTransitionTests {
         stage.show(end)
         var places: [ClosedRange<Int>] = []
         for _ in 0..<12 { places.append(try #require(Self.extent(try await stage.next()))) }
-        // Half a second at 20 frames a second: ten frames, of which the first moves and the last has arrived.
+        // Half a second at 20 frames a second: ten frames, of which the first is in motion and the last has arrived.
         #expect(places[9...].allSatisfy { $0 == 120...319 })
         #expect(places[8] != 120...319)
         #expect(zip([0...99] + places, places).allSatisfy { $0.lowerBound <= $1.lowerBound })
         #expect(zip([0...99] + places, places).allSatisfy { $0.upperBound <= $1.upperBound })
         let steps = zip([0...99] + places, places.prefix(10)).map { $1.upperBound - $0.upperBound }
-        // 220 pixels in ten frames; no easing is more than twice as quick as even steps anywhere.
+        // 220 pixels in ten frames; no easing is anywhere more than twice as fast as even steps.
         #expect(steps.allSatisfy { $0 <= 44 + 2 }, "\(steps)")
         if easing == .linear { #expect(steps.allSatisfy { abs($0 - 22) <= 2 }, "\(steps)") }
     }
@@ -120,7 +120,7 @@ struct MixerTransitionTests {
                 }
             }
         }
-        // Labels of four widths, and nothing drawn for the way between them.
+        // Labels of four widths, and no drawing for the steps between them.
         #expect(stage.state.shelf.count == 4)
     }
 
@@ -164,7 +164,7 @@ extension RealTime {
         static let host: SourceID = "alice/camera"
         static let guest: SourceID = "bob/camera"
 
-        /// Left edge of the guest's picture in a row below the marks; `nil` where there is none.
+        /// Returns the left edge of the guest's picture in a row below the marks; `nil` where there is none.
         private func edge(_ frame: VideoFrame) -> Int? {
             frame.withPlane(0) { bytes, stride, width, _ in
                 (0..<width).first { bytes[300 * stride + $0] > 160 }
@@ -215,7 +215,7 @@ extension RealTime {
             #expect(pictures.count == frames.count && pictures.count >= 50)
             var edges: [Int?] = []
             for (k, decoded) in pictures.enumerated() {
-                // The host behind it goes on, frame by frame, for as long as its mark is not covered.
+                // The host behind it continues, frame by frame, as long as its mark is not covered.
                 #expect(TestMark.read(decoded.picture.frame, width: 360) == 12 + k, "frame \(k)")
                 edges.append(edge(decoded.picture.frame))
             }

@@ -7,13 +7,13 @@ import Testing
 @testable import ProgramRelay
 
 extension RealTime {
-    /// A mix with a second mixer, of which the one on air fails.
+    /// A mix with a second mixer, whose mixer on air fails.
     @Suite("A mixer with a twin", .timeLimit(.minutes(5)))
     struct MixerTwinTests {
         private static let alice: SourceID = "alice/camera"
         private static let bob: SourceID = "bob/camera"
 
-        /// A mix of two with a twin that is ready.
+        /// Returns a mix of two with a twin that is ready.
         private static func mix(frames: Int) async throws -> RelayRig {
             let video = try await TestStreams.video(count: frames)
             let rig = try await RelayRig()
@@ -31,7 +31,7 @@ extension RealTime {
         }
 
         /// Waits until both mixers deliver.
-        /// - Returns: Process of the one on air.
+        /// - Returns: Process id of the one on air.
         private static func pair(_ rig: RelayRig, without gone: Int32? = nil) async throws -> Int32 {
             try await until {
                 guard let load = rig.status?.load, let mixer = load.mixer, let twin = load.twin else { return false }
@@ -40,7 +40,7 @@ extension RealTime {
             return try #require(rig.status?.load?.mixer?.processID)
         }
 
-        /// Steps of the pictures' times from picture `first` on, in ms.
+        /// Returns the steps of the pictures' times from picture `first` on, in ms.
         private static func steps(_ rig: RelayRig, from first: Int = 0) -> [Double] {
             let times = rig.segments.flatMap(\.frames).dropFirst(first).map(\.pts.inMilliseconds)
             return zip(times, times.dropFirst()).map { $1 - $0 }
@@ -60,7 +60,7 @@ extension RealTime {
                 try await until { rig.segments.flatMap(\.frames).count > before + 20 }
                 let steps = Self.steps(rig, from: max(0, before - 2))
                 print("killed: new pictures within \(wait) ms, longest step \(steps.max() ?? 0) ms")
-                // One picture of 50 ms is missing at most, once.
+                // At most one picture of 50 ms is missing, once.
                 #expect(steps.allSatisfy { $0 > 0 && $0 < 101.5 }, "\(steps)")
                 #expect(steps.count { $0 > 51.5 } <= 1, "\(steps)")
                 gone = mixer
@@ -73,7 +73,7 @@ extension RealTime {
             #expect(steps.allSatisfy { $0 > 0 && $0 < 1024 / 48 * 1.6 }, "\(steps.max() ?? 0) ms of sound")
             // The bypass, and one mix without another sequence header.
             #expect(segments.count == 2)
-            // The pictures after a hole need none of those before it.
+            // The pictures after a hole need none of those before the hole.
             for (before, frame) in zip(segments[1].frames, segments[1].frames.dropFirst()) {
                 #expect(frame.isIDR || (frame.pts - before.pts).inMilliseconds < 51.5)
             }
@@ -87,19 +87,19 @@ extension RealTime {
             let before = rig.segments.flatMap(\.frames).count
             let begin = MonotonicClock.now()
             try #require(kill(mixer, SIGSTOP) == 0)
-            // Killed, whatever comes of the test.
+            // Killed even if the test fails.
             defer { kill(mixer, SIGKILL) }
-            // Frames of the stopped one were at most on their way.
+            // Only frames of the stopped mixer that were in flight arrive.
             try await until { rig.segments.flatMap(\.frames).count > before + 2 }
             let wait = (MonotonicClock.now() - begin) / 1_000_000
             try await until { rig.segments.flatMap(\.frames).count > before + 20 }
             let steps = Self.steps(rig, from: max(0, before - 2))
             print("stopped: pictures again after \(wait) ms, longest step \(steps.max() ?? 0) ms")
-            // 300 ms is the bound; without a twin it takes more than a second.
+            // The limit is 300 ms; without a twin it takes more than a second.
             #expect(wait <= 900)
             #expect(steps.allSatisfy { $0 > 0 && $0 < 101.5 }, "\(steps)")
             #expect(steps.count { $0 > 51.5 } <= 1, "\(steps)")
-            // The stopped one is replaced as well.
+            // The stopped mixer is replaced as well.
             _ = try await Self.pair(rig, without: mixer)
             try await rig.stop()
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramMixer
 
-/// When what arrives wakes the thread that makes frames. Time is moved by hand.
+/// The arrivals that wake the thread that makes frames. Time is advanced by hand.
 @Suite("Vigil of a mix") struct MixerVigilTests {
     private static let alice: SourceID = "alice/camera"
     private static let bob: SourceID = "bob/camera"
@@ -30,7 +30,7 @@ import Testing
         return state.add(try MixerStage.picture(.moss), at: time, of: id, now: time)
     }
 
-    /// A mix of alice and bob, with carol unseen, that has made its first ten frames.
+    /// Returns a mix of alice and bob, with carol unseen, that has made its first ten frames.
     private static func mix() throws -> MixState {
         var state = try MixerStage(canvas).state
         for id in [alice, bob, carol] { state.begin(id) }
@@ -47,14 +47,14 @@ import Testing
                 }
                 break
             }
-            // Sound of the first frames is made late, for want of anybody who is heard.
+            // Sound of the first frames is late, because no participant is heard.
             while case .sound = work(&state, at: time) {}
             #expect(ticks.isEmpty || ticks == [Int64(tick)])
         }
         return state
     }
 
-    /// Makes all that can be made, and returns until when the thread then sleeps.
+    /// Makes everything that can be made, and returns the time until which the thread then sleeps.
     private static func settle(_ state: inout MixState, at time: MediaTime) -> MediaTime? {
         while true {
             if case .wait(let until) = work(&state, at: time) { return until }
@@ -88,7 +88,7 @@ import Testing
     @Test("The picture wakes for which the mix would have waited longest, and what is left to wait for is kept")
     func longest() throws {
         var state = try Self.mix()
-        // Alice's picture is in her decoder, and waited for longer than bob's.
+        // Alice's picture is in her decoder, and the mix waits longer for it than for bob's.
         state.noteFed(.video, at: .milliseconds(500), of: Self.alice, now: .milliseconds(500))
         var until: MediaTime?
         while true {
@@ -128,7 +128,7 @@ import Testing
             state.add(
                 [Float](repeating: 0, count: samples * 2), at: .units(first, rate: 48_000), of: id, now: .zero)
         }
-        // The first of each wakes.
+        // The first frame of each track wakes the thread.
         for id in [Self.alice, Self.bob, Self.carol] {
             _ = Self.settle(&state, at: .zero)
             _ = deliver(id, samples: 1024, from: 0)

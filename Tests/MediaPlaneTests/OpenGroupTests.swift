@@ -17,8 +17,8 @@ extension RealTime {
         private static let guest: SourceID = "guest/camera"
         private static let interval = 50.0
 
-        /// Open groups of a second of x264, whose I pictures follow B pictures that are shown after them, with an IDR at the beginning of
-        /// each of these runs of pictures.
+        /// Returns open groups of one second made by x264, whose I pictures are followed by B pictures displayed before
+        /// them, with an IDR at the beginning of each of these runs of pictures.
         private static func openGroups(_ runs: [Int]) async throws -> TestTrack {
             var track: TestTrack?
             for count in runs {
@@ -40,21 +40,23 @@ extension RealTime {
             return made
         }
 
-        /// As a relay reads it. Encoders, and publishers with them, call the first picture of an open group a keyframe, too.
+        /// Returns the frame as read by a relay. Encoders, and publishers with them, also call the first picture of an
+        /// open group a keyframe.
         private static func asRead(_ frame: EncodedFrame) -> EncodedFrame {
             var frame = frame
             frame.isIDR = NALUnits(frame.payload).containsIDR()
             return frame
         }
 
-        /// What a relay gets that comes in the middle: the stream from about a time on, without an IDR.
+        /// Returns the stream that a relay gets when it joins in the middle: from about a time on, without an IDR.
         private static func joined(_ track: TestTrack, at time: MediaTime) -> TestTrack {
             var rest = track
             rest.frames.removeAll { $0.dts < time }
             return rest.moved(by: .zero - time)
         }
 
-        /// The program's pictures, cut where their configuration becomes another one: that of H.265 is repeated before each IDR.
+        /// Returns the program's pictures, split where their configuration changes: that of H.265 is repeated before
+        /// each IDR.
         private func program(_ rig: RelayRig) -> [TestTrack] {
             rig.segments.reduce(into: []) { segments, next in
                 if segments.last?.configuration == next.configuration {
@@ -65,7 +67,7 @@ extension RealTime {
             }
         }
 
-        /// The marks that a viewer sees in these pictures, which are decoded alone, in the order in which they are shown.
+        /// Returns the marks that a viewer sees in these pictures, decoded on their own, in display order.
         private func marks(
             _ track: TestTrack, missing: Int = 0, x: Int = 0, width: Int = 360
         ) async throws -> [Int?] {
@@ -74,8 +76,8 @@ extension RealTime {
             }
         }
 
-        /// The last pictures of a mix: all whole, and each the one after the one before, but for what a busy machine repeats or leaves
-        /// out.
+        /// Checks the last pictures of a mix: all whole, each one following its predecessor, except for those that a
+        /// busy machine repeats or drops.
         private func expectSteady(_ marks: [Int?], _ name: String) {
             let last = marks.suffix(60)
             print("\(name): \(marks.map { $0 ?? -1 })")
@@ -87,19 +89,19 @@ extension RealTime {
 
         private func expectNoGap(_ segments: [TestTrack], reordered: Int) {
             let times = segments.flatMap(\.frames).map(\.pts.inMilliseconds).sorted()
-            // At the end, pictures that are shown before the last ones had not come yet.
+            // At the end, pictures displayed before the last ones had not arrived yet.
             let intervals = zip(times, times.dropFirst()).map { $1 - $0 }.dropLast(reordered)
             #expect(
                 intervals.allSatisfy { abs($0 - Self.interval) <= 1.5 },
                 "a picture is lost or shown twice: \(intervals)")
         }
 
-        /// Has the host copied, mixed and copied again.
+        /// Puts the host on air as a copy, in a mix, and as a copy again.
         private func switched(
             _ video: TestTrack, encoding: EncodingSettings? = nil
         ) async throws -> [(track: TestTrack, marks: [Int])] {
             let rig = try await RelayRig()
-            // With B pictures, decoding begins before the time 0 of the first picture, and a stream does not.
+            // With B pictures, decoding begins before the time 0 of the first picture, but a stream cannot.
             let video = video.moved(by: .milliseconds(200))
             rig.publish("host", [video, try await TestStreams.audio(count: 1_100) { _ in 0 }])
             let sources = [PlannedSource(id: Self.host, url: rig.url("host"))]
@@ -123,13 +125,13 @@ extension RealTime {
             expectNoGap(segments, reordered: 3)
             var parts: [(track: TestTrack, marks: [Int])] = []
             for (index, segment) in segments.enumerated() {
-                // Only what is copied is reordered.
+                // Only copies are reordered.
                 let seen = try await marks(segment, missing: index == 1 ? 0 : 4)
                 print("\(segment.frames.count) pictures, marks \(seen.map { $0 ?? -1 })")
                 #expect(!seen.contains(nil), "a picture is broken")
                 parts.append((segment, seen.compactMap(\.self)))
             }
-            // What is copied is whole, from the first picture on.
+            // The copies are whole, from the first picture on.
             for part in [parts[0], parts[2]] {
                 let numbers = part.marks
                 #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(numbers)")
@@ -137,7 +139,7 @@ extension RealTime {
             let mixed = parts[1].marks
             let oddities = zip(mixed, mixed.dropFirst()).map { $1 - $0 }.filter { $0 != 1 }
             #expect(oddities.count <= 4 && oddities.allSatisfy { 0...2 ~= $0 }, "\(mixed)")
-            // A decoder that is not told of the end keeps the last pictures of what it reorders.
+            // A decoder that is not told of the end withholds the last pictures that it reorders.
             let step = (mixed.first ?? 0) - (parts[0].marks.last ?? 0)
             #expect(1...5 ~= step, "\(step) pictures from the bypass to the mix")
             return parts
@@ -145,7 +147,7 @@ extension RealTime {
 
         @Test("H.264 is left anywhere, and entered with an IDR, not with an open group")
         func h264() async throws {
-            // Three seconds copied, three mixed: the next IDR comes some seconds later, with several open groups before.
+            // Three seconds copied, three mixed: the next IDR comes some seconds later, after several open groups.
             let parts = try await switched(try await Self.openGroups([260, 200]))
             #expect(parts[2].track.frames.first?.isIDR == true)
             #expect(parts[2].marks.first == 260 && parts[1].marks.last ?? 0 >= 256, "the mix goes on up to the IDR")

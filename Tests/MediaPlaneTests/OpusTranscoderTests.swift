@@ -9,7 +9,7 @@ import Testing
 @testable import WebRTCGateway
 
 @Suite(.timeLimit(.minutes(3))) struct OpusTranscoderTests {
-    /// Items of AAC with a tone, from `start` on.
+    /// Returns AAC items with a tone, from `start` on.
     private static func tone(_ rate: Int, channels: Int, frames: Int, from start: MediaTime) throws -> [MediaItem] {
         let items = Mutex<[MediaItem]>([])
         let chain = try DirectPipeline(
@@ -43,7 +43,7 @@ import Testing
         let transcoder = OpusTranscoder { packet in packets.withLock { $0.append(packet) } }
         for (count, item) in items.enumerated() {
             transcoder.take(item)
-            // Not more than may wait.
+            // No more than may wait.
             if count % 100 == 99 { transcoder.finishWaiting() }
         }
         transcoder.finishWaiting()

@@ -8,7 +8,7 @@ import EncodedMedia
 @testable import ProgramRelay
 @testable import RTMP
 
-/// What goes wrong with destinations, against a real nginx-rtmp. Times are printed, not judged.
+/// Failures of destinations, with a real nginx-rtmp. Times are printed, not judged.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OutputFaultTests {
     private static func output(
         _ id: String, _ url: String, retry: OutputRetry? = nil, limits: OutputQueue.Limits = OutputQueue.Limits()
@@ -24,7 +24,7 @@ import EncodedMedia
 
     // MARK: Refused
 
-    /// nginx-rtmp closes the connection where its `on_publish` says no: what was asked last tells what is refused.
+    /// nginx-rtmp closes the connection when its `on_publish` refuses: the last request tells what is refused.
     @Test(arguments: RTMPPullKind.allCases) func aWrongKeyIsToldFromTroubleOfTheNetwork(_ kind: RTMPPullKind)
         async throws
     {
@@ -96,7 +96,7 @@ import EncodedMedia
 
     // MARK: Away and back
 
-    /// Three outages of one server; the destination goes on with an IDR and later timestamps each time.
+    /// Three outages of one server; each time the destination continues with an IDR and later timestamps.
     @Test func aServerThatIsBackGetsTheProgramAtOnce() async throws {
         var server = try await OutputMediaServer.start()
         let ports = (server.rtmpPort, server.httpPort)
@@ -132,9 +132,9 @@ import EncodedMedia
         await server.remove()
     }
 
-    /// The connection stays and nobody reads: no error ever comes.
+    /// The connection stays without a reader: no error ever arrives.
     ///
-    /// Also before the server has acknowledged often enough to be known for it.
+    /// Holds even before the server has acknowledged often enough to be known for it.
     @Test(arguments: [(300, 4), (300, 1), (1500, 4)])
     func aConnectionThatIsWedgedIsNoticed(kilobits: Int, seconds: Int) async throws {
         let server = try await OutputMediaServer.start()
@@ -159,7 +159,7 @@ import EncodedMedia
         await server.remove()
     }
 
-    /// The kernel of a server that hangs goes on taking bytes for minutes: only the server's own words tell.
+    /// The kernel of a hung server accepts bytes for minutes: only messages of the server itself prove that it reads.
     @Test func aServerThatHangsIsNoticedAlthoughItsMachineTakesBytes() async throws {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 30, bitrate: "1500k")
@@ -177,8 +177,8 @@ import EncodedMedia
 
     // MARK: Many
 
-    /// The same program to a good destination alone, and to one beside four that are refused, black-holed, slow and
-    /// flapping; both at once, so that the machine's other work disturbs both alike.
+    /// The same program to a good destination alone, and to a good destination beside four that are refused,
+    /// black-holed, slow and flapping; both at once, so that other load on the machine affects both alike.
     @Test func badDestinationsHarmNobody() async throws {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 15, bitrate: "1500k")
@@ -195,7 +195,7 @@ import EncodedMedia
         ]
         let viewers = [PullRecorder(url: server.url("alone")), PullRecorder(url: server.url("beside"))]
         #expect(try await outputEventually { viewers.allSatisfy(\.hasBegun) })
-        // In turns, so that neither is always the first.
+        // In turns, so that neither is always first.
         try await play(tags) { tag, index in
             if index % 2 == 0 { alone.send([tag]) }
             let shared = [OutputTag(tag)]
@@ -219,7 +219,8 @@ import EncodedMedia
         for (name, values) in zip(["alone ", "beside"], lateness) {
             print("spacing, \(name): lateness in ms \(values)")
         }
-        // Median and 95 %; the worst is the machine's. Whoever waits for one of the bad ones waits for seconds.
+        // Median and 95 %; the maximum depends on the machine. A destination that waits for one of the bad ones waits
+        // for seconds.
         for (values, limit) in zip(zip(lateness[0], lateness[1]), [20.0, 100]) {
             #expect(values.1 - values.0 <= limit, "\(lateness)")
         }
@@ -271,7 +272,7 @@ import EncodedMedia
         await server.remove()
     }
 
-    /// In the time of their timestamps.
+    /// Sends tags at the times of their timestamps.
     private func play(_ tags: [FLVTag], _ send: (FLVTag, Int) -> Void) async throws {
         let start = ContinuousClock.now
         for (index, tag) in tags.enumerated() {
@@ -281,7 +282,7 @@ import EncodedMedia
         }
     }
 
-    /// How much later than the earliest each frame came, against its timestamp: median, 95 % and the worst.
+    /// Returns the delay of each frame relative to the earliest, against its timestamp: median, 95 % and maximum.
     private static func lateness(_ arrivals: [Int64], _ frames: [FLVTag]) -> [Double] {
         let delays = zip(arrivals, frames).map { Double($0) / 1e6 - Double($1.timestamp) }.dropFirst(20)
         guard let least = delays.min() else { return [] }

@@ -8,7 +8,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// Programs that are written to files.
+/// Programs written to files.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct OutputFileTests {
     private static func directory() throws -> URL {
         let directory = FileManager.default.temporaryDirectory.appending(path: "out-\(UInt32.random(in: 0 ... .max))")
@@ -16,7 +16,7 @@ import Testing
         return directory
     }
 
-    /// Writes bytes of FLV as the worker does, and returns what it reports.
+    /// Writes bytes of FLV like the worker, and returns its reports.
     private static func write(_ bytes: [UInt8], to url: String, in directory: URL?) throws -> [PushReport] {
         let reports = Mutex<[PushReport]>([])
         let settings = Array(try JSONEncoder().encode(PushSettings(url: url)))
@@ -75,7 +75,7 @@ import Testing
         #expect(try words("file://localhost/x.ts", in: nil)?.contains("set outputs.directory") == true)
         let missing = directory.appending(path: "missing")
         #expect(try words("file://localhost/x.ts", in: missing)?.contains("No such file") == true)
-        // A link is not followed out of the directory.
+        // A link does not lead out of the directory.
         try FileManager.default.createSymbolicLink(
             atPath: directory.appending(path: "x.ts").path, withDestinationPath: directory.path + "/../victim.ts")
         _ = try Self.write(FLVTag.fileHeader, to: "file://localhost/x.ts", in: directory)

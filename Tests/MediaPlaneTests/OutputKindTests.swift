@@ -9,7 +9,7 @@ import Testing
 
 /// Every kind of output that a relay has, opened from its plan.
 @Suite(.timeLimit(.minutes(3))) struct OutputKindTests {
-    /// Plans of each kind, an ordinary one first. A new kind needs its own here.
+    /// Plans of each kind, an ordinary one first. A new kind must be added here.
     private static let plans: [String: [PlannedOutput]] = [
         RTMPOutput.name: ["rtmp://127.0.0.1:1/live/key", "nonsense", "", "rtmp://[::", "udp://127.0.0.1:1"].map {
             PlannedOutput(
@@ -44,7 +44,7 @@ import Testing
         },
     ]
 
-    /// Opens outputs in whose processes nothing works, because there is no such worker.
+    /// Opens outputs whose processes do no work, because there is no such worker.
     private static func context(_ report: @escaping @Sendable (OutputReport) -> Void = { _ in }) -> OutputContext {
         OutputContext(
             room: "app/r", task: "t", worker: URL(filePath: "/nowhere/mixworker"),
@@ -105,7 +105,7 @@ import Testing
         status.document is Document.Status
     }
 
-    /// What happens to an output reaches the relay. There is no program that the processes of these could be.
+    /// Events of an output reach the relay. The executable of the processes in this test does not exist.
     @Test(arguments: [HLSOutput.name, RecordingOutput.name])
     func aProcessThatCannotStartIsReported(kind: String) async throws {
         let reports = Mutex<[OutputReport]>([])

@@ -22,7 +22,7 @@ import EncodedMedia
     private static let lost = OutputFault(.connectionLost, "reset")
     private static let badKey = OutputFault(.publishRefused, "NetStream.Publish.BadName")
 
-    /// The delays in ms between attempts that all fail alike.
+    /// Returns the delays in ms between attempts that all fail alike.
     private static func delays(_ fault: OutputFault, count: Int) -> [Int64] {
         var machine = OutputMachine()
         _ = machine.start(at: 0)
@@ -42,7 +42,7 @@ import EncodedMedia
         return delays
     }
 
-    /// A server that is back is found within half a second, however long it was away.
+    /// A server that returns is found within half a second, however long it was away.
     @Test func theNetworkIsAskedAgainSoon() {
         #expect(Self.delays(Self.down, count: 5) == [100, 200, 400, 500, 500])
         #expect(Self.delays(OutputFault(.timeout, ""), count: 40).allSatisfy { $0 <= 500 })
@@ -59,7 +59,7 @@ import EncodedMedia
         #expect(Self.delays(OutputFault(.unresolvable, ""), count: 7) == [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000])
     }
 
-    /// Each connection may be a broadcast of its own at the provider.
+    /// The provider may treat each connection as a separate broadcast.
     @Test func connectionsThatBreakSoonAreMadeMoreAndMoreSlowly() {
         var machine = OutputMachine()
         _ = machine.start(at: 0)
@@ -82,7 +82,7 @@ import EncodedMedia
         #expect(machine.lastFault == Self.lost)
     }
 
-    /// Some servers agree first and look at the key afterwards.
+    /// Some servers accept first and check the key afterwards.
     @Test func aConnectionThatBreaksAtOnceIsAskedAboutItsKey() {
         var machine = live()
         _ = machine.observe(.init(hasBegun: true, taken: 9, fault: Self.lost), at: Self.second, jitter: 0)
@@ -90,7 +90,7 @@ import EncodedMedia
         #expect(machine.lastFault?.words.contains("stream key") == true)
     }
 
-    /// After the server's consent there may be nothing to send for as long as a group of pictures.
+    /// After the server's consent there may be nothing to send for the length of a group of pictures.
     @Test func aServerThatAgreesAndGetsNothingIsKept() {
         var machine = OutputMachine()
         _ = machine.start(at: 0)
@@ -119,7 +119,7 @@ import EncodedMedia
         #expect(machine.lastFault?.code == .publishRefused)
         #expect(machine.lastFault?.words == "given up after 3 attempts: NetStream.Publish.BadName")
         #expect(machine.observe(.init(), at: now + 1000 * Self.second, jitter: 0) == [])
-        // It can be asked for again.
+        // A retry is possible.
         #expect(machine.retryNow(at: now) == [.connect])
         #expect(machine.state == .connecting(since: now))
     }
@@ -128,7 +128,7 @@ import EncodedMedia
         var machine = OutputMachine(retry: OutputRetry(maxSeconds: 10))
         _ = machine.start(at: 0)
         _ = machine.observe(.init(hasBegun: true, taken: 1), at: 0, jitter: 0)
-        // Time that it was live does not count.
+        // Time on air does not count.
         _ = machine.observe(.init(hasBegun: true, taken: 2), at: 100 * Self.second, jitter: 0)
         var now = 100 * Self.second
         var attempts: [Int64] = []
@@ -165,7 +165,7 @@ import EncodedMedia
         _ = machine.observe(.init(fault: Self.badKey), at: 600 * Self.second, jitter: 0)
         #expect(machine.retryNow(at: 601 * Self.second) == [.connect])
         #expect(machine.retryNow(at: 601 * Self.second) == [])
-        // With all delays anew.
+        // The delays begin again.
         _ = machine.observe(.init(fault: Self.badKey), at: 602 * Self.second, jitter: 0)
         #expect(machine.state == .waiting(until: 603 * Self.second))
     }

@@ -15,14 +15,14 @@ struct OutputMediaServer {
     let httpPort: Int
     let processID: Int32
 
-    /// - Parameter ports: To come back at the same address; `nil` = free ones.
+    /// - Parameter ports: Ports of an earlier server, to return to its address; 0 for free ones.
     static func start(in directory: URL? = nil, ports: (rtmp: Int, http: Int) = (0, 0)) async throws
         -> OutputMediaServer
     {
         let directory =
             directory
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)")
-        // To a file: nginx, which goes on, would keep a pipe open.
+        // To a file: nginx keeps running, and would keep a pipe open.
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let answer = directory.appendingPathComponent("answer")
         let result = try await outputTool(
@@ -39,7 +39,7 @@ struct OutputMediaServer {
             processID: Int32(try number("PID")))
     }
 
-    /// To the master and to the worker, which does the work.
+    /// Signals the master and the worker, which does the work.
     func signal(_ number: Int32) throws {
         let children = try String(contentsOfFile: "/proc/\(processID)/task/\(processID)/children", encoding: .utf8)
         for process in [processID] + children.split(separator: " ").compactMap({ Int32($0) }) { kill(process, number) }
@@ -58,7 +58,7 @@ struct OutputMediaServer {
         "rtmp://127.0.0.1:\(rtmpPort)/\(application)/\(name)"
     }
 
-    /// Whether somebody publishes as `name`.
+    /// Whether a publisher holds `name`.
     func isPublished(_ name: String) async throws -> Bool {
         let url = try #require(URL(string: "http://127.0.0.1:\(httpPort)/stat"))
         let page = directory.appendingPathComponent("stat-\(UUID().uuidString)")
@@ -76,9 +76,10 @@ struct OutputMediaServer {
     }
 }
 
-/// Runs a program to its end without holding a cooperative thread; its exit status.
+/// Runs a program to its end without blocking a cooperative thread; returns its exit status.
 ///
-/// Not with Foundation's `Process`: that waits for everybody who has inherited its socket, and nginx goes on as a daemon.
+/// Does not use Foundation's `Process`, which waits for every process that has inherited its socket, and nginx stays as
+/// a daemon.
 func outputTool(_ program: String, _ arguments: [String]) async throws -> Int32 {
     let process = try ProcessLaunch(program, arguments).start()
     return await withCheckedContinuation { continuation in
@@ -92,14 +93,14 @@ func outputTool(_ program: String, _ arguments: [String]) async throws -> Int32 
     }
 }
 
-/// Waits for a condition, asking every 20 ms.
+/// Waits for a condition, polling every 20 ms.
 func outputEventually(
     within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
 ) async throws -> Bool {
     try await poll(within: limit, every: .milliseconds(20)) { try await condition() ? true : nil } ?? false
 }
 
-/// A program of `seconds` seconds made by ffmpeg: H.264 with B-frames, an IDR a second, and AAC.
+/// Returns a program of `seconds` seconds made by ffmpeg: H.264 with B-frames, an IDR per second, and AAC.
 func outputProgram(seconds: Int, bitrate: String = "400k") async throws -> [FLVTag] {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("program-\(UUID().uuidString).flv")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -127,7 +128,7 @@ func outputProgram(seconds: Int, bitrate: String = "400k") async throws -> [FLVT
 }
 
 extension DestinationOutput {
-    /// Sends `tags` in the time of their timestamps, `speed` times as fast.
+    /// Sends `tags` at the times of their timestamps, `speed` times as fast.
     func play(_ tags: [FLVTag], speed: Double = 1) async throws {
         let start = ContinuousClock.now
         let first = tags.first { $0.timestamp > 0 }?.timestamp ?? 0
@@ -138,7 +139,7 @@ extension DestinationOutput {
         }
     }
 
-    /// Sends `tags` in the time of their timestamps until the body returns.
+    /// Sends `tags` at the times of their timestamps until the body returns.
     func whilePlaying(_ tags: [FLVTag], _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.play(tags) }

@@ -51,7 +51,7 @@ import EncodedMedia
         #expect(taken.count == 23 && taken[3].isIDR && taken[3].timestamp == 1_000)
     }
 
-    /// An attempt that failed was given the beginning of the program: the next one gets it again.
+    /// A failed attempt had taken the beginning of the program: the next one gets it again.
     @Test func whatAFailedAttemptWasGivenIsNotLost() throws {
         var queue = OutputQueue()
         let tags = Script(gops: 2).tags
@@ -63,7 +63,7 @@ import EncodedMedia
         let again = queue.take(.max)
         #expect(again.prefix(3).allSatisfy { !$0.isFrame } && again[3].isIDR && again[3].timestamp == 1_000)
         #expect(Array(again[3...]) == tags.suffix(again.count - 3))
-        // Once it arrives it is not repeated.
+        // Once confirmed it is not repeated.
         queue.confirm()
         queue.restart()
         #expect(queue.isEmpty)
@@ -81,7 +81,7 @@ import EncodedMedia
         queue.restart()
         queue.append(sound(9_000))
         let taken = queue.take(.max)
-        // No header of pictures for the new connection, and nobody waits for an IDR.
+        // No video header for the new connection, and no wait for an IDR.
         #expect(taken.map(\.role) == [.metadata, .sequenceHeader(.audio), .frame(.audio, isIDR: false)])
     }
 
@@ -116,7 +116,7 @@ import EncodedMedia
         #expect(queue.take(.max).last == tags[5])
     }
 
-    /// Whatever happens, what comes out can be decoded: after a hole an IDR with the headers that hold there.
+    /// In every case the output is decodable: after a hole comes an IDR with the headers in force there.
     @Test(arguments: 0..<50 as Range<UInt64>) func whatComesOutIsDecodable(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var script = Script(gops: 40, random: &random)
@@ -160,7 +160,7 @@ import EncodedMedia
 }
 
 /// A program of one-second groups: an IDR, nine more pictures, and sound between them. The body of a frame names its
-/// place among the frames and the configuration that holds.
+/// place among the frames and the configuration in force.
 private struct Script {
     private(set) var tags: [OutputTag] = []
     private var position = 0

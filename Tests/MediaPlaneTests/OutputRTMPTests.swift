@@ -10,7 +10,7 @@ import EncodedMedia
 @testable import RTMP
 
 extension DestinationOutput {
-    /// An output that publishes as `kind` says.
+    /// Creates an output that publishes with the given `kind`.
     convenience init(
         _ url: String, _ kind: RTMPPullKind, policy: OutputMachine.Policy = OutputMachine.Policy(),
         limits: OutputQueue.Limits = OutputQueue.Limits()
@@ -26,14 +26,14 @@ extension DestinationOutput {
     }
 }
 
-/// One destination against a real media server, with a socket of our own and through `rtmp2sink`.
+/// A destination at a real media server, with a socket of our own and through `rtmp2sink`.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OutputRTMPTests {
-    /// Timestamps, composition times and payload reach a viewer as they were sent: nothing is rewritten.
+    /// Timestamps, composition times and payload reach a viewer as sent: nothing is rewritten.
     @Test(arguments: RTMPPullKind.allCases) func tagsArriveAsTheyWereSent(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 4)
         let viewer = PullRecorder(url: server.url("same"))
-        // The viewer is there first and misses nothing.
+        // The viewer connects first and misses nothing.
         #expect(try await outputEventually { viewer.hasBegun })
         let output = DestinationOutput(server.url("same"), kind)
         try await output.play(tags)
@@ -112,7 +112,8 @@ extension DestinationOutput {
         #expect(try await outputEventually { try await server.isPublished("bye") })
         let start = ContinuousClock.now
         await output.close()
-        // What cannot be sent is waited for longer, and a server that is told nothing notices nothing for a minute.
+        // An output waits longer for data that it cannot send, and a server that receives nothing reacts only after a
+        // minute.
         #expect(ContinuousClock.now - start < .seconds(3))
         #expect(try await outputEventually(within: .seconds(10)) { try await !server.isPublished("bye") })
         await output.close()
@@ -135,14 +136,15 @@ extension DestinationOutput {
         #expect(ContinuousClock.now - start < .seconds(9))
     }
 
-    /// The server stops reading: the caller is not held up, memory stays bounded, and the stream goes on when it wakes.
+    /// The server stops reading: the caller is not blocked, memory stays bounded, and the stream continues when the
+    /// server resumes.
     @Test(arguments: RTMPPullKind.allCases) func aServerThatStopsReadingCostsOnlyItsOwnFrames(_ kind: RTMPPullKind)
         async throws
     {
         let server = try await OutputMediaServer.start()
         var policy = OutputMachine.Policy()
         policy.stallLimit = 3_000_000_000
-        // Real headers, then 20 Mbit/s, so that the sockets' buffers are full within seconds.
+        // Real headers, then 20 Mbit/s, which fill the sockets' buffers within seconds.
         let headers = try await outputProgram(seconds: 1).filter { tag in
             if case .frame = tag.role { false } else { true }
         }
@@ -190,8 +192,8 @@ extension DestinationOutput {
         await output.close()
     }
 
-    /// What is still waiting when an output is closed reaches the server, also if the connection was only begun. With
-    /// `rtmp2sink` not all of it does.
+    /// The data queued when an output is closed reaches the server, even if the connection was only begun. With
+    /// `rtmp2sink` some of it is lost.
     @Test func closingSendsWhatWaits() async throws {
         let server = try await OutputMediaServer.start()
         let viewer = PullRecorder(url: server.url("brief"))
@@ -199,7 +201,7 @@ extension DestinationOutput {
         let tags = try await outputProgram(seconds: 2)
         let output = DestinationOutput(server.url("brief"), .socket)
         output.send(tags)
-        // Before that there is nothing that could be closed.
+        // Before that there is no connection to close.
         #expect(try await outputEventually { output.hasConnection })
         await output.close()
         let count = tags.count { if case .frame = $0.role { true } else { false } }
@@ -208,7 +210,7 @@ extension DestinationOutput {
         await server.remove()
     }
 
-    /// A server's refusal comes as its own words, and as a reason to try again.
+    /// A server's refusal is reported in its own words, and leads to another attempt.
     @Test func aNameThatIsTakenIsToldOf() async throws {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 60)

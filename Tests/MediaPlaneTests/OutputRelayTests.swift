@@ -8,9 +8,9 @@ import EncodedMedia
 @testable import ProgramRelay
 @testable import RTMP
 
-/// Destinations as a relay has them.
+/// Destinations as used by a relay.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct OutputRelayTests {
-    /// A destination that gets another URL begins anew there; the others go on, whatever plans come.
+    /// A destination that gets another URL begins anew there; the others continue through all plans.
     @Test func aURLThatChangesReplacesTheDestinationAlone() async throws {
         let server = try await OutputMediaServer.start()
         let rig = try await RelayRig()
@@ -48,7 +48,7 @@ import EncodedMedia
         await again.remove()
     }
 
-    /// One relay with an output of every kind: a plan that changes one of them leaves the others as they are.
+    /// A relay with an output of every kind: a plan that changes one of them leaves the others unchanged.
     @Test func outputsOfAllKindsComeAndGoOnTheirOwn() async throws {
         let server = try await OutputMediaServer.start()
         let rig = try await RelayRig()
@@ -84,7 +84,7 @@ import EncodedMedia
         #expect(try await outputEventually { rig.status?.outputs.hls?.variants.first?.metadata == "one" })
         let (since, file) = (destination?.connectedSince, recordings.first?.file)
 
-        // The participant's file ends, the program's goes on; HLS of other settings begins anew.
+        // The participant's file ends, the program's continues; HLS with other settings begins anew.
         try apply([hls("two"), recording(false)])
         #expect(try await outputEventually { recordings.map(\.source) == [nil] })
         #expect(try await outputEventually { rig.status?.outputs.hls?.variants.first?.metadata == "two" })
@@ -94,7 +94,7 @@ import EncodedMedia
                 rig.notes.contains { $0.hasPrefix("recording-stopped: recording r1 of host/camera was closed") }
             })
 
-        // Another recording is another file, while the first is closed.
+        // A new recording is a new file, while the first is closed.
         try apply([recording(false, id: "r2")])
         #expect(try await outputEventually { recordings.map(\.id) == ["r2"] && recordings[0].state == .recording })
         #expect(try await outputEventually { rig.status?.outputs.hls == nil })
@@ -130,7 +130,7 @@ import EncodedMedia
         try await rig.stop()
     }
 
-    /// An orchestrator that is stopped reads nothing: its replies do not pile up, and it is disconnected.
+    /// A stopped orchestrator does not read: its replies are limited, and it is disconnected.
     @Test func aControlConnectionThatReadsNothingIsClosed() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "deaf-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -7,9 +7,9 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// SRT destinations by a real worker, received by ffmpeg.
+/// SRT destinations of a real worker, received by ffmpeg.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OutputSRTTests {
-    /// What ffmpeg receives over SRT, untouched.
+    /// ffmpeg as an SRT receiver, which stores the stream unchanged.
     private final class Receiver {
         let file = FileManager.default.temporaryDirectory.appending(path: "srt-\(UInt32.random(in: 0 ... .max)).ts")
         private let process: LaunchedProcess
@@ -44,7 +44,7 @@ import Testing
             #expect(try await outputEventually { !self.process.isRunning })
         }
 
-        /// Decoding times of the pictures and of the sound, in ms, and whether a picture is an IDR.
+        /// Returns decoding times of the pictures and of the sound, in ms, and whether a picture is an IDR.
         func packets() async throws -> (video: [(dts: Double, isKey: Bool)], audio: [Double]) {
             let list = file.appendingPathExtension("csv")
             defer { try? FileManager.default.removeItem(at: list) }
@@ -133,7 +133,7 @@ import Testing
         try await receiver.end(SIGKILL)
     }
 
-    /// An output that listens is live without anybody, and a player may come at any time.
+    /// An output that listens is live without a player, and a player may connect at any time.
     @Test func playersCallAListener() async throws {
         let port = try Self.port()
         let output = try Self.output("srt://127.0.0.1:\(port)?mode=listener")

@@ -11,7 +11,7 @@ import EncodedMedia
 
 /// RTMPS, to a TLS server in front of a real nginx-rtmp.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OutputTLSTests {
-    /// An output that believes the front's certificate.
+    /// Returns an output that trusts the front's certificate.
     private static func output(_ url: String, to front: TLSFront, _ kind: RTMPPullKind = .socket) -> DestinationOutput {
         DestinationOutput(
             PushDestination(id: "o", url: url), preamble: [],
@@ -23,7 +23,7 @@ import EncodedMedia
             })
     }
 
-    /// One that believes whom the system believes.
+    /// Returns an output that trusts the system's authorities.
     private static func strictOutput(_ url: String) -> DestinationOutput {
         DestinationOutput(PushDestination(id: "o", url: url), preamble: [])
     }
@@ -51,11 +51,11 @@ import EncodedMedia
         #expect(ContinuousClock.now - start < .seconds(3))
         #expect(try await outputEventually(within: .seconds(10)) { try await !server.isPublished("secret") })
         if kind == .socket {
-            // Everything was counted, with a few bytes of RTMP around each tag.
+            // All bytes were counted, with a few bytes of RTMP around each tag.
             let bytes = Int64(tags.reduce(0) { $0 + $1.encoded.count })
             #expect(abs(output.status.bytesSent - bytes) < bytes / 20, "\(output.status.bytesSent) of \(bytes)")
         }
-        // A wrong key looks alike behind TLS.
+        // A wrong key has the same effect behind TLS.
         let refused = Self.output("rtmps://localhost:\(front.port)/guarded/name?key=wrong", to: front, kind)
         refused.send(tags)
         #expect(try await outputEventually { refused.status.state == .recovering })
@@ -79,7 +79,7 @@ import EncodedMedia
         await server.remove()
     }
 
-    /// What waits when an output is closed reaches the server, also if the connection was only begun.
+    /// The data queued when an output is closed reaches the server, even if the connection was only begun.
     @Test func closingSendsWhatWaits() async throws {
         let server = try await OutputMediaServer.start()
         let front = try await TLSFront(to: server.rtmpPort)
@@ -137,14 +137,14 @@ import EncodedMedia
         #expect(output.status.lastError?.contains("secret-key") == false)
         #expect(output.status.bytesSent == 0)
         await output.close()
-        // No TLS there at all.
+        // A server without TLS.
         let plain = Self.strictOutput("rtmps://localhost:\(server.rtmpPort)/live/secret-key")
         #expect(try await outputEventually { plain.status.state == .recovering })
         print("RTMPS, no TLS:", plain.status.lastErrorCode ?? "", plain.status.lastError ?? "")
-        // nginx-rtmp does not answer what is no RTMP.
+        // nginx-rtmp does not answer bytes that are not RTMP.
         #expect([.tlsFailed, .timeout].contains(plain.status.lastErrorCode))
         await plain.close()
-        // Nobody there.
+        // A port without a listener.
         let nobody = Self.strictOutput("rtmps://localhost:1/live/secret-key")
         #expect(try await outputEventually { nobody.status.state == .recovering })
         print("RTMPS, nobody:", nobody.status.lastErrorCode ?? "", nobody.status.lastError ?? "")
@@ -169,7 +169,7 @@ import EncodedMedia
         await server.remove()
     }
 
-    /// Servers that do not answer, answer something else, or close.
+    /// Servers that do not answer, give another answer, or close.
     @Test func whoSpeaksNoTLSIsNamed() async throws {
         let silent = try RTMPOddServer()
         let web = try RTMPOddServer(saying: Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), closes: true)
@@ -188,9 +188,9 @@ import EncodedMedia
         }
     }
 
-    /// The connection stays and nobody reads: no error ever comes.
+    /// The connection stays without a reader: no error ever arrives.
     ///
-    /// Also before the server has acknowledged often enough to be known for it.
+    /// Holds even before the server has acknowledged often enough to be known for it.
     @Test(arguments: [(300, 4), (300, 1), (1500, 4)])
     func aConnectionThatIsWedgedIsNoticed(kilobits: Int, seconds: Int) async throws {
         let server = try await OutputMediaServer.start()
@@ -204,7 +204,7 @@ import EncodedMedia
             "RTMPS, frozen proxy, \(kilobits) kbit/s for \(seconds) s",
             afterBytes: Int64(kilobits * seconds) * 1000 / 8
         ) { proxy.set(.frozen) }
-        // The next attempt finds it frozen too.
+        // The next attempt meets the frozen proxy, too.
         #expect(try await outputEventually { proxy.accepted >= 2 })
         #expect(output.status.state == .recovering)
         proxy.set(.pass)
@@ -219,7 +219,8 @@ import EncodedMedia
         await server.remove()
     }
 
-    /// The front goes on taking bytes when the server behind it hangs: only the server's own words tell.
+    /// The front continues to accept bytes when the server behind it hangs: only messages of the server itself prove
+    /// that it reads.
     @Test func aServerThatHangsBehindItsFrontIsNoticed() async throws {
         let server = try await OutputMediaServer.start()
         let front = try await TLSFront(to: server.rtmpPort)

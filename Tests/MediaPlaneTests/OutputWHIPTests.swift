@@ -7,7 +7,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// WHIP destinations by a real worker, received by `mixworker whip` and played from an ingest.
+/// WHIP destinations of a real worker, received by `mixworker whip` and played from an ingest.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct OutputWHIPTests {
     private static func output(_ url: String) throws -> DestinationOutput {
         let worker = URL(filePath: try WorkerStartTests.executable())
@@ -16,7 +16,7 @@ import Testing
             connect: { url, limits, _ in try WHIPOutput.connection(url, limits, worker: worker) })
     }
 
-    /// The pictures of a program that are not left out for their order, without parameter sets.
+    /// Returns the pictures of a program that are not dropped because of their order, without parameter sets.
     private static func pictures(of tags: [FLVTag]) -> [[UInt8]] {
         tags.compactMap { tag in
             guard case .frame(.video, _) = tag.role else { return nil }

@@ -9,9 +9,9 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// The packager on a real disk, fed with a program that nobody has to decode.
+/// The packager on a real disk, fed with a program that need not be decodable.
 @Suite struct PackagerTests {
-    /// A packager's directory and what it told.
+    /// A packager's directory and its reports.
     private final class Bench: Sendable {
         let directory = NSTemporaryDirectory() + "hls-packager-\(UUID().uuidString)"
         let told = Mutex<[HLSStatus]>([])
@@ -24,7 +24,7 @@ import Testing
         }
 
         var status: HLSStatus? { told.withLock { $0.last } }
-        /// Of the session that was told last; one that was closed is told no more.
+        /// Session of the last report; reports no longer name a closed one.
         var session: String {
             let name = told.withLock { $0.compactMap(\.session).last }
             return "\(directory)/room/\(name ?? "none")"
@@ -35,7 +35,7 @@ import Testing
         func remove() { try? FileManager.default.removeItem(atPath: directory) }
     }
 
-    /// FLV of some seconds from `start` on, with a keyframe each second; the header and configurations first.
+    /// Returns FLV of some seconds from `start` on, with a keyframe each second; the header and configurations first.
     private static func program(from start: Int, seconds: Int, picture: UInt8 = 1) -> [UInt8] {
         let sps: [UInt8] = [
             0x67, 0x4D, 0x40, 0x1E, 0xEC, 0xA0, 0x50, 0x17, 0xFC, 0xB8, 0x08, 0x80, 0, 0, 3, 0, 0x80, 0, 0, 0x19, 0x07,
@@ -78,7 +78,7 @@ import Testing
         #expect(inspector.complaints == [])
         #expect(inspector.newest?.isEnded == true && inspector.newest?.targetDuration == 4)
         #expect(inspector.seen.count == 20 && inspector.newest?.segments.count == 3)
-        // All at once takes no time: nothing may be deleted yet, and nothing is half there.
+        // Everything at once takes no time: nothing may be deleted yet, and no file is incomplete.
         #expect(bench.files.count { $0.hasSuffix(".ts") } == 20 && !bench.files.contains { $0.hasSuffix(".part") })
         #expect(try bench.text("index.m3u8").contains("CODECS=\"avc1.4D401E,mp4a.40.2\",RESOLUTION=640x360"))
         #expect(bench.told.withLock { $0.contains { $0.service.running } })
@@ -95,7 +95,7 @@ import Testing
         var events = PlaylistInspector()
         var killed: [Packager] = []
         for life in 0..<3 {
-            // The one before is never told that it is over.
+            // The previous packager is never told to end.
             let packager = bench.packager(settings)
             killed.append(packager)
             try packager.push(FLVTag.fileHeader)
@@ -111,7 +111,7 @@ import Testing
         events.take(try bench.text("video-event.m3u8"))
         #expect(inspector.complaints == [] && events.complaints == [])
         #expect(Set(bench.told.withLock { $0 }.compactMap(\.session)).count == 1)
-        // Each loses what it had not completed.
+        // Each interrupted packager loses its incomplete segment.
         #expect(events.newest?.segments.map(\.isDiscontinuity) == [false, false, true, false, true, false, false])
         #expect(events.newest?.isEnded == true)
         var kept = PlaylistInspector()
@@ -121,7 +121,7 @@ import Testing
         _ = killed
     }
 
-    /// Numbers in `session.json` that no packager has written are not computed with.
+    /// Numbers in `session.json` that no packager would write are not used in calculations.
     @Test func aDamagedSessionIsNotGoneOnWith() throws {
         let bench = Bench()
         defer { bench.remove() }
@@ -160,7 +160,7 @@ import Testing
         #expect(bench.status?.service.running == true)
         let session = bench.session
         let aside = session + "0000aside"
-        // A file stands where the directory was.
+        // A file takes the place of the directory.
         try FileManager.default.moveItem(atPath: session, toPath: aside)
         try Data().write(to: URL(fileURLWithPath: session))
         try packager.push(Self.program(from: 9, seconds: 8))
@@ -174,7 +174,7 @@ import Testing
         inspector.take(try bench.text("video.m3u8"))
         #expect(inspector.complaints == [])
         #expect(inspector.newest?.segments.contains { $0.isDiscontinuity } == true)
-        // Gone altogether: it is made again.
+        // Removed entirely: it is created again.
         try FileManager.default.removeItem(atPath: bench.directory)
         try packager.push(Self.program(from: 25, seconds: 8))
         #expect(bench.status?.service == ServiceState(running: true))
@@ -186,7 +186,7 @@ import Testing
         let failure = SessionFiles.Failure(errno: ENOSPC, path: "/data/hls/x.ts")
         #expect(failure.state.code == "disk_full" && failure.state.message.contains("hls.directory"))
         #expect(SessionFiles.Failure(errno: EDQUOT, path: "x").state.code == "disk_full")
-        // The real thing, where the machine has it.
+        // A really full disk, where the machine has one.
         guard access("/dev/full", W_OK) == 0 else { return }
         #expect(throws: SessionFiles.Failure(errno: ENOSPC, path: "/dev/full")) {
             try SessionFiles(directory: "/dev").append([1], to: "full")

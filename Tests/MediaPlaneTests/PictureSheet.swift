@@ -6,7 +6,7 @@ import Testing
 /// Frames of one size beside and below each other.
 struct PictureSheet {
     let picture: VideoFrame
-    /// Where each frame is.
+    /// Position of each frame.
     let tiles: [VideoRect]
 
     private static let gap = 8
@@ -32,18 +32,18 @@ struct PictureSheet {
     }
 }
 
-/// Colours of a picture as a PNG file has them, to be compared with those of another one.
+/// Colours of a picture in the form of a PNG file, for comparison with another picture.
 struct Pixels {
     let width: Int
     let height: Int
     /// Blue, green, red, alpha.
     private var bytes: [UInt8]
 
-    /// How much two pictures differ. Letters may differ by a hair from one version of the font library to another.
+    /// The difference between two pictures. Letters may differ slightly between versions of the font library.
     struct Difference: CustomStringConvertible {
-        /// Of all channels, 0…255.
+        /// Mean of all channels, 0…255.
         var mean: Double
-        /// Share of the pixels that have a channel more than 24 off.
+        /// Share of the pixels with a channel that differs by more than 24.
         var share: Double
 
         var isSmall: Bool { mean <= 0.4 && share <= 0.002 }
@@ -62,13 +62,13 @@ struct Pixels {
         bytes = frame.plane(0)
     }
 
-    /// As a file would have it.
+    /// Creates the pixels as if read from a file.
     init(_ sheet: PictureSheet) async throws {
         let (width, height) = (sheet.picture.width, sheet.picture.height)
         self.init(try await ImageDecoder.image(try await sheet.picture.png(), as: .png, width: width, height: height))
     }
 
-    /// - Parameter rect: Compared part; `nil` = all. The pictures have one size.
+    /// - Parameter rect: Compared part; `nil` for all. The pictures have the same size.
     func difference(from other: Pixels, in rect: VideoRect? = nil) -> Difference {
         let rect = rect ?? VideoRect(x: 0, y: 0, width: width, height: height)
         var (sum, far) = (0, 0)
@@ -94,7 +94,8 @@ struct Pixels {
         return Difference(mean: Double(sum) / pixels / 3, share: Double(far) / pixels)
     }
 
-    /// Blocks of 8×8 pixels, the brighter the larger the largest difference in them is. The pictures have one size.
+    /// Returns blocks of 8×8 pixels, the brighter the larger their largest difference is. The pictures have the same
+    /// size.
     func marked(against other: Pixels) throws -> VideoFrame {
         let size = 8
         let frame = try #require(try CanvasPool(format: VideoFormat(width: width, height: height)).acquire())

@@ -44,7 +44,7 @@ import Testing
         outputs.compactMap { if case .picture(let picture) = $0 { picture } else { nil } }
     }
 
-    /// A stream of which the past has come, up to an IDR at `time` ms.
+    /// Returns a stream whose past has arrived, up to an IDR at `time` ms.
     private static func stream(at time: Int = 5000) throws -> PlayedStream {
         var stream = PlayedStream()
         stream.begin()
@@ -106,7 +106,7 @@ import Testing
         var stream = try Self.stream()
         let now = 200 * Self.millisecond
         var kept: [WebRTCPicture] = []
-        // P, B that is needed, B that is not; P that nobody needs, in the order of decoding.
+        // P, a referenced B, an unreferenced B, and an unreferenced P, in decoding order.
         for (dts, header, pts) in [(33, 0x41, 165), (66, 0x41, 99), (99, 0x01, 66), (132, 0x01, 200)]
             as [(Int, UInt8, Int)]
         {
@@ -116,7 +116,7 @@ import Testing
         #expect(zip(kept, kept.dropFirst()).allSatisfy { $0.time < $1.time })
     }
 
-    /// The stream comes back with times of its own, after two seconds.
+    /// The stream returns with new times, after two seconds.
     @Test func timesGoOnThroughABreak() throws {
         var stream = try Self.stream()
         let before = try #require(
@@ -147,7 +147,7 @@ import Testing
         #expect(throws: failure) {
             try stream.take(.init(kind: .video, timestamp: 0, body: [0x1C, 0, 0, 0, 0, 1]), now: 0)
         }
-        // Sound that is not AAC is left out.
+        // Sound other than AAC is left out.
         #expect(try stream.take(.init(kind: .audio, timestamp: 0, body: [0x2F, 1, 2]), now: 0) == [])
         #expect(try stream.take(.init(kind: .video, timestamp: 0, body: []), now: 0) == [])
     }

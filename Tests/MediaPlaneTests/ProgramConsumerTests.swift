@@ -9,7 +9,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// Real child processes: shell scripts in the place of `mixworker`.
+/// Real child processes: shell scripts instead of `mixworker`.
 @Suite struct ProgramConsumerTests {
     @Test func itReadsSettingsAndProgramAndReportsBack() async throws {
         let bench = try ConsumerBench(
@@ -55,7 +55,7 @@ import Testing
         let items = try bench.items
         let frames = items.filter { if case .frame = $0 { true } else { false } }
         #expect(frames.first?.isFirstOfGroup == true)
-        // It begins with the group in which the one before crashed: nothing is lost.
+        // It begins with the group during which its predecessor crashed: nothing is lost.
         #expect(frames.count == tags.count - 3)
         #expect(consumer.droppedFrames == 0)
     }
@@ -71,7 +71,7 @@ import Testing
             consumer.tick()
             return bench.starts >= 2
         }
-        // The second one may hang for as long already.
+        // The second one may already hang for as long.
         #expect(!bench.failures.isEmpty && bench.failures.allSatisfy { $0 == failure }, "\(bench.failures)")
         await consumer.end(within: 0.1)
         #expect(bench.ends == 1)
@@ -140,7 +140,7 @@ import Testing
     }
 }
 
-/// Settings, reports and a script for one test, in a directory of its own.
+/// Settings, reports and a script for one test, in a separate directory.
 final class ConsumerBench: Sendable {
     struct Settings: Encodable, Sendable { var name = "a line" }
 
@@ -155,7 +155,7 @@ final class ConsumerBench: Sendable {
     private let events = Mutex<[Consumer.Event]>([])
 
     init(_ script: String) throws {
-        // A child that is gone shows as a failed write.
+        // The end of a child shows as a failed write.
         signal(SIGPIPE, SIG_IGN)
         directory = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -201,7 +201,7 @@ final class ConsumerBench: Sendable {
         #expect(isTrue == true)
     }
 
-    /// Groups of a second, 25 pictures and 50 sounds each, after metadata and headers.
+    /// Returns groups of a second, 25 pictures and 50 sounds each, after metadata and headers.
     static func tags(groups: Int, payload: Int = 100) -> [FLVTag] {
         let idr: [UInt8] = [0, 0, 0, 2, 0x65, 0x88]
         let slice: [UInt8] = [0, 0, 0, 2, 0x41, 0x9A]

@@ -12,7 +12,7 @@ import Testing
 @testable import ProgramSplicer
 @testable import RTMP
 
-/// What a relay of an earlier release and one of this release get from a worker that needs a keyframe.
+/// Requests of a worker that needs a keyframe, to a relay of an earlier release and to one of this release.
 @Suite struct ProgramFeedTests {
     @Test(arguments: [false, true]) func onlyARelayThatAnnouncesItIsAsked(announces: Bool) async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "feed-\(UInt32.random(in: 0 ... .max))").path
@@ -35,7 +35,7 @@ import Testing
         let first = #"{"viewFLV":{"keyframeRequests":true}}"# + "\n"
         let expected = first + (announces ? #"{"requestKeyframe":{}}"# + "\n" : "")
         #expect(try await outputEventually { received.withLock { $0.count } >= expected.utf8.count })
-        // Behind a request that went out before.
+        // Follows any request sent before.
         try await Task.sleep(for: .milliseconds(100))
         #expect(String(decoding: received.withLock { $0 }, as: UTF8.self) == expected)
         viewer.stop()
@@ -68,7 +68,8 @@ extension RealTime {
             return times
         }
 
-        /// Somebody whose requests are not heard waits for half the distance of keyframes on average.
+        /// Expects keyframes soon: a viewer whose requests have no effect waits for half the distance of keyframes on
+        /// average.
         private static func expectSoon(_ times: [Double]) { #expect(times[10] <= 150, "\(times)") }
 
         private static func expectEvenPictures(_ viewer: FeedViewer, interval: ClosedRange<Int>) {
@@ -92,7 +93,7 @@ extension RealTime {
             try #require(try await outputEventually { viewer.keyframes.count > 1 })
             let times = try await Self.times(of: viewer, "keyframes of a mix")
             Self.expectSoon(times)
-            // Many viewers at once.
+            // Many requests at once, as from many viewers.
             let before = viewer.keyframes.count
             let start = MonotonicClock.now()
             while MonotonicClock.now() - start < 2_000_000_000 {
@@ -106,8 +107,8 @@ extension RealTime {
             #expect(
                 many >= 3 && Double(many) <= seconds / 0.35 + seconds / 2 + 2,
                 "one every 350 ms, and a regular one every 2 s")
-            // The regular ones have stayed where they were: each is a multiple of two seconds after the first, to the picture. The
-            // grid may follow the host's clock by a millisecond a picture.
+            // The regular ones have stayed in place: each is a multiple of two seconds after the first, to the picture.
+            // The grid may follow the host's clock by a millisecond per picture.
             let stamps = viewer.keyframes.map { Int($0.tag.timestamp) }
             let last = try #require(viewer.pictures.last).tag.timestamp
             for regular in stride(from: stamps[1], to: Int(last), by: 2000) {
@@ -143,7 +144,7 @@ extension RealTime {
             try #require(try await outputEventually { viewer.pictures.count > 30 })
             let times = try await Self.times(of: viewer, "keyframes of a publisher over WebRTC")
             Self.expectSoon(times)
-            // Nobody asks, and it still has some.
+            // Without requests there are still some keyframes.
             let before = viewer.keyframes.count
             try await Task.sleep(for: .seconds(7))
             let regular = viewer.keyframes.count - before
@@ -154,7 +155,7 @@ extension RealTime {
             await stage.stop()
         }
 
-        /// A streaming program that sends keyframes as it likes.
+        /// A streaming program that does not obey requests for keyframes.
         @Test func aPublisherThatCannotBeAskedGoesOn() async throws {
             let ingest = try await IngestRig.start()
             let publisher = try ingest.publish("alice", seconds: 60)

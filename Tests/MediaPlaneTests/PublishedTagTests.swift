@@ -2,7 +2,7 @@ import Testing
 
 @testable import MediaFormats
 
-/// What a server reads of publishers' tags, by hand from the tables of Enhanced RTMP v2.
+/// Publishers' tags as read by a server, written by hand from the tables of Enhanced RTMP v2.
 @Suite struct PublishedTagTests {
     private static let avc1 = Array("avc1".utf8), hvc1 = Array("hvc1".utf8), mp4a = Array("mp4a".utf8)
 
@@ -23,7 +23,7 @@ import Testing
             (.video, [0xA3] + Self.hvc1 + [7], .frame(.video, isIDR: false)),
             (.audio, [0x90] + Self.mp4a + [0x12], .sequenceHeader(.audio)),
             (.audio, [0x91] + Self.mp4a + [7], .frame(.audio, isIDR: false)),
-            // Codecs that relays have transcoded.
+            // Codecs that relays transcode.
             (.video, [0x90] + Array("av01".utf8) + [1], .sequenceHeader(.video)),
             (.video, [0x91] + Array("av01".utf8) + [7], .frame(.video, isIDR: true)),
             (.video, [0x1C, 1, 0, 0, 0, 7], .frame(.video, isIDR: true)),
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func ofSeveralTracksTheFirstStays() {
-        // One track, number 0 and number 1.
+        // Single tracks, number 0 and number 1.
         #expect(tag(.video, [0x96, 0x01] + Self.avc1 + [0, 9, 8])?.body == [0x91] + Self.avc1 + [9, 8])
         #expect(tag(.video, [0x96, 0x01] + Self.avc1 + [1, 9, 8]) == nil)
         // Many tracks of one codec: number 1 with two bytes, number 0 with three.
@@ -60,7 +60,7 @@ import Testing
             tag(.video, [0x96, 0x20] + Self.hvc1 + [1, 0, 0, 1, 5] + Self.avc1 + [0, 0, 0, 2, 1, 2])?.body
                 == [0x90] + Self.avc1 + [1, 2])
         #expect(tag(.audio, [0x95, 0x01] + Self.mp4a + [0, 9])?.body == [0x91] + Self.mp4a + [9])
-        // A size beyond the tag.
+        // A size that exceeds the tag.
         #expect(tag(.video, [0xA6, 0x13] + Self.hvc1 + [0, 0, 0, 9, 5]) == nil)
     }
 

@@ -10,7 +10,7 @@ import TextFormats
 @testable import ProgramRelay
 @testable import RTMP
 
-/// What every pull has in common: how its stream is read, delivered, paced and ended.
+/// The common part of all pulls: reading, delivering, pacing and ending a stream.
 @Suite(.timeLimit(.minutes(3))) struct PullDeliveryTests {
     /// Keeps a pull's events.
     private final class Log: Sendable {
@@ -101,7 +101,7 @@ import TextFormats
         #expect(log.items.isEmpty)
     }
 
-    /// The relay's limit counts what the items take in memory, tiny ones too.
+    /// The relay's limit counts the memory of the items, even tiny ones.
     @Test(arguments: [1, 4_000, 1 << 20]) func aSenderWhomNobodyKeepsUpWithIsEndedOnce(size: Int) {
         let backlog = Backlog(limit: Relay.pullLimit)
         let item = Self.sound(0, [UInt8](repeating: 0, count: size))
@@ -138,10 +138,10 @@ import TextFormats
             pacer.due(.configuration(CodecConfiguration(track: .audio, bytes: [])), now: .seconds(9)) == .seconds(9))
         #expect(pacer.due(Self.sound(500), now: .seconds(10)) == .seconds(10))
         #expect(pacer.due(Self.sound(700), now: .seconds(10)) == .seconds(10.2))
-        // One that is late is due now, and does not delay those behind it.
+        // A late frame is due now, and does not delay the following ones.
         #expect(pacer.due(Self.sound(800), now: .seconds(10.5)) == .seconds(10.5))
         #expect(pacer.due(Self.sound(1200), now: .seconds(10.5)) == .seconds(10.7))
-        // After a pause of the receiver the rest does not come in a burst.
+        // After a pause of the receiver the rest does not arrive in a burst.
         #expect(pacer.due(Self.sound(1300), now: .seconds(20)) == .seconds(20))
         #expect(pacer.due(Self.sound(1400), now: .seconds(20)) == .seconds(20.1))
     }

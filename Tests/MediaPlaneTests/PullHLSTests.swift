@@ -34,7 +34,7 @@ import Testing
                 + ["-f", "hls", server.path("\(name)/x.m3u8")])
     }
 
-    /// Checks that a track's frames come without a hole or a step back.
+    /// Checks that a track's frames arrive without a gap or a step back.
     private static func expectSteady(_ pull: WorkerPullRecorder, upTo limit: MediaTime = .milliseconds(50)) {
         for track in Track.allCases {
             let times = pull.frames.filter { $0.track == track }.map(\.dts)
@@ -85,7 +85,7 @@ import Testing
         sender.stop()
     }
 
-    /// The server is away for longer than what was fetched lasts.
+    /// The server is away for longer than the fetched media last.
     @Test func aServerThatIsBackIsGoneOnWith() async throws {
         let server = try await HLSServer()
         defer { server.stop() }
@@ -127,7 +127,7 @@ import Testing
         await wrong.close()
     }
 
-    /// TS and fMP4 in one playlist, of other sizes, whose times begin anew.
+    /// TS and fMP4 in one playlist, of different sizes, with restarting times.
     @Test func aDiscontinuityIsGoneOnAt() async throws {
         let server = try await HLSServer()
         defer { server.stop() }
@@ -148,7 +148,7 @@ import Testing
         await pull.close()
     }
 
-    /// The sound begins half a second after the pictures, which only the bytes of both tell.
+    /// The sound begins half a second after the pictures, which only the bytes of both show.
     @Test(arguments: [[], ["-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init_%v.mp4"]])
     func soundOfAPlaylistOfItsOwnComesInStep(options: [String]) async throws {
         let server = try await HLSServer()
@@ -187,12 +187,13 @@ import Testing
         #expect(try await outputEventually { !pull.ends.isEmpty })
         let after = try await server.counts()
         await pull.close()
-        // One of each is the question itself.
+        // The pull itself requests one of each as a probe.
         #expect(after.requests - before.requests == 6, "a playlist and four segments")
         #expect(after.connections - before.connections == 2)
     }
 
-    /// A live playlist whose sender has gone is not played again at each connection, and gone on with when it changes.
+    /// A live playlist whose sender has gone is not replayed at each connection, and continues when the playlist
+    /// changes.
     @Test func aPlaylistThatWasLeftIsWaitedFor() async throws {
         let server = try await HLSServer()
         defer { server.stop() }
@@ -234,7 +235,7 @@ import Testing
         await pull.close()
     }
 
-    /// Wherever an address comes from, it is not connected to.
+    /// A forbidden address is not connected to, regardless of its origin.
     @Test(arguments: ["redirect", "variant", "segment", "key"]) func addressesOfStrangersAreJudged(place: String)
         async throws
     {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ProgramRelay
 
-/// What a worker's pull is told to play, and what it refuses before a process is started.
+/// The request that a worker's pull is given, and those that it refuses before starting a process.
 @Suite struct PullHeadTests {
     private func head(_ url: String) throws -> PullHead {
         let kind = try #require(PullProtocols.kind(of: url) as? any WorkerPullKind.Type, "\(url)")
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// What comes from outside is a property, which GStreamer does not parse as a pipeline.
+    /// External input is a property, which GStreamer does not parse as a pipeline.
     @Test(arguments: [
         "srt://127.0.0.1:9000?passphrase=0123456789!fakesink&streamid=a!b", "rtsp://127.0.0.1/live!fakesink",
         "udp://239.1.2.3:5000", "rtp://[ff02::1]:5000", "file://localhost/a%20!%20fakesink.mp4",
@@ -96,7 +96,7 @@ import Testing
                 last = dts
             }
         }
-        // A stream that begins anew is no reordering.
+        // A stream that begins anew is not a reordering.
         #expect(times.next(pts: .zero) == -.milliseconds(80) || times.next(pts: .milliseconds(40)) < .milliseconds(40))
     }
 }

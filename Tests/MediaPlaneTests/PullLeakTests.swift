@@ -6,7 +6,7 @@ import EncodedMedia
 @testable import ProgramRelay
 @testable import RTMP
 
-/// Whether pulls and outputs leave GStreamer objects behind, seen by GStreamer's leak tracer in a process of its own.
+/// Pulls and outputs leave no GStreamer objects behind, according to GStreamer's leak tracer in a separate process.
 @Suite struct PullLeakTests {
     @Test(.timeLimit(.minutes(5))) func pullsAndOutputsLeaveNothingBehind() async throws {
         let result = try #require(

@@ -7,10 +7,10 @@ import Testing
 
 @testable import ProgramRelay
 
-/// Every kind of pull at a relay whose server goes away and comes back: when its first frame comes, when the relay notices
-/// that it is gone, and when it is back. Prints the table of docs/pulls.md.
+/// Every kind of pull at a relay whose server goes away and returns: the time to its first frame, the time until the
+/// relay notices the loss, and the time until it is back. Prints the table of docs/pulls.md.
 ///
-/// Only in `make test-long`: it measures times of foreign senders, and each kind has tests of its own.
+/// Only in `make test-long`: it measures times of third-party senders, and each kind has separate tests.
 @Suite(
     .serialized, .timeLimit(.minutes(10)), .enabled(if: PullSender.hasRTSPServer && TestLength.isLong))
 struct PullMatrixTests {
@@ -18,11 +18,11 @@ struct PullMatrixTests {
     private struct Row: Sendable {
         var name: String
         var url: String
-        /// Time for which media go on that were fetched before the server went.
+        /// Time for which media continue that were fetched before the server stopped.
         var fetched = Duration.zero
-        /// The directory whose files may be played.
+        /// The directory with the files that may be played.
         var media: String?
-        /// Starts the server; returns when it listens or, of one that only sends, when it has a socket, and how to end it.
+        /// Starts the server; returns, when it listens or a mere sender has a socket, the function that ends it.
         var serve: @Sendable () async throws -> @Sendable () async -> Void
     }
 
@@ -31,7 +31,7 @@ struct PullMatrixTests {
         "aac",
         "-ac", "2", "-f", "mpegts",
     ]
-    /// Time for which a server is away, in seconds.
+    /// Time of a server's absence, in seconds.
     private static let away = TestLength.of(short: 3, long: 20)
 
     private static let input = [
@@ -43,7 +43,7 @@ struct PullMatrixTests {
         try PullSender("/usr/bin/ffmpeg", arguments)
     }
 
-    /// Waits until a process has a socket of its own.
+    /// Waits until a process has its own socket.
     private static func begun(_ sender: PullSender) async throws -> @Sendable () async -> Void {
         #expect(try await outputEventually { sender.hasSocket })
         return { sender.stop() }
@@ -67,7 +67,7 @@ struct PullMatrixTests {
         }
     }
 
-    /// nginx-rtmp, to which ffmpeg publishes.
+    /// Starts nginx-rtmp, to which ffmpeg publishes.
     private static func rtmp() async throws -> Row {
         let first = try await OutputMediaServer.start()
         await first.stop()
@@ -83,7 +83,7 @@ struct PullMatrixTests {
         }
     }
 
-    /// A server of Python that gives each client what an ffmpeg of its own makes.
+    /// Starts a Python server that gives each client the output of a separate ffmpeg.
     private static func flv() throws -> Row {
         let port = try PullSender.freePort()
         let program = """
@@ -103,7 +103,7 @@ struct PullMatrixTests {
         }
     }
 
-    /// nginx with segments of a second, which ffmpeg writes meanwhile.
+    /// Starts nginx with segments of a second, which ffmpeg writes meanwhile.
     private static func hls() async throws -> (row: Row, writer: PullSender) {
         let server = try await HLSServer()
         server.stop()
@@ -201,7 +201,7 @@ struct PullMatrixTests {
         let back = ContinuousClock.now - begun
         func seconds(_ time: Duration) -> String { String(format: "%.2f s", time / .seconds(1)) }
         print("| \(row.name) | \(seconds(first)) | \(seconds(noticed)) | \(seconds(back)) |")
-        // Promised are 2 s, 1 s and 1 s, of which the table tells; one measurement on a busy machine may be longer.
+        // 2 s, 1 s and 1 s are promised and shown in the table; a single measurement on a busy machine may be longer.
         #expect(first < .seconds(6), "\(row.name)")
         #expect(noticed < .seconds(4) + row.fetched, "\(row.name)")
         #expect(back < .seconds(4), "\(row.name)")
@@ -211,7 +211,8 @@ struct PullMatrixTests {
 }
 
 extension PullSender {
-    /// Sends MPEG-TS over SRT from 127.0.0.2 in rendezvous with 127.0.0.1, which ffmpeg cannot between two addresses.
+    /// Sends MPEG-TS over SRT from 127.0.0.2 in rendezvous with 127.0.0.1, which ffmpeg cannot do between two
+    /// addresses.
     static func rendezvous(_ port: UInt16) throws -> PullSender {
         let description = """
             videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1 ! \

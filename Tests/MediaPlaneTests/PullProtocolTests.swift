@@ -6,8 +6,8 @@ import Testing
 
 @testable import ProgramRelay
 
-/// The list of kinds of pull, and everything that is made from it. After a change that is meant, run
-/// `PullDocumentTests` with `UPDATE_GOLDEN=1` and read the difference before it is committed.
+/// The list of kinds of pull, and everything derived from it. After an intended change, run `PullDocumentTests` with
+/// `UPDATE_GOLDEN=1` and read the difference before committing it.
 @Suite(.timeLimit(.minutes(3))) struct PullProtocolTests {
     @Test func everyKindIsDescribedOnce() {
         let all = PullProtocols.all
@@ -42,7 +42,7 @@ import Testing
         #expect(["gopher://127.0.0.1:1/x.flv", "rtmp", "rtmp:/h/a/b", ""].allSatisfy { kind($0) == nil })
     }
 
-    /// Nothing listens at port 1.
+    /// Port 1 has no listener.
     @Test func everyKindOpensAndEndsOnceInWordsWithoutTheKey() async throws {
         for kind in PullProtocols.all {
             for scheme in kind.schemes {
@@ -56,7 +56,7 @@ import Testing
                     await pull.close()
                     #expect(ends.withLock { $0.count } == 1)
                     #expect(ends.withLock { $0.first?.words.contains("secret-key") } == false)
-                    // None of today's transports has a way back.
+                    // None of the present transports has a return path.
                     #expect(!pull.takesKeyframeRequests)
                 }
             }
@@ -85,7 +85,7 @@ import Testing
     }
 }
 
-/// What the service and the documents say about pulls is that of `PullProtocols.all`.
+/// The service's and the documents' lists of pulls match `PullProtocols.all`.
 struct PullDocumentTests {
     private static let isUpdate = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1"
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
@@ -130,7 +130,7 @@ struct PullDocumentTests {
         try expect(list, in: "openapi.yaml", after: "URL to pull from: ", before: ",\n        as sources.allow")
     }
 
-    /// `deploy/setup.sh` installs what the kinds need.
+    /// `deploy/setup.sh` installs the elements that the kinds need.
     @Test func setupInstallsThePackages() throws {
         let script = try String(contentsOf: Self.root.appending(path: "deploy/setup.sh"), encoding: .utf8)
         let start = try #require(script.range(of: "\npackages=(\n")).upperBound

@@ -8,12 +8,12 @@ import EncodedMedia
 @testable import ProgramRelay
 @testable import RTMP
 
-/// How a URL is pulled: with a socket of our own, or through `rtmp2src`, which stays for URLs with a user name.
+/// The method of pulling a URL: with a socket of our own, or through `rtmp2src`, which stays for URLs with a user name.
 enum RTMPPullKind: String, CaseIterable, Sendable {
     case socket, element
 }
 
-/// Keeps what came through a pull.
+/// Keeps the stream received through a pull.
 final class PullRecorder: Sendable {
     private struct State {
         var items: [MediaItem] = []
@@ -21,7 +21,7 @@ final class PullRecorder: Sendable {
         var arrivals: [Int64] = []
         var ended: [PullEnd] = []
         var afterEnd = 0
-        /// When the server answered, in ns of CLOCK_MONOTONIC.
+        /// Time of the server's answer, in ns of CLOCK_MONOTONIC.
         var begunAt: Int64?
     }
     private let state: Shared
@@ -83,7 +83,7 @@ final class PullRecorder: Sendable {
 }
 
 @Suite(.serialized, .timeLimit(.minutes(6))) struct PullRTMPTests {
-    /// B-frames' composition times, AAC and payload come through, in real time.
+    /// B-frames' composition times, AAC and payload arrive unchanged, in real time.
     @Test(arguments: RTMPPullKind.allCases) func whatIsPublishedArrivesIntactAndAtOnce(_ kind: RTMPPullKind)
         async throws
     {
@@ -103,7 +103,7 @@ final class PullRecorder: Sendable {
         #expect(got.map(\.body) == sent.map(\.body))
         #expect(Set(zip(got, sent).map { $0.timestamp &- $1.timestamp }).count == 1)
         #expect(Set(got.map { Array($0.body[2..<5]) }).count > 2, "no B-frames in the test stream")
-        // No bunching: nothing is held until the next frame comes.
+        // No bunching: no frame is held until the next one arrives.
         let lateness = zip(pull.frames, pull.arrivals).map { $1 / 1_000_000 - Int64($0.timestamp) }.sorted()
         let median = lateness[lateness.count / 2] - (lateness.first ?? 0)
         #expect(median < 150, "frames come \(median) ms later than the earliest")
@@ -181,7 +181,7 @@ final class PullRecorder: Sendable {
         try await rounds(10)
         let before = try Self.resources()
         try await rounds(100)
-        // GLib's pool lets go of idle threads after a while.
+        // GLib's pool ends idle threads after a while.
         let isClean = try await outputEventually(within: .seconds(60)) {
             let now = try Self.resources()
             return now.descriptors <= before.descriptors + 2 && now.threads <= before.threads + 4

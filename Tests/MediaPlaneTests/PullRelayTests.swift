@@ -6,7 +6,7 @@ import Testing
 
 @testable import ProgramRelay
 
-/// What a relay makes of sources that workers pull.
+/// A relay's treatment of sources that workers pull.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PullRelayTests {
     private static func scene(_ ids: [SourceID]) -> Scene {
         let width = 360 / ids.count
@@ -37,7 +37,8 @@ import Testing
         try await rig.stop()
     }
 
-    /// The relay notices within a second that a server is silent, and has its stream within another once it is back.
+    /// The relay notices within a second that a server is silent, and has its stream within another second once the
+    /// server is back.
     @Test(.enabled(if: PullSender.hasRTSPServer)) func aServerThatGoesAndComesBackIsPulledAgain() async throws {
         let rig = try await RelayRig()
         let port = try PullSender.freePort()
@@ -56,7 +57,7 @@ import Testing
         let up = ContinuousClock.now
         #expect(try await outputEventually { rig.status?.sources.first?.state == .live })
         print("RTSP server gone: noticed after \(noticed), live \(ContinuousClock.now - up) after it listens again")
-        // Promised within a second; its connection alone would tell after ten.
+        // Promised within a second; the connection itself would fail only after ten.
         #expect(noticed < .seconds(4))
         server.stop()
         try await rig.stop()

@@ -5,7 +5,7 @@ import TextFormats
 
 @testable import ProgramRelay
 
-/// Session descriptions, and RTP that they describe.
+/// Session descriptions, and the RTP that they describe.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct PullSessionTests {
     private static let text = """
         v=0

@@ -7,9 +7,9 @@ import MediaFormats
 @testable import ProgramRelay
 @testable import RTMP
 
-/// What the pull with a socket of its own does beyond, and instead of, `rtmp2src`.
+/// The behaviour of the pull with its own socket that extends, or differs from, that of `rtmp2src`.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PullSocketTests {
-    /// Every configuration and frame, with the same time and the same bytes.
+    /// Every configuration and frame is the same, with equal times and bytes.
     @Test func bothPullsDeliverTheSameItems() async throws {
         let server = try await OutputMediaServer.start()
         let pulls = RTMPPullKind.allCases.map { PullRecorder(url: server.url("same?key=ab"), $0) }
@@ -27,7 +27,7 @@ import MediaFormats
         await server.remove()
     }
 
-    /// nginx writes its handshake in pieces and waits for an acknowledgement between them.
+    /// nginx writes its handshake in pieces and waits for an acknowledgement after each.
     @Test func aConnectionIsMadeSoonerThanThroughTheElement() async throws {
         let server = try await OutputMediaServer.start()
         var times: [RTMPPullKind: [Double]] = [:]
@@ -90,7 +90,7 @@ import MediaFormats
             ("rtmp://127.0.0.1/secret", .badURL, "the URL has no stream name"),
         ]
         for (url, kind, words) in cases {
-            // What is waited for in vain is named with the limit.
+            // An event that does not occur in time is named with the limit.
             let pull = PullRecorder(url: url, connectTimeout: kind == .timedOut ? 1 : 10)
             #expect(try await outputEventually { !pull.endings.isEmpty }, "\(url)")
             #expect(pull.endings.count == 1 && pull.endings.first?.contains(words) == true, "\(pull.endings)")

@@ -7,7 +7,7 @@ import TextFormats
 @testable import ProgramRelay
 @testable import RTMP
 
-/// Pulls that run in a process of their own, from real servers and senders.
+/// Pulls in separate processes, from real servers and senders.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct PullWorkerTests {
     private static let h264 = [
         "-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "30", "-pix_fmt", "yuv420p", "-c:a", "aac", "-ac",
@@ -18,7 +18,7 @@ import TextFormats
         "-c:a", "libopus", "-ac", "2",
     ]
 
-    /// Begins to send a minute of pictures and sound at their own rate.
+    /// Starts sending a minute of pictures and sound at their own rate.
     private static func send(_ codecs: [String], to target: [String]) throws -> PullSender {
         try PullSender(
             "/usr/bin/ffmpeg",
@@ -28,9 +28,9 @@ import TextFormats
             ] + codecs + target)
     }
 
-    /// Waits for a second of pictures and sound, and checks that they can be decoded and shown.
+    /// Waits for a second of pictures and sound, and checks that they are decodable and displayable.
     ///
-    /// - Parameter limit: Of the time from `start` to the first frame, which is promised within 2 s and printed.
+    /// - Parameter limit: Limit of the time from `start` to the first frame, which is promised within 2 s and printed.
     private static func expectMedia(
         _ pull: WorkerPullRecorder, pictures: Int = 30, from start: ContinuousClock.Instant? = nil,
         limit: Duration = .seconds(8), _ what: String
@@ -82,7 +82,7 @@ import TextFormats
         let times = pull.frames.filter { $0.track == .video }.map(\.dts)
         let step = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
         print("a file of 1 s begins again: longest step \(step)")
-        // To open the file only at its end would take 0.4 s and more.
+        // Opening the file only when it is complete would take 0.4 s and more.
         #expect(step < .milliseconds(250))
         #expect(pull.transcoded.isEmpty)
         await pull.close()
@@ -113,7 +113,7 @@ import TextFormats
         #expect(pull.transcoded.isEmpty)
         #expect(pull.frames.contains { $0.pts > $0.dts }, "B-frames stay")
         sender.stop()
-        // The sender is silent; the relay notices that after 1 s, the pull ends itself.
+        // The sender is silent; the relay notices after 1 s, the pull ends by itself.
         #expect(try await outputEventually { pull.ends.map(\.kind) == [.timedOut] }, "\(pull.ends)")
         await pull.close()
     }
@@ -224,7 +224,7 @@ import TextFormats
         server.stop()
     }
 
-    /// With a certificate that the system trusts it is played; docs/pulls.md says how that was tried.
+    /// With a certificate that the system trusts the stream is played; docs/pulls.md describes the trial.
     @Test(.enabled(if: PullSender.hasRTSPServer)) func aCertificateOfNobodyIsRefused() async throws {
         let certificate = try await TestCertificate.make()
         defer { certificate.remove() }
@@ -244,7 +244,7 @@ import TextFormats
         server.stop()
     }
 
-    /// The element may connect to the other host, but asks it for nothing.
+    /// The element may connect to the other host, but sends it no request.
     @Test func aRedirectToAnotherHostIsRefused() async throws {
         let other = try RTMPOddServer()
         let server = try RTMPOddServer(
@@ -267,7 +267,7 @@ import TextFormats
         }
     }
 
-    /// A demuxer that crashes takes its worker with it, and nothing else.
+    /// A demuxer that crashes ends its worker, and nothing else.
     @Test func aWorkerThatIsKilledEndsItsPullInWords() async throws {
         let pull = try WorkerPullRecorder("test://localhost/bars?size=320x180")
         #expect(try await outputEventually { pull.frames.count > 30 })

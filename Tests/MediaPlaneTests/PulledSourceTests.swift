@@ -8,7 +8,7 @@ import Testing
 @testable import ProgramSplicer
 @testable import RTMP
 
-/// What operators are told of a source, and when.
+/// Reports about a source for operators, and their timing.
 @Suite struct PulledSourceTests {
     private final class NoPull: SourcePull {
         let takesKeyframeRequests: Bool
@@ -64,7 +64,7 @@ import Testing
             _ = source.timeline.accept(item, arrival: .seconds(4), as: .init(isOnAir: false))
         }
         #expect(!source.isAbsent(now: .seconds(4)))
-        // From then on, silence costs the place after the time that its pane allows.
+        // From then on, a silent source loses its pane after the time set for the pane.
         #expect(!source.isAbsent(now: .seconds(34)))
         #expect(source.isAbsent(now: .seconds(35)))
         source.dropAfter = .seconds(60)
@@ -80,14 +80,14 @@ import Testing
         #expect(source.isAbsent(now: .seconds(1)))
         #expect(!source.isDue(now: .seconds(10)) && source.isDue(now: .seconds(12)))
         source.connected(NoPull(), now: .seconds(12))
-        // The other track may still be what it was.
+        // The other track may still be the previous stream's.
         _ = try source.take([Self.sound], now: .seconds(12))
         #expect(source.status(now: .seconds(12)).state == .failed)
         _ = try source.take([Self.sound], now: .seconds(14))
         #expect(source.status(now: .seconds(14)).error == nil)
     }
 
-    /// Pictures that come this far apart, and the time after the last one at which the source is shown as stalled.
+    /// Distances between pictures, and the time after the last one at which the source is shown as stalled.
     @Test(arguments: [(40, 701), (200, 701), (500, 701), (600, 801), (1500, 1701)])
     func aStallIsShownWithinASecondAndSlowSourcesAreNotStalled(interval: Int64, noticed: Int64) throws {
         let source = source()
@@ -98,7 +98,7 @@ import Testing
             now = .seconds(1) + .milliseconds(interval * Int64(number))
             if number > 8 {
                 #expect(source.state(now: now - .milliseconds(1)) == .live, "\(number)")
-                // A network delays one by a fifth of a second, which no picture after it makes up for.
+                // A network delays one picture by a fifth of a second, which no later picture makes up for.
                 if number == 20, interval <= 500 { #expect(source.state(now: now + .milliseconds(200)) == .live) }
             }
             let frame = EncodedFrame(track: .video, pts: now, dts: now, isIDR: true, payload: [0])
@@ -129,7 +129,7 @@ import Testing
         #expect(!source.fact(now: .seconds(1)).isDecodable, "servers send sound before the first keyframe")
     }
 
-    /// A connection that floods ends, and is made again only after a while, also if others before it worked.
+    /// A connection that floods ends, and is made again only after a while, even if earlier ones worked.
     @Test func whatNoLiveStreamSendsEndsTheConnection() throws {
         let source = source()
         source.connected(NoPull(), now: .zero)
@@ -141,7 +141,7 @@ import Testing
         #expect(source.status(now: .zero).state == .recovering && source.status(now: .zero).error == "it sends more")
         #expect(!source.isDue(now: .seconds(9)) && source.isDue(now: .seconds(10)))
         _ = source.disconnect()
-        // A new connection has a gate of its own.
+        // A new connection has a new gate.
         source.connected(NoPull(), now: .seconds(10))
         #expect(try source.take(flood, now: .seconds(10)).count == flood.count)
     }

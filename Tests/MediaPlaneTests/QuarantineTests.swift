@@ -10,7 +10,7 @@ import Testing
 @testable import RTMP
 @testable import TextFormats
 
-/// Relays in processes of their own that die while they pull a source, one after another at the same socket.
+/// Relays in separate processes that die while they pull a source, one after another at the same socket.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct QuarantineTests {
     @Test func aSourceThatTwoRelaysDiedOfIsLeftOutAndTheOthersGoOn() async throws {
         var peer = RTMPPeer()
@@ -55,7 +55,7 @@ import Testing
         #expect(told.state(of: "eve/camera") == .failed && eve.accepted == 2)
         #expect(told.status?.sources.first { $0.id == "eve/camera" }?.isAbsent == true)
         #expect(try await outputEventually { told.notes.contains { $0.hasPrefix("source-quarantined: eve/camera: ") } })
-        // One that ends as it should leaves nothing behind.
+        // A relay that ends in order leaves no record.
         await relay.terminate()
         #expect(!FileManager.default.fileExists(atPath: record))
     }

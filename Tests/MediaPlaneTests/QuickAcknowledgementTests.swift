@@ -10,8 +10,8 @@ import Testing
     private static let piece = 100
     private static let groups = 40
 
-    /// A server without `TCP_NODELAY` whose messages go out in pieces, each of which waits for the acknowledgement of the
-    /// one before.
+    /// Serves messages without `TCP_NODELAY` that go out in pieces, each of which waits for the acknowledgement of the
+    /// previous one.
     private static func serve(_ listener: Int32) {
         let connection = accept(listener, nil, nil)
         defer { close(connection) }
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Delays of the pieces in ms, as they come.
+    /// Delays of the pieces in ms, in order of arrival.
     private final class Delays: Sendable {
         private let state = Mutex<(rest: [UInt8], delays: [Double], isOver: Bool)>(([], [], false))
 
@@ -51,7 +51,8 @@ import Testing
         }
     }
 
-    /// After each write of ours the kernel delays acknowledgements by 40 ms, which would then be the delay of most pieces.
+    /// After each of our own writes the kernel delays acknowledgements by 40 ms, which would then be the delay of most
+    /// pieces.
     @Test func piecesOfAServerAreNotHeldUpByOurOwnWrites() async throws {
         let listener = try LoopbackListener()
         let server = Thread { [descriptor = listener.descriptor] in Self.serve(descriptor) }
@@ -76,7 +77,7 @@ import Testing
         let late = delays.all.dropFirst(Self.groups).sorted()
         #expect(late.count == Self.groups * 2)
         print("pieces of a server that waits for acknowledgements: median \(late[late.count / 2]) ms")
-        // A busy machine delays some, the kernel would delay every second one.
+        // A busy machine delays some; the kernel would delay every second piece.
         #expect(late[late.count * 2 / 3] < 20, "\(late)")
     }
 }

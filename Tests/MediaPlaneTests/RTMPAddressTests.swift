@@ -7,9 +7,9 @@ import Testing
         ("rtmp://h/live/x", "h", 1935, "live", "x", "rtmp://h/live"),
         ("RTMP://h:1935/live/x", "h", 1935, "live", "x", "rtmp://h/live"),
         ("rtmp://h:19350/live/x?token=a", "h", 19350, "live", "x?token=a", "rtmp://h:19350/live"),
-        // The last part is the stream; what is before it, the application and its instance.
+        // The last part is the stream; the text before it is the application and its instance.
         ("rtmp://h/app/instance/x", "h", 1935, "app/instance", "x", "rtmp://h/app/instance"),
-        // A slash in a query divides nothing …
+        // A slash in a query separates nothing …
         ("rtmp://h/live/x?key=a/b", "h", 1935, "live", "x?key=a/b", "rtmp://h/live"),
         // … unless the query is the application's.
         ("rtmp://h/live?vhost=v/x", "h", 1935, "live?vhost=v", "x", "rtmp://h/live?vhost=v"),
@@ -20,7 +20,7 @@ import Testing
         ),
         ("rtmp://[::1]:1936/live/x", "::1", 1936, "live", "x", "rtmp://[::1]:1936/live"),
         ("rtmp://[fe80::1]/live/x", "fe80::1", 1935, "live", "x", "rtmp://[fe80::1]/live"),
-        // As it is written.
+        // Unchanged, as written.
         ("rtmp://h/li%20ve/x%2Fy", "h", 1935, "li%20ve", "x%2Fy", "rtmp://h/li%20ve"),
         ("rtmps://h/live/x", "h", 443, "live", "x", "rtmps://h/live"),
         ("RTMPS://h:1935/live/x?key=a", "h", 1935, "live", "x?key=a", "rtmps://h:1935/live"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RTMP
 
-/// Messages cut into chunks and put together again.
+/// Messages split into chunks and reassembled.
 @Suite struct RTMPChunkTests {
     private func read(_ bytes: [UInt8]) throws -> [RTMPMessage] {
         var reader = RTMPChunkReader()
@@ -18,8 +18,8 @@ import Testing
         } catch { return error.description }
     }
 
-    /// Any messages, on any chunk streams at the same time, with any header that may be used, in any chunk size, cut
-    /// anywhere.
+    /// Arbitrary messages, on arbitrary chunk streams at the same time, with any permitted header, in any chunk size,
+    /// split anywhere.
     @Test(arguments: [true, false]) func whatIsWrittenIsRead(repeatsExtended: Bool) throws {
         var random = SeededGenerator(announcedFor: "RTMPChunkTests.whatIsWrittenIsRead")
         var formatsSeen: Set<UInt8> = []
@@ -41,7 +41,7 @@ import Testing
                     bytes += peer.begin(
                         RTMPMessage(kind: .setChunkSize, body: RTMPPeer.number(size, 4)), on: 2, format: 0)
                     open[2] = RTMPMessage(kind: .setChunkSize, body: [])
-                    // The new size holds behind the message, which may be longer than the old one.
+                    // The new size applies after the message, which may be longer than the old size.
                     while !peer.isIdle { bytes += peer.further(0) }
                     collect()
                     peer.chunkSize = Int(size)
@@ -52,11 +52,12 @@ import Testing
                         kind: [.audio, .video].randomElement(using: &random) ?? .audio, timestamp: begin,
                         stream: .random(in: 0...1, using: &random) * 0x0102_0304,
                         body: (0..<([0, 1, 3, 128, 129, 200, 700].randomElement(using: &random) ?? 0)).map { _ in 0 })
-                    // Often one like the one before: that is when headers become short.
+                    // Often similar to the previous one: then headers become short.
                     if let before = open[id], before.kind != .setChunkSize, Int.random(in: 0..<4, using: &random) > 0 {
                         (message.kind, message.stream, message.body) = (before.kind, before.stream, before.body)
                     }
-                    // Behind an empty message 00 FF FF FF may also begin a header on chunk stream 319: nobody can tell.
+                    // After an empty message 00 FF FF FF may also begin a header on chunk stream 319: the two are
+                    // indistinguishable.
                     let steps: [UInt32] = [
                         0, 20, 20, 20, 20, 40, repeatsExtended ? 0xFF_FFFF : 0x0100_0001, 0x0100_0000, 0x0100_0000,
                         .max,
@@ -74,7 +75,7 @@ import Testing
                 bytes += peer.further(0)
                 collect()
             }
-            // What may be an extended timestamp is decided when 4 bytes are there.
+            // A possible extended timestamp is decided once 4 bytes are there.
             bytes += peer.message(.acknowledgement, [0, 0, 0, 0], on: 4)
             var reader = RTMPChunkReader()
             var got: [RTMPMessage] = []
@@ -122,7 +123,7 @@ import Testing
         bytes += peer.message(.abort, RTMPPeer.number(6, 4), on: 2)
         let short = RTMPMessage(kind: .audio, timestamp: 6, stream: 1, body: [1, 2])
         bytes += peer.begin(short, on: 6, format: 0)
-        // An abort of what is not there means nothing.
+        // An abort without a message to abort has no effect.
         bytes += peer.message(.abort, RTMPPeer.number(60, 4), on: 2)
         #expect(try read(bytes) == [short])
     }
@@ -147,7 +148,7 @@ import Testing
         #expect(failure(Array(streams.dropLast().joined())) == nil)
         #expect(failure(Array(streams.joined()))?.contains("more than 64 chunk streams") == true)
 
-        // Three messages of almost 16 MiB each, of which only the beginnings come.
+        // Three messages of almost 16 MiB each, of which only the beginnings arrive.
         let promises = (3...5).map { id -> [UInt8] in
             [UInt8(id), 0, 0, 0, 0xFF, 0xFF, 0xFF, 9, 0, 0, 0, 0]
         }

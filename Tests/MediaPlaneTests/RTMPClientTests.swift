@@ -20,7 +20,7 @@ import Testing
         return RTMPClient(purpose, try RTMPAddress(url), using: &random)
     }
 
-    /// The messages among what a client sends after its handshake.
+    /// Returns the messages that a client sends after its handshake.
     private func messages(_ bytes: [UInt8]) throws -> [RTMPMessage] {
         var reader = RTMPChunkReader()
         return try reader.read(bytes[...])
@@ -30,7 +30,7 @@ import Testing
         try messages(bytes).filter { $0.kind == .command }.map { AMF0.decodeAll($0.body) }
     }
 
-    /// A client that the server has let through to its stream, and the server.
+    /// Returns a client whose server has accepted it as far as its stream, and the server.
     private func running(_ purpose: RTMPClient.Purpose = .play) throws -> (RTMPClient, RTMPPeer) {
         var client = try client(purpose)
         var peer = RTMPPeer()
@@ -50,7 +50,7 @@ import Testing
         let greeting = client.takeOutput()
         #expect(greeting.count == 1537 && greeting[0] == 3 && greeting[1..<9].allSatisfy { $0 == 0 })
         #expect(Set(greeting[9...]).count > 100)
-        // The echo goes out before the server's own has come.
+        // The echo is sent before the server's own has arrived.
         #expect(client.read(Self.serverPackets[..<1537]).isEmpty)
         #expect(client.takeOutput() == Array(Self.serverPackets[1..<1537]))
         #expect(client.read(Self.serverPackets[1537...]).isEmpty && client.step == .connect)
@@ -85,7 +85,7 @@ import Testing
         #expect(
             sent.filter { $0.kind == .command }.map { AMF0.decodeAll($0.body)[0].text }
                 == ["connect", "releaseStream", "FCPublish", "createStream"])
-        // What the server has read it shall say often: docs/adr/0022.
+        // The client asks the server for frequent acknowledgements: docs/adr/0022.
         #expect(sent.filter { $0.kind == .windowSize }.map(\.body) == [[0, 0, 0x80, 0]])
         _ = client.read(peer.command([.string("_error"), .number(2), .null, .null])[...])
         _ = client.read(peer.command([.string("_result"), .number(4), .null, .number(1)])[...])
@@ -98,7 +98,7 @@ import Testing
         #expect(client.read(peer.message(.acknowledgement, RTMPPeer.number(70_000, 4), on: 2)[...]) == [.acknowledged])
     }
 
-    /// The same conversation gives the same events and the same answers, however it is cut.
+    /// The same conversation gives the same events and answers, however it is split.
     @Test func cutsChangeNothing() throws {
         var random = SeededGenerator(announcedFor: "RTMPClientTests.cutsChangeNothing")
         var peer = RTMPPeer()
@@ -137,7 +137,7 @@ import Testing
 
     @Test func aPingIsAnsweredWithItsOwnBytes() throws {
         var (client, peer) = try running()
-        // Events of a server's own may have any length.
+        // A server's own events may have any length.
         for short in [[], [0], [0, 6], [0, 31, 1, 2]] as [[UInt8]] {
             #expect(client.read(peer.message(.userControl, short, on: 2)[...]).isEmpty)
         }
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    /// A conversation with random faults ends in an error or goes on; nothing else.
+    /// A conversation with random faults either ends in an error or continues.
     @Test func nothingCrashesTheClient() throws {
         var random = SeededGenerator(announcedFor: "RTMPClientTests.nothingCrashesTheClient")
         var ends: Set<String> = []

@@ -4,14 +4,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A TCP server on loopback that answers every connection with the same bytes, whatever it hears.
+/// A TCP server on loopback that answers every connection with the same bytes, regardless of the request.
 final class RTMPOddServer: Sendable {
     let port: Int
     private let descriptor: Int32
     private let connections = Mutex<[Int32]>([])
     private let times = Mutex<[Int64]>([])
 
-    /// - Parameter closes: Whether it closes once it has said everything and has heard something.
+    /// - Parameter closes: Whether it closes once it has sent everything and has received something.
     init(saying bytes: [UInt8] = [], closes: Bool = false) throws {
         let listener = try LoopbackListener()
         let descriptor = listener.descriptor
@@ -32,14 +32,14 @@ final class RTMPOddServer: Sendable {
         }.start()
     }
 
-    /// How many have connected so far, and how many of them have let go.
+    /// Number of connections accepted so far; `hungUp` counts those that the client has closed.
     var accepted: Int { connections.withLock { $0.count } }
-    /// When they have, in ns of CLOCK_MONOTONIC.
+    /// Times of the connections, in ns of CLOCK_MONOTONIC.
     var acceptedAt: [Int64] { times.withLock { $0 } }
     var hungUp: Int {
         connections.withLock { connections in
             connections.count { connection in
-                // Everything that waits is taken, so that the end of the stream is seen behind it.
+                // Reads everything that is queued, because the end of the stream is behind it.
                 var bytes = [UInt8](repeating: 0, count: 4096)
                 while true {
                     let count = recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT))

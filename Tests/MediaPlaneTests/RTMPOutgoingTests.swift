@@ -7,15 +7,15 @@ import Testing
 @testable import ProgramMixer
 @testable import RTMP
 
-/// What is sent, and what is known of it.
+/// The bytes to send, and the knowledge about their progress.
 @Suite(.timeLimit(.minutes(3))) struct RTMPOutgoingTests {
-    /// However much the socket takes at a time, everything arrives in order, and every byte is in exactly one place.
+    /// However much the socket accepts at a time, everything arrives in order, and every byte is in exactly one state.
     @Test func nothingIsLostAndEverythingIsCounted() throws {
         var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCounted")
         let pair = try SocketPair()
         var outgoing = Outgoing()
         var sent: [UInt8] = [1, 2, 3]
-        // Before there is a connection everything waits.
+        // Before there is a connection everything is queued.
         #expect(outgoing.send(sent) == .sent && outgoing.progress == TCPConnection.Progress(waiting: 3))
         outgoing.descriptor = pair.here
         #expect(outgoing.flush() == .sent && outgoing.progress.waiting == 0)
@@ -28,7 +28,7 @@ import Testing
             let wasBlocked = outgoing.isBlocked
             let outcome = outgoing.send(piece)
             outcomes.insert(outcome)
-            // Told once, not at every attempt.
+            // Reported once, not at every attempt.
             if wasBlocked { #expect(outcome == .sent) }
             if Int.random(in: 0..<3, using: &random) == 0 { received += pair.read(100_000) ?? [] }
             if outgoing.isBlocked, Bool.random(using: &random) { _ = outgoing.flush() }
@@ -47,7 +47,7 @@ import Testing
         #expect(outgoing.progress.waiting == 0 && Int(outgoing.progress.acknowledged) == sent.count)
     }
 
-    /// The same through TLS: what is counted is plaintext, and a write counts when it has arrived whole.
+    /// The same through TLS: the counts are of plaintext, and a write counts when it has arrived completely.
     @Test func nothingIsLostAndEverythingIsCountedThroughTLS() async throws {
         var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCountedThroughTLS")
         let certificate = try await TestCertificate.make()
@@ -56,7 +56,7 @@ import Testing
         let server = try TLSPeer(certificate)
         var outgoing = Outgoing(tls: TLSSession(TLSContext(trusting: certificate.file), host: "localhost"))
         var sent: [UInt8] = [1, 2, 3]
-        // Before there is a connection, and before there is TLS, everything waits.
+        // Before there is a connection, and before there is TLS, everything is queued.
         #expect(outgoing.send(sent) == .sent && outgoing.progress == TCPConnection.Progress(waiting: 3))
         outgoing.descriptor = pair.here
         #expect(outgoing.flush() == .sent && outgoing.beginHandshake() == .sent)
@@ -93,7 +93,7 @@ import Testing
             check()
         }
         #expect(outcomes.contains(.blocked))
-        // Nobody reads any more: nothing more arrives.
+        // The peer no longer reads: nothing more arrives.
         let before = outgoing.progress
         #expect(before.waiting > 0)
         outgoing.finish()

@@ -2,7 +2,7 @@
 @testable import RTMP
 
 extension RTMPPeer {
-    /// What a server says to somebody who plays its stream, up to the first message of the stream.
+    /// Returns the bytes that a server sends to a player of its stream, up to the first message of the stream.
     mutating func session() -> [UInt8] {
         let success: AMF0 = .object([
             .init(name: "level", value: .string("status")),
@@ -13,7 +13,7 @@ extension RTMPPeer {
             + command([.string("_result"), .number(4), .null, .number(1)]) + status("NetStream.Play.Start")
     }
 
-    /// The same sound again and again, each so many ms later than the one before.
+    /// Returns the same sound `count` times, each `step` ms later than the previous one.
     mutating func sound(_ body: [UInt8], step: UInt32, count: Int, from timestamp: inout UInt32) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<count {

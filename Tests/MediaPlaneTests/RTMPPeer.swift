@@ -3,9 +3,9 @@ import TestSupport
 @testable import MediaFormats
 @testable import RTMP
 
-/// The bytes that an RTMP server could send: chunks of every header type, written without the code that is tested.
+/// The bytes that an RTMP server could send: chunks of every header type, written without the code under test.
 struct RTMPPeer {
-    /// What a later header of a chunk stream may leave out.
+    /// The fields that a later header of a chunk stream may omit.
     private struct Previous {
         var timestamp: UInt32
         var field: UInt32
@@ -14,16 +14,16 @@ struct RTMPPeer {
         var stream: UInt32
     }
 
-    /// A message that is being cut, on its chunk stream.
+    /// A message that is being split, on its chunk stream.
     private struct Writing {
         var id: UInt32
         var rest: ArraySlice<UInt8>
-        /// The extended timestamp that goes with every further chunk.
+        /// The extended timestamp in every further chunk.
         var extended: UInt32?
     }
 
     var chunkSize = 128
-    /// Whether chunks after the first repeat an extended timestamp, as the specification wants it.
+    /// Whether chunks after the first repeat an extended timestamp, as the specification demands.
     var repeatsExtended = true
     private var previous: [UInt32: Previous] = [:]
     private var writing: [Writing] = []
@@ -35,7 +35,7 @@ struct RTMPPeer {
     var isIdle: Bool { writing.isEmpty }
     func isBusy(_ id: UInt32) -> Bool { writing.contains { $0.id == id } }
 
-    /// Header types with which this message can begin on `id`.
+    /// Returns the header types with which this message can begin on `id`.
     func formats(for message: RTMPMessage, on id: UInt32) -> [UInt8] {
         guard let before = previous[id] else { return [0] }
         guard before.stream == message.stream else { return [0] }
@@ -46,7 +46,7 @@ struct RTMPPeer {
         return formats
     }
 
-    /// The first chunk of a message; more follow from `further`.
+    /// Returns the first chunk of a message; more follow from `further`.
     mutating func begin(_ message: RTMPMessage, on id: UInt32, format: UInt8) -> [UInt8] {
         let field =
             switch format {
@@ -73,7 +73,7 @@ struct RTMPPeer {
         return bytes
     }
 
-    /// The next chunk of one of the messages that are not complete.
+    /// Returns the next chunk of one of the incomplete messages.
     mutating func further(_ index: Int) -> [UInt8] {
         var bytes = Self.basic(3, writing[index].id)
         if repeatsExtended, let extended = writing[index].extended { bytes += Self.number(extended, 4) }
@@ -87,7 +87,7 @@ struct RTMPPeer {
     /// Chunk streams in the order in which their messages were completed.
     private(set) var completed: [UInt32] = []
 
-    /// A whole message with a full header.
+    /// Returns a whole message with a full header.
     mutating func message(
         _ kind: RTMPMessage.Kind, _ body: [UInt8], timestamp: UInt32 = 0, stream: UInt32 = 0, on id: UInt32 = 3
     ) -> [UInt8] {
@@ -123,7 +123,7 @@ struct RTMPPeer {
     }
 }
 
-/// Cuts bytes anywhere.
+/// Splits bytes at random places.
 func rtmpPieces(_ bytes: [UInt8], longest: Int, using random: inout some RandomNumberGenerator) -> [ArraySlice<UInt8>] {
     var pieces: [ArraySlice<UInt8>] = []
     var rest = bytes[...]

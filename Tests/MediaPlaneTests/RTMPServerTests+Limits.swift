@@ -5,7 +5,7 @@ import TextFormats
 @testable import MediaFormats
 @testable import RTMP
 
-/// What a connection may not have: too many or too large things.
+/// Limits of a connection: things that are too many or too large.
 extension RTMPServerTests {
     @Test func aConnectionMayNotHaveManyOfAnything() {
         var (streams, random) = connected()

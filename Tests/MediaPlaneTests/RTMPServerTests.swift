@@ -5,9 +5,9 @@ import Testing
 @testable import MediaFormats
 @testable import RTMP
 
-/// The server's conversation with our own client and with strangers, without a socket.
+/// The server's conversation with our own client and with unknown ones, without a socket.
 @Suite struct RTMPServerTests {
-    /// A client and a server that give each other all bytes at once.
+    /// A client and a server that exchange all bytes at once.
     struct Talk {
         var client: RTMPClient
         var server: RTMPServerSession
@@ -20,7 +20,7 @@ import Testing
             server = RTMPServerSession(now: 0)
         }
 
-        /// Exchanges bytes in pieces of a size until neither has more.
+        /// Exchanges bytes in pieces of a given size until neither side has more.
         mutating func run(piece: Int = .max, now: Int64 = 1) {
             while true {
                 let up = client.takeOutput()
@@ -195,7 +195,7 @@ import Testing
     @Test func everyStepHasItsTime() throws {
         let limits = RTMPServerLimits()
         var random = SeededGenerator(seed: 1)
-        // A byte now and then is no progress.
+        // A byte now and then does not count as progress.
         var slow = RTMPServerSession(now: 0)
         for second in 1...4 { _ = slow.read([3], now: Int64(second) * 1_000_000_000, using: &random) }
         #expect(slow.deadline == limits.handshake)
@@ -215,7 +215,7 @@ import Testing
         talk.run()
         talk.send(Self.picture, now: 5)
         #expect(talk.server.deadline == 5 + limits.silence)
-        // Commands are no media.
+        // Commands are not media.
         _ = talk.server.read(Self.command("_checkbw", 2, size: 4096), now: 100, using: &random)
         #expect(talk.server.deadline == 5 + limits.silence)
         #expect(talk.server.passDeadline(now: 5 + limits.silence) == [.over(.silent(seconds: 15))])
@@ -235,7 +235,7 @@ import Testing
         return bytes[...]
     }
 
-    /// A session that a client without a purpose has connected to.
+    /// Returns a session to which a client has connected without asking to publish or play.
     func connected() -> (RTMPServerSession, SeededGenerator) {
         var random = SeededGenerator(seed: 1)
         var session = RTMPServerSession(now: 0)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import RTMP
 
-/// The one thread of all sockets.
+/// The single thread of all sockets.
 @Suite(.timeLimit(.minutes(3))) struct RTMPSocketLoopTests {
-    /// Shared between the loop and the test.
+    /// A value shared between the loop and the test.
     private final class Box<Value: Sendable>: Sendable {
         let value: Mutex<Value>
         init(_ value: Value) { self.value = Mutex(value) }
@@ -28,8 +28,8 @@ import Testing
         #expect(seen.value.withLock { $0 } == Dictionary(uniqueKeysWithValues: (0..<4).map { ($0, Array(0..<200)) }))
     }
 
-    /// Deadlines come in their order, none too early, one that was moved either way at its new time only, and none after
-    /// removal.
+    /// Deadlines fire in order, none too early, a deadline that was moved either way only at its new time, and none
+    /// after removal.
     @Test func deadlinesAreKept() async {
         let seen = Box<[(name: String, late: Int64)]>([])
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
@@ -65,7 +65,7 @@ import Testing
             })
     }
 
-    /// Work for the loop from the loop itself is done at once by `run`, and after what is being done by `perform`.
+    /// Work given to the loop from the loop itself is done at once by `run`, and after the current work by `perform`.
     @Test func workFromTheLoopIsDoneInOrder() async {
         let seen = Box<[String]>([])
         #expect(!SocketLoop.shared.isCurrent)
@@ -95,7 +95,7 @@ import Testing
             if !SocketLoop.shared.isCurrent { strays += 1 }
         }
 
-        /// Counts before and after it lets others have their turn.
+        /// Counts before and after a suspension in `other`.
         func countAround(_ number: Int, _ other: @Sendable () async -> Void) async {
             count(number)
             await other()
@@ -108,7 +108,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<200 { group.addTask { await counter.count(number) } }
         }
-        // Other work on the actor is done while one waits.
+        // Other work on the actor is done during a suspension.
         await counter.countAround(1_000) { await counter.count(1_001) }
         #expect(await counter.seen.prefix(200).sorted() == Array(0..<200))
         #expect(await counter.seen.suffix(3) == [1_000, 1_001, -1_000])
@@ -134,7 +134,7 @@ import Testing
         #expect(await counter.strays == 0)
     }
 
-    /// An address that refuses and one that does not answer are passed over; the words are the last one's.
+    /// An address that refuses and one that does not answer are skipped; the error is the last one's.
     @Test func addressesAreTriedInOrder() async throws {
         let server = try RTMPOddServer(saying: [7])
         defer { server.stop() }

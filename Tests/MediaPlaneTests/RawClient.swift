@@ -3,12 +3,12 @@ import TestSupport
 
 @testable import RTMP
 
-/// A client of an RTMP server that sends what a test wants, and reads only when it is told to.
+/// A client of an RTMP server that sends the bytes of a test, and reads only when told to.
 final class RawClient: Sendable {
     let descriptor: Int32
     let isConnected: Bool
 
-    /// - Parameter address: Address that it has, in digits.
+    /// - Parameter address: Source address, in digits.
     init(port: Int, from address: String = "127.0.0.1", receiveBuffer: Int32? = nil) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBuffer {
@@ -46,9 +46,9 @@ final class RawClient: Sendable {
                 + RTMPServerTests.command(verb, 0, [.null, .string(name)], stream: 1))
     }
 
-    /// Reads and drops what comes, until the server closes.
+    /// Reads and discards bytes until the server closes.
     ///
-    /// - Parameter limit: Seconds.
+    /// - Parameter limit: Limit in seconds.
     func isClosed(within limit: Double) async -> Bool {
         let end = ContinuousClock.now + .seconds(limit)
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

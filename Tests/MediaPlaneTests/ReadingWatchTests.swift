@@ -3,7 +3,7 @@ import Testing
 @testable import ProgramRelay
 
 @Suite struct ReadingWatchTests {
-    /// Acknowledgements every `distance` bytes and ns.
+    /// Returns a watch that has seen acknowledgements every `distance` bytes and ns.
     private static func watch(_ count: Int, every distance: Int64) -> ReadingWatch {
         var watch = ReadingWatch()
         for index in 1...Int64(count) { watch.confirmed(index * distance, at: index * distance) }
@@ -23,7 +23,7 @@ import Testing
         #expect(Self.watch(ReadingWatch.proof, every: 1000).silentSince(1 << 40, now: .max) != nil)
     }
 
-    /// Servers that acknowledge a few megabytes at once say nothing for a long time, and are late by what is on its way.
+    /// Servers that acknowledge a few megabytes at once are silent for a long time, and lag by the data in flight.
     @Test func aServerThatSaysLittleGetsTime() {
         let watch = Self.watch(5, every: 13_000_000_000)
         let taken: Int64 = 90_000_000_000

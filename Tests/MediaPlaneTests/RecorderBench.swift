@@ -7,12 +7,12 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// A directory for recordings of one test.
+/// A directory for the recordings of one test.
 struct RecorderBench {
     let directory: URL
     let reports = Reports()
 
-    /// What a recorder's process told.
+    /// Reports of a recorder's process.
     final class Reports: Sendable {
         let lines = Mutex<[UInt8]>([])
     }
@@ -35,7 +35,7 @@ struct RecorderBench {
                 directory: directory.path + "/files", keepFreeBytes: 0))
     }
 
-    /// Settings as a recorder's process reads them.
+    /// Settings in the form that a recorder's process reads.
     var line: [UInt8] {
         get throws { [UInt8](try JSONEncoder().encode(settings)) + [0x0A] }
     }
@@ -55,7 +55,7 @@ struct RecorderBench {
         return worker
     }
 
-    /// Until the one file has so many bytes.
+    /// Waits until the single file has `count` bytes.
     func waitForBytes(_ count: Int) async {
         for _ in 0..<6_000 {
             let file = try? files().first { $0.hasSuffix(".mp4") }
@@ -119,26 +119,26 @@ struct RecorderBench {
     }
 }
 
-/// A program of two sources of different sizes, one after the other and back, as a relay makes it.
+/// A program of two sources of different sizes, one after the other and back, in the form that a relay makes.
 struct RecorderStream {
     let bytes: [UInt8]
-    /// In decoding order, program time in seconds.
+    /// Times of the pictures in decoding order, in seconds of program time.
     let pictures: [(pts: Double, dts: Double)]
     let firstSound: Double
     let sounds: Int
-    /// Of its first frame.
+    /// Time of its first frame.
     let start: MediaTime
     let seconds: Double
-    /// Of every picture as it is shown, decoded.
+    /// Hash of every decoded picture, in display order.
     let hashes: [String]
 
-    /// 9 s at 25 pictures a second; the first and the last third have B-frames where they are asked for.
+    /// Creates 9 s at 25 pictures a second; the first and the last third have `bFrames` B-frames.
     static func make(bFrames: Int) async throws -> RecorderStream {
         let directory = FileManager.default.temporaryDirectory.path + "/recording-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let encode = "-c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p -c:a aac -ac 2 -ar 48000 -t 3"
-        // The mix has parameter sets of its own number, in band as ours has.
+        // The mix has parameter sets with another number, in band like ours.
         _ = try RecorderBench.shell(
             """
             cd '\(directory)' &&
@@ -147,7 +147,7 @@ struct RecorderStream {
             ffmpeg -v error -f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=880:sample_rate=48000 \(encode) \
                 -bf 0 -x264-params sps-id=7:repeat-headers=1 b.flv
             """)
-        // A relay's first timestamps: not 0, and beyond 24 bits.
+        // Like a relay's first timestamps: not 0, and beyond 24 bits.
         var tags: [FLVTag] = []
         var time = MediaTime.seconds(20_000)
         let start = time
@@ -187,7 +187,8 @@ struct RecorderStream {
             seconds: (time - start).inSeconds, hashes: try FileProbe.hashes(flv))
     }
 
-    /// That a file has the program's pictures at the program's times, decoded alike, and the sound beside them.
+    /// Checks that a file has the program's pictures at the program's times, decoding to the same pixels, and the sound
+    /// beside them.
     func expectWhole(_ path: String, missingSeconds: Double = 0) throws {
         let probe = try FileProbe(path)
         let least = Int((seconds - missingSeconds) * 25)
@@ -204,7 +205,7 @@ struct RecorderStream {
     }
 }
 
-/// What ffmpeg finds in a file.
+/// Properties of a file as found by ffmpeg.
 struct FileProbe {
     let pictures: [(pts: Double, dts: Double)]
     let sounds: [Double]
@@ -227,7 +228,7 @@ struct FileProbe {
         indexed = boxes == ["ftyp", "mdat", "moov"]
     }
 
-    /// Of every decoded picture, in the order in which they are shown.
+    /// Returns the hash of every decoded picture, in display order.
     static func hashes(_ path: String) throws -> [String] {
         try RecorderBench.shell(
             "ffmpeg -nostdin -v quiet -i '\(path)' -map 0:v -vf scale=180:320 -fps_mode passthrough -f framemd5 -"
@@ -236,7 +237,7 @@ struct FileProbe {
     }
 }
 
-/// The outermost boxes of a file.
+/// The top-level boxes of a file.
 private struct MP4Boxes {
     var types: [String] = []
 

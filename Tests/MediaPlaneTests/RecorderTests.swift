@@ -6,7 +6,7 @@ import EncodedMedia
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// Real files, judged by ffmpeg: what a player gets of a recording.
+/// Real files, judged by ffmpeg: recordings as seen by a player.
 @Suite(.timeLimit(.minutes(8))) struct RecorderTests {
     @Test(arguments: [0, 2]) func aRecordingIsTheProgram(bFrames: Int) async throws {
         let stream = try await RecorderStream.make(bFrames: bFrames)
@@ -38,7 +38,7 @@ import EncodedMedia
             let probe = try FileProbe(file)
             #expect(!probe.indexed && probe.decodeErrors.isEmpty, "\(probe.decodeErrors)")
 
-            // The next recorder finishes it, and goes on in another file.
+            // The next recorder finalizes it, and continues in another file.
             let recorder = bench.recorder()
             try recorder.push(stream.bytes)
             recorder.finish()
@@ -62,7 +62,7 @@ import EncodedMedia
             try first.push(stream.bytes)
             first.finish()
             #expect(try FileProbe(bench.onlyFile()).indexed)
-            // Another relay's program, 20 s later.
+            // The program of another relay, 20 s later.
             settings.wallClockAtZero = 1_000_020
             let second = Recorder(settings: settings) { _ in }
             try second.push(stream.bytes)
@@ -76,7 +76,7 @@ import EncodedMedia
         }
     }
 
-    /// A recording that was paused for 100 s: one file, in which the pause is missing.
+    /// A recording that was paused for 100 s: one file, without the pause.
     @Test func aPauseIsNotInTheFile() async throws {
         let stream = try await RecorderStream.make(bFrames: 2)
         try withBench { bench in
@@ -91,7 +91,7 @@ import EncodedMedia
                     cause: "bob joins", panes: [])
                 let cue = FLVCue(
                     name: RecorderCue.switched, text: String(decoding: try JSONEncoder().encode(change), as: UTF8.self))
-                // As a relay does, in front of the first frame.
+                // Like a relay, before the first frame.
                 try recorder.push(FLVTag.fileHeader + cue.tag(at: 0).encoded)
                 try recorder.push(Array(stream.bytes.dropFirst(FLVTag.fileHeader.count)))
                 recorder.finish()

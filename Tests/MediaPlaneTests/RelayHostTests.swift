@@ -9,9 +9,9 @@ import Testing
 @testable import RTMP
 @testable import TextFormats
 
-/// Several relays in one process: each as it is alone, and all of them under one service's orders.
+/// Several relays in one process: each behaves as if alone, and all obey the same service.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct RelayHostTests {
-    /// What a connection says, line by line.
+    /// The messages of a connection, line by line.
     private final class Heard<Message: Decodable & Sendable>: Sendable {
         private let state = Mutex<(lines: LineBuffer, messages: [Message])>((LineBuffer(), []))
 
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// A host, and the service that commands it.
+    /// A host, and the service that controls it.
     private final class Stage: Sendable {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
             "rh\(UInt32.random(in: 0...9999))")
@@ -62,7 +62,7 @@ import Testing
             channel.send([UInt8](try JSONEncoder().encode(command)) + [0x0A])
         }
 
-        /// Connects to a relay, which says who it is.
+        /// Connects to a relay, which identifies itself.
         func connect(_ name: String) async throws -> (channel: SocketChannel, heard: Heard<RelayReport>) {
             let heard = Heard<RelayReport>()
             let channel = try await RelayRig.connect(socket(name)) { heard.take($0) }
@@ -91,7 +91,7 @@ import Testing
         try stage.tell(.drain, first.channel)
         #expect(try await outputEventually { stage.reports.all == [.ended(number: 1, failure: nil)] })
         #expect(access(file, F_OK) != 0 && access(stage.socket("a"), F_OK) != 0)
-        // The other one goes on, and the place of the first is free.
+        // The other one continues, and the place of the first is free.
         let before = second.heard.all.count
         #expect(try await outputEventually { second.heard.all.count > before })
         try stage.tell(.run(number: 3, task: "a", socket: stage.socket("a")))
@@ -100,7 +100,7 @@ import Testing
         try await stage.end()
     }
 
-    /// A relay that stands by and is forgotten ends when its time is over, and no other one with it.
+    /// A relay that stands by and is forgotten ends at its deadline, and no other one ends with it.
     @Test func aForgottenStandbyEndsAlone() async throws {
         let stage = try Stage()
         try stage.tell(.run(number: 1, task: "a", socket: stage.socket("a")))
@@ -128,7 +128,7 @@ import Testing
         try stage.tell(.run(number: 2, task: "a", socket: stage.socket("a")))
         #expect(try await outputEventually { stage.reports.all == [.ended(number: 1, failure: nil)] })
         let second = try await stage.connect("a")
-        // Somebody listens there.
+        // The socket of this path has a listener.
         try stage.tell(.run(number: 3, task: "a", socket: stage.socket("a")))
         #expect(
             try await outputEventually {
@@ -142,7 +142,7 @@ import Testing
         try await stage.end()
     }
 
-    /// The service is gone: programs go on, and the process ends with the last one.
+    /// The service is gone: programs continue, and the process ends with the last one.
     @Test func relaysOutliveTheService() async throws {
         let stage = try Stage()
         try stage.tell(.run(number: 1, task: "a", socket: stage.socket("a")))

@@ -4,7 +4,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// A relay that sends nothing, and goes on: its own program, or that of another one.
+/// A relay that stops sending and later continues: with its own program, or with another relay's.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RelayStandbyTests {
     private func apply(_ rig: RelayRig, outputs: [PushDestination] = []) async throws {
         rig.publish(
@@ -16,7 +16,7 @@ import Testing
 
     private func pictures(_ rig: RelayRig) -> [EncodedFrame] { rig.segments.flatMap(\.frames) }
 
-    /// The destination is let go, and connected again; no picture is lost.
+    /// The destination is disconnected, and connected again; no picture is lost.
     @Test func aProgramStopsAndGoesOn() async throws {
         let server = try await OutputMediaServer.start()
         let rig = try await RelayRig()
@@ -31,7 +31,7 @@ import Testing
             })
         let place = try #require(rig.status?.place)
         #expect(rig.status?.onAir == .bypass)
-        // Some may be on their way.
+        // Some may be in flight.
         var sent = -1
         while sent != pictures(rig).count {
             sent = pictures(rig).count
@@ -51,7 +51,7 @@ import Testing
         await server.remove()
     }
 
-    /// A relay that was made ready sends nothing, until it goes on behind what another one has sent.
+    /// A prepared relay sends nothing until it continues after the last frame that another one has sent.
     @Test func anotherRelayGoesOn() async throws {
         let first = try await RelayRig()
         try await apply(first)

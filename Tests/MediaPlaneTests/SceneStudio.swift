@@ -14,7 +14,7 @@ struct SceneStudio {
     private let composer: CanvasComposer
     private var cameras: [String: VideoFrame] = [:]
 
-    /// BT.709, signalled by everybody: colours are not converted on the way.
+    /// BT.709, signalled by every picture: colours are not converted on the way.
     private static let signal = ColourSignal(primaries: 1, transfer: 1, matrix: 1)
 
     init(canvas: Canvas) throws {
@@ -24,7 +24,7 @@ struct SceneStudio {
         composer = try CanvasComposer(canvas: canvas, colour: colour)
     }
 
-    /// The people that a layout is made for; every fourth has the camera off.
+    /// Returns the participants that a layout is made for; every fourth has the camera off.
     static func crowd(_ count: Int, for layout: String) -> [LayoutParticipant] {
         let names = [
             "Ada Lovelace", "Bob", "Chloé Martin", "Дмитрий Петров", "Esi Mensah", "Farid Haddad", "Grace Hopper",
@@ -42,7 +42,7 @@ struct SceneStudio {
         }
     }
 
-    /// One frame of the canvas, or an issue with what is missing for it.
+    /// Returns one frame of the canvas, or records an issue that names the missing content.
     mutating func compose(_ scene: Scene) async throws -> VideoFrame {
         var panes: [PaneContent] = []
         for pane in scene.panes {
@@ -73,7 +73,7 @@ struct SceneStudio {
         return try #require(composer.compose(composition))
     }
 
-    /// A test card of the user's colour: a screen 16:9, cameras by turns 9:16 and 16:9.
+    /// Returns a test card of the user's colour: 16:9 for a screen, 9:16 or 16:9 for a camera.
     private mutating func camera(of pane: Pane) async throws -> VideoFrame {
         if let known = cameras[pane.source] { return known }
         let isScreen = pane.source.hasSuffix("/screen")

@@ -4,7 +4,7 @@ import Testing
 @testable import MediaFormats
 @testable import WebRTCGateway
 
-/// The pictures of a program as a WebRTC receiver is sent them.
+/// The pictures of a program as sent to a WebRTC receiver.
 @Suite struct SentPicturesTests {
     private static let configuration = CodecConfiguration(
         track: .video, bytes: [1, 0x42, 0xC0, 0x1E, 0xFF, 0xE1, 0, 2, 0x67, 1, 1, 0, 2, 0x68, 2])

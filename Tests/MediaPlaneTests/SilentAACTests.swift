@@ -4,7 +4,7 @@ import Testing
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// Silence that the relay makes, as a foreign decoder hears it.
+/// The relay's own silence, as decoded by a third-party decoder.
 @Suite struct SilentAACTests {
     /// AudioSpecificConfigs of AAC-LC: mono and stereo, at 8000, 44,100 and 48,000 Hz.
     @Test(
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func otherFormatsHaveNone() throws {
-        // 5.1 channels, and channels that the stream itself defines.
+        // 5.1 channels, and channels defined by the stream itself.
         for configuration in [[0x11, 0xB0], [0x11, 0x80]] as [[UInt8]] {
             #expect(SilentAAC.frame(of: try #require(AudioSpecificConfig(configuration))) == nil)
         }

@@ -7,7 +7,7 @@ import Testing
 
 /// Sockets and processes of a relay, which are served by the socket loop.
 @Suite(.timeLimit(.minutes(3))) struct SocketChannelTests {
-    /// Two ends of a connection, each with what has come of it.
+    /// Two ends of a connection, each with a record of its events.
     private final class Ends: Sendable {
         struct Seen {
             var bytes: [UInt8] = []
@@ -36,7 +36,7 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    /// Until it is so, 30 s at most.
+    /// Waits for a condition, 30 s at most.
     private func wait(_ what: String, until condition: () -> Bool) async throws {
         for _ in 0..<6_000 {
             if condition() { return }
@@ -67,7 +67,7 @@ import Testing
         there.close()
     }
 
-    /// What a reader does not take waits, is counted, and goes out when it reads on, before the end.
+    /// Data that a reader does not take is queued, counted, and sent when it reads on, before the end.
     @Test func whatIsQueuedGoesOutBeforeTheEnd() async throws {
         let ends = Ends()
         let (one, other) = try pair()
@@ -81,7 +81,7 @@ import Testing
         try await wait("everything") { ends[1].closings == 1 }
         #expect(ends[1].bytes.count == 8 << 20, "nothing is added after the end")
         #expect(ends[1].bytes.allSatisfy { $0 == 7 })
-        // The other direction goes on.
+        // The other direction continues.
         there.send([1, 2, 3])
         try await wait("an answer") { ends[0].bytes == [1, 2, 3] }
         here.finish()
@@ -102,7 +102,7 @@ import Testing
         here.close()
     }
 
-    /// A process that cannot be started ends like one that ran: once, and whoever waits for it goes on.
+    /// A process that cannot be started ends like one that ran: once, and its waiters continue.
     @Test func aProcessThatCannotBeStartedIsTold() async throws {
         let seen = Seen()
         let process = try WorkerProcess(
@@ -115,7 +115,7 @@ import Testing
         #expect(process.processID == nil)
     }
 
-    /// What is sent before the process runs is its input, and its start is told before its output and its end.
+    /// Data sent before the process runs becomes its input, and its start is reported before its output and its end.
     @Test func aProcessIsToldInOrder() async throws {
         let seen = Seen()
         let process = try WorkerProcess(
@@ -129,7 +129,7 @@ import Testing
         process.kill()
     }
 
-    /// A process that is killed at once does not stay, whether or not it runs already.
+    /// A process that is killed at once does not survive, whether or not it is running already.
     @Test func aProcessThatIsKilledAtOnceEnds() async throws {
         for _ in 0..<10 {
             let seen = Seen()

@@ -16,7 +16,7 @@ import Testing
         return watch
     }
 
-    /// The watches that are ready within `timeout` ms.
+    /// Returns the watches that are ready within `timeout` ms.
     private static func ready(_ poller: inout SocketPoller, _ timeout: Int32 = 0) -> [SocketLoop.Watch] {
         (0..<poller.wait(timeout)).compactMap { poller.watch(of: poller[$0]) }
     }
@@ -32,7 +32,8 @@ import Testing
         let count = poller.wait(1000)
         let tags = (0..<count).map { poller[$0] }
         #expect(tags.count == 2)
-        // While the first one is handled, the second is closed, and its number belongs to a socket with nothing to read.
+        // While the first one is handled, the second is closed, and its number now belongs to a socket with nothing to
+        // read.
         poller.remove(second, pairs[1].near)
         #expect(dup2(pairs[2].near, pairs[1].near) == pairs[1].near)
         let third = Self.watch(pairs[1].near)
@@ -68,7 +69,7 @@ import Testing
         watch.descriptor = -1
         poller.update(watch, former: pair.near)
         #expect(Self.ready(&poller).isEmpty)
-        // The end of a connection is told in any case, as by poll().
+        // The end of a connection is always reported, as by poll().
         (watch.descriptor, watch.events) = (pair.near, 0)
         poller.update(watch, former: -1)
         close(pair.far)

@@ -9,14 +9,14 @@ import Testing
 @testable import ProgramRelay
 
 extension RealTime {
-    /// Changes of a source within one connection, and damage, from a viewer's side.
+    /// Changes of a source within one connection, and damage, as seen by a viewer.
     @Suite(.serialized, .timeLimit(.minutes(10))) struct SourceChangeTests {
-        /// A change of the stream at `time`, in place of what its publisher did before.
+        /// A change of the stream at `time`, replacing the publisher's previous form.
         enum Change: String, CaseIterable, Sendable {
             case size, rate, sameSizeOtherSet, setInBandOnly, headerInTheMiddle, sampleRate, channels, garbage,
                 truncation
 
-            /// One change of the picture, one of the sound, one that is late and one that damages.
+            /// A change of the picture, one of the sound, a late one and one that damages.
             static let cases = TestLength.of(
                 short: [size, headerInTheMiddle, sampleRate, truncation], long: allCases)
         }
@@ -25,7 +25,8 @@ extension RealTime {
         private static let bob: SourceID = "bob/camera"
         private static let time = MediaTime.seconds(4)
 
-        /// A stream of 12 s and more that changes after four; marks go on counting where the frame rate stays.
+        /// Returns a stream of 12 s and more that changes after four; marks continue counting where the frame rate
+        /// stays.
         private static func stream(_ change: Change) async throws -> [FLVTag] {
             let first = try await TestStreams.video(count: 80, keyInterval: 20)
             let sound = try await TestStreams.audio(count: 187) { _ in 0.1 }
@@ -76,7 +77,7 @@ extension RealTime {
                 + moved.flatMap(\.frames).sorted { $0.dts < $1.dts }.map { FLVTag($0, origin: .zero) }
         }
 
-        /// The guest changes: the host's pane goes on, and the guest's is live again with their next IDR.
+        /// The guest changes: the host's pane continues, and the guest's is live again with the guest's next IDR.
         @Test(arguments: Change.cases) func aGuestChangesInTheMiddle(change: Change) async throws {
             let rig = try await RelayRig()
             rig.publish(
@@ -105,10 +106,10 @@ extension RealTime {
                 guest.append(TestMark.read(picture.frame, x: 180, width: 180))
             }
             let shown = host.compactMap(\.self)
-            // A busy machine may show one again, or leave one out.
+            // On a busy machine the mix may repeat or drop a picture.
             let oddities = zip(shown, shown.dropFirst()).map { $1 - $0 }.filter { $0 != 1 }
             #expect(shown.count > 80 && oddities.count <= 3 && oddities.allSatisfy { 0...2 ~= $0 }, "\(shown)")
-            // Longest time for which the guest's pane stands still, in frames of 50 ms.
+            // Longest time for which the guest's pane is frozen, in frames of 50 ms.
             var (longest, run) = (0, 0)
             for (before, after) in zip(guest.dropFirst(20), guest.dropFirst(21)) {
                 run = before == after ? run + 1 : 0
@@ -121,7 +122,8 @@ extension RealTime {
                 guest.suffix(20).contains { $0 != nil && $0 != guest.suffix(20).first }, "the guest's pane is frozen")
         }
 
-        /// The host is copied: viewers stay connected, and times go on. All at once, because a copy costs next to nothing.
+        /// The host is copied: viewers stay connected, and times continue. All changes at once, because a copy costs
+        /// almost nothing.
         @Test func aHostChangesInTheMiddle() async throws {
             var streams: [(change: Change, tags: [FLVTag])] = []
             for change in Change.allCases { streams.append((change, try await Self.stream(change))) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ProgramRelay
 
-/// Streams of all kinds, made by real encoders and sent through nginx-rtmp: what a relay and a mixer make of them.
+/// Streams of all kinds, made by real encoders and sent through nginx-rtmp, in a relay and a mixer.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SourceMatrixTests {
     struct Format: Sendable, CustomTestStringConvertible {
         var name: String
@@ -23,7 +23,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    /// What works like any other stream.
+    /// Formats that work like any other stream.
     private static let formats = [
         Format(name: "5 fps", rate: "5", video: ["-g", "5", "-bf", "0"]),
         Format(name: "29.97 fps with B-frames", rate: "30000/1001", video: ["-g", "30", "-bf", "2"]),
@@ -60,7 +60,7 @@ import Testing
         ).start()
     }
 
-    /// Ends a publisher and takes its end: a child that nobody waits for hides the ends of others from exit tests.
+    /// Ends a publisher and reaps it: an unreaped child hides the ends of others from exit tests.
     private static func end(_ publisher: LaunchedProcess) {
         publisher.signal(SIGKILL)
         publisher.waitForExit()
@@ -94,7 +94,7 @@ import Testing
         await server.remove()
     }
 
-    /// An open GOP begins with a recovery point and not with an IDR, so that nothing can be copied from there on.
+    /// An open GOP begins with a recovery point instead of an IDR, so that no copy can begin there.
     @Test func aHostWithoutKeyframesStaysMixedAndThatIsSaid() async throws {
         let server = try await OutputMediaServer.start()
         let rig = try await RelayRig()

@@ -4,7 +4,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramRelay
 
-/// When a source is connected again.
+/// The time of a source's next connection.
 @Suite struct SourceRetryTests {
     private func pause(
         _ kind: PullEnd.Kind, _ failures: Int, repeats: Int? = nil, wasLive: Bool = true, idle: MediaTime = .zero,
@@ -14,7 +14,7 @@ import Testing
             after: kind, failures: failures, repeats: repeats ?? failures, wasLive: wasLive, idle: idle, of: id)
     }
 
-    /// However long its server was away.
+    /// The same rule applies however long the server was away.
     @Test func aServerThatIsAwayIsAskedSeveralTimesASecond() {
         for kind in [PullEnd.Kind.unreachable, .timedOut, .lost, .ended] {
             #expect(pause(kind, 1) == .milliseconds(250))
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// A server that listens again and has no stream yet refuses for a moment.
+    /// A server that listens again without a stream yet refuses for a moment.
     @Test func aFailureOfAnotherKindIsFollowedByQuickAttempts() {
         for wasLive in [true, false] {
             #expect(pause(.refused, 1000, repeats: 1, wasLive: wasLive) == .milliseconds(250))
@@ -46,7 +46,7 @@ import Testing
         #expect(pause(.crashed, 9, repeats: 1) == .seconds(5), "a demuxer that crashes now and then is no server")
     }
 
-    /// Silence that an attempt has waited for is not waited for again.
+    /// Silence that an attempt has already waited for adds no further wait.
     @Test func anAttemptInSilenceIsItsOwnPause() {
         for kind in [PullEnd.Kind.timedOut, .unreachable, .noMedia] {
             #expect(pause(kind, 9, idle: .seconds(3)) == .milliseconds(50))
@@ -63,7 +63,7 @@ import Testing
         #expect(pause(.excessive, 1) == .seconds(10) && pause(.unsupportedCodec, 9) == .seconds(10))
     }
 
-    /// A hundred rooms whose one server is away do not come at once.
+    /// A hundred rooms with one failed server do not retry all at once.
     @Test func sourcesOfOneServerAreSpread() {
         let pauses = (0..<100).map { pause(.unreachable, 5, of: SourceID("room\($0)/camera")) }
         #expect(Set(pauses.map(\.nanoseconds)).count > 40)

@@ -8,9 +8,9 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramMixer
 
-/// Hardware encoders fail while on air; the program goes on.
+/// Hardware encoders fail while on air; the program continues.
 @Suite("Replacing a failed encoder") struct SteadyVideoEncoderTests {
-    /// What an encoder made of `count` pictures, and its last failure.
+    /// Returns an encoder's output for `count` pictures, and its last failure.
     private static func run(
         _ kinds: [any VideoEncoderKind.Type], count: Int
     ) async throws -> (reports: [MixerReport], failure: String?) {
@@ -25,7 +25,7 @@ import Testing
         let failure = try await Self.onThread { () throws -> String? in
             try encoder.start()
             for tick in 0..<count {
-                // As the tick loop does: a free picture is waited for, and failures are looked for meanwhile.
+                // Like the tick loop: it waits for a free picture, and checks for failures meanwhile.
                 var picture = pool.acquire()
                 while picture == nil {
                     if let failure = encoder.failure { return failure }
@@ -42,7 +42,7 @@ import Testing
         }
         if failure == nil {
             try await until {
-                // The tick loop looks at every turn.
+                // The tick loop checks at every turn.
                 _ = encoder.failure
                 return reports.frames.count >= count
             }
@@ -51,14 +51,15 @@ import Testing
         return (reports.all, failure)
     }
 
-    /// Runs `body` on a thread of its own, which may block.
+    /// Runs `body` on a separate thread, which may block.
     private static func onThread(_ body: @escaping @Sendable () throws -> String?) async throws -> String? {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
         }
     }
 
-    /// Every picture comes once, in its place; every configuration is followed by an IDR; all can be decoded.
+    /// Checks that every picture comes once, in its place, that every configuration is followed by an IDR, and that all
+    /// are decodable.
     private static func check(_ reports: [MixerReport], count: Int, encoders: Int) async throws {
         let frames = reports.compactMap { if case .frame(let frame) = $0 { frame } else { nil } }
         #expect(frames.map(\.pts) == (0..<count).map { EncoderTake.time(ofTick: $0) })

@@ -5,8 +5,8 @@ import Testing
 
 @testable import RTMP
 
-/// With real sockets on loopback. A queue of connections that is full is what a lost packet looks like: the kernel answers
-/// nothing.
+/// The dialler with real sockets on loopback. A full queue of connections behaves like a lost packet: the kernel does
+/// not answer.
 @Suite struct TCPDiallerTests {
     private final class Box: @unchecked Sendable { var dialler: TCPDialler? }
 
@@ -57,7 +57,7 @@ import Testing
         print("TCP attempt that nothing answers: given up after \(ContinuousClock.now - start)")
     }
 
-    /// The kernel asks again after 1 s, 3 s and 7 s; the dialler after half a second each.
+    /// The kernel retries after 1 s, 3 s and 7 s; the dialler after half a second each.
     @Test func aServerThatAnswersAgainIsFoundSoon() async throws {
         let server = try DeafListener()
         let freedAt = Mutex(ContinuousClock.now)
@@ -71,9 +71,9 @@ import Testing
     }
 }
 
-/// Listens with a queue that is full, so that the kernel drops what comes.
+/// Listens with a full queue, so that the kernel drops incoming packets.
 ///
-/// `@unchecked Sendable`: one test has it, and does one thing after another.
+/// `@unchecked Sendable`: one test owns it, and uses it sequentially.
 private final class DeafListener: @unchecked Sendable {
     let port: Int
     private let descriptor: Int32

@@ -5,10 +5,10 @@ import Testing
 @testable import RTMP
 @testable import ProgramRelay
 
-/// Ends TLS with a certificate of its own and passes on what is inside. Whoever starts it stops it.
+/// Terminates TLS with its own certificate and passes on the plaintext. The test that starts it stops it.
 final class TLSFront: Sendable {
     let port: Int
-    /// Believes its certificate and no other.
+    /// Trusts its certificate and no other.
     let trust: TLSContext
     private let certificate: TestCertificate
     private let process: LaunchedProcess
@@ -40,7 +40,7 @@ final class TLSFront: Sendable {
         while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
         """
 
-    /// - Parameter names: That the certificate is for, as in OpenSSL's `subjectAltName`.
+    /// - Parameter names: Names that the certificate is for, as in OpenSSL's `subjectAltName`.
     init(to port: Int, names: String = "DNS:localhost") async throws {
         certificate = try await TestCertificate.make(for: names)
         trust = TLSContext(trusting: certificate.file)

@@ -26,7 +26,7 @@ final class TLSPeer {
         SSL_CTX_free(context)
     }
 
-    /// Its session tickets are so long that each takes several records.
+    /// Makes its session tickets so long that each takes several records.
     func makeTicketsLong() {
         SSL_CTX_set_session_ticket_cb(
             context,
@@ -37,14 +37,14 @@ final class TLSPeer {
         SSL_ctrl(ssl, SSL_CTRL_SET_MAX_SEND_FRAGMENT, 512, nil)
     }
 
-    /// The name that the client has asked for.
+    /// The name that the client has requested.
     var serverName: String? {
         SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
     }
 
     var version: String { String(cString: SSL_get_version(ssl)) }
 
-    /// - Returns: The plaintext that the bytes complete; `nil` after the client's goodbye.
+    /// - Returns: The plaintext that the bytes complete; `nil` after the client's closing alert.
     func receive(_ bytes: [UInt8]) -> [UInt8]? {
         var count = 0
         BIO_write_ex(incoming, bytes, bytes.count, &count)
@@ -61,7 +61,7 @@ final class TLSPeer {
         SSL_write_ex(ssl, plaintext, plaintext.count, &count)
     }
 
-    /// Changes its keys and wants the client to do so too.
+    /// Changes its keys and asks the client to do the same.
     func changeKeys() {
         SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED)
         SSL_do_handshake(ssl)

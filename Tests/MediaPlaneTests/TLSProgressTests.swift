@@ -6,7 +6,7 @@ import Testing
 @Suite struct TLSProgressTests {
     @Test func aWriteCountsWhenItsLastByteHasArrived() {
         var progress = TLSProgress()
-        // 100 bytes of handshake before.
+        // After 100 bytes of handshake.
         progress.wrote(10, endingAt: 132)
         progress.wrote(5, endingAt: 159)
         #expect(progress.written == 15 && progress.arrived == 0)
@@ -16,7 +16,7 @@ import Testing
             progress.confirm(ciphertext)
             #expect(progress.arrived == plaintext)
         }
-        // Nothing goes back.
+        // Counters never decrease.
         progress.confirm(0)
         #expect(progress.arrived == 15 && progress.plaintext(within: 0) == 15)
     }
@@ -34,7 +34,7 @@ import Testing
         #expect(progress.arrived == 10)
     }
 
-    /// Against a list of all writes.
+    /// Compares the counters with a list of all writes.
     @Test func nothingIsLostOfManyWrites() {
         var random = SeededGenerator(announcedFor: "TLSProgressTests.nothingIsLostOfManyWrites")
         var progress = TLSProgress()

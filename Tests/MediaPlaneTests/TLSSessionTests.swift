@@ -6,8 +6,8 @@ import Testing
 
 /// The client's side of TLS against OpenSSL's server, both in memory.
 @Suite(.timeLimit(.minutes(3))) struct TLSSessionTests {
-    /// Carries everything to and fro, `step` bytes at a time, until nobody has anything to say.
-    /// - Returns: What each has got from the other.
+    /// Exchanges all bytes, `step` at a time, until neither side has more.
+    /// - Returns: The plaintext that each side has received from the other.
     @discardableResult
     private static func carry(
         _ client: TLSSession, _ server: TLSPeer, step: Int = .max
@@ -64,7 +64,7 @@ import Testing
         Self.carry(client, server)
         server.changeKeys()
         #expect(client.receive(server.takeOutput()[...]).isEmpty && client.state == .open)
-        // OpenSSL answers with the next write: a record of its own before that of the byte.
+        // OpenSSL answers with the next write: in a separate record before that of the byte.
         #expect(client.write([6]))
         let records = client.takeOutput()
         let first = 5 + Int(records[3]) << 8 + Int(records[4])
@@ -76,7 +76,7 @@ import Testing
         #expect(up == [6] && down == [7])
     }
 
-    /// OpenSSL writes nothing while it has read a part of a message that is not the stream's.
+    /// OpenSSL writes nothing while it has read only a part of a message other than stream data.
     @Test func whatIsRefusedIsTakenLater() async throws {
         let certificate = try await TestCertificate.make()
         defer { certificate.remove() }
@@ -113,7 +113,7 @@ import Testing
         #expect(!client.write([2]))
         let last = client.takeOutput()
         #expect(server.receive(last) == [1] && server.receive([]) == nil)
-        // What the server still says is read.
+        // The server's remaining messages are read.
         server.write([3])
         #expect(client.receive(server.takeOutput()[...]) == [3] && client.state == .open)
         server.sayGoodbye()
@@ -125,7 +125,7 @@ import Testing
         ("DNS:*.example.com", "a.example.com", true), ("DNS:*.example.com", "a.b.example.com", false),
         ("DNS:f*.example.com", "foo.example.com", false),
         ("IP:127.0.0.1", "127.0.0.1", true), ("IP:127.0.0.1", "127.0.0.2", false), ("IP:::1", "::1", true),
-        // A name is no address, and the other way round.
+        // A name does not match an address, nor an address a name.
         ("DNS:127.0.0.1", "127.0.0.1", false), ("IP:127.0.0.1", "localhost", false),
     ])
     func aCertificateIsForItsNamesOnly(_ names: String, _ host: String, _ isGood: Bool) async throws {
@@ -137,7 +137,7 @@ import Testing
         Self.carry(client, server)
         #expect((client.state == .open) == isGood, "\(client.state)")
         if !isGood { #expect(Self.failure(client.state)?.contains("mismatch") == true, "\(client.state)") }
-        // An address is not told as a name.
+        // An address is not sent as a server name.
         let isAddress = host.contains(":") || host.hasPrefix("127")
         #expect((server.serverName == nil) == isAddress)
     }

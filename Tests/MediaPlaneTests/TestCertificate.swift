@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A certificate that nobody has signed but itself, and its key, as PEM files. Whoever makes it removes it.
+/// A self-signed certificate and its key, as PEM files. The test that makes it removes it.
 struct TestCertificate {
     let directory: URL
     var file: String { directory.path + "/certificate.pem" }

@@ -3,7 +3,7 @@ import MixModel
 
 @testable import ProgramMixer
 
-/// x264 in the role of hardware whose stream has parameter sets of its own. Sound unless a test makes it fail.
+/// Describes x264 in the role of hardware whose stream has its own parameter sets. Works unless a test makes it fail.
 private func description(_ request: EncoderRequest, before: [String] = [], tune: String = "tune=zerolatency")
     -> [String]
 {
@@ -15,7 +15,7 @@ private func description(_ request: EncoderRequest, before: [String] = [], tune:
     ]
 }
 
-/// Breaks down at its 21st picture.
+/// Fails at its 21st picture.
 enum BreakingEncoder: VideoEncoderKind {
     static let (name, title) = ("breaking", "breaks down")
     static let (codec, isHardware, element) = (VideoCodec.h264, true, "x264enc")
@@ -24,7 +24,7 @@ enum BreakingEncoder: VideoEncoderKind {
     }
 }
 
-/// Takes its 21st picture and all later ones, and gives nothing back.
+/// Accepts its 21st picture and all later ones, but outputs nothing more.
 enum HangingEncoder: VideoEncoderKind {
     static let (name, title) = ("hanging", "hangs")
     static let (codec, isHardware, element) = (VideoCodec.h264, true, "x264enc")
@@ -33,7 +33,7 @@ enum HangingEncoder: VideoEncoderKind {
     }
 }
 
-/// Breaks down at its first picture.
+/// Fails at its first picture.
 enum BrokenEncoder: VideoEncoderKind {
     static let (name, title) = ("broken", "is broken")
     static let (codec, isHardware, element) = (VideoCodec.h264, true, "x264enc")
@@ -42,21 +42,21 @@ enum BrokenEncoder: VideoEncoderKind {
     }
 }
 
-/// Gives a picture back when it has seen some more.
+/// Outputs a picture only after it has received several more.
 enum WaitingEncoder: VideoEncoderKind {
     static let (name, title) = ("waiting", "waits for more")
     static let (codec, isHardware, element) = (VideoCodec.h264, true, "x264enc")
     static func elements(_ request: EncoderRequest) -> [String] { description(request, tune: "rc-lookahead=20") }
 }
 
-/// Cannot be made, because its element is not installed.
+/// Cannot be created, because its element is not installed.
 enum AbsentEncoder: VideoEncoderKind {
     static let (name, title) = ("absent", "is absent")
     static let (codec, isHardware, element) = (VideoCodec.h264, true, "absenth264enc")
     static func elements(_ request: EncoderRequest) -> [String] { [element] }
 }
 
-/// Cisco's encoder, which is another program than x264 and numbers its parameter sets from 0.
+/// Cisco's encoder, which is a different program from x264 and numbers its parameter sets from 0.
 enum OpenH264Encoder: VideoEncoderKind {
     static let (name, title) = ("openh264", "OpenH264")
     static let (codec, isHardware, element) = (VideoCodec.h264, true, "openh264enc")

@@ -9,7 +9,7 @@ import Testing
         #expect(ticks.next(now: .seconds(1), calmUntil: nil) == .seconds(1) + TickSchedule.near)
     }
 
-    /// Packets come more often than ticks, and each may plan the next one.
+    /// Packets come more often than ticks, and each may schedule the next one.
     @Test func aLookIsNotPutOffByWhatHappensBeforeIt() {
         var ticks = TickSchedule()
         let first = ticks.next(now: .zero, calmUntil: nil)
@@ -23,9 +23,9 @@ import Testing
     @Test func aCalmBypassIsLookedAtWhenSomethingIsDue() {
         var ticks = TickSchedule()
         #expect(ticks.next(now: .zero, calmUntil: .seconds(1)) == .seconds(1))
-        // The source is heard of, so that its silence is due later.
+        // The source sends, so that its silence is due later.
         #expect(ticks.next(now: .milliseconds(500), calmUntil: .milliseconds(1_400)) == .milliseconds(1_400))
-        // Somebody joins.
+        // A participant joins.
         #expect(ticks.next(now: .milliseconds(600), calmUntil: nil) == .milliseconds(650))
     }
 

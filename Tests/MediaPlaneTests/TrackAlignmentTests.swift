@@ -12,7 +12,7 @@ import Testing
         return writer.segment([frame], video: HLSProgram.video(1), audio: HLSProgram.audio)
     }
 
-    /// - Parameter start: Where the pictures begin, in seconds; the clock begins anew at 95443.7.
+    /// - Parameter start: Time of the first picture, in seconds; the clock restarts at 95443.7.
     @Test(arguments: [0, 95_433.5, 95_433.7, 345_600], [-700, 0, 21, 700])
     func tracksAreAsFarApartAsTheirBytesSay(start: Double, distance: Int64) {
         let pictures = MediaTime.seconds(start + 1)

@@ -5,12 +5,13 @@ import Synchronization
 
 @testable import RTMP
 
-/// A WHIP server of the tests: HTTP by hand, and for each session a real `mixworker whip`, which publishes to an ingest.
+/// A WHIP server of the tests: hand-written HTTP, and for each session a real `mixworker whip`, which publishes to an
+/// ingest.
 final class WHIPServer: Sendable {
     struct Request: Sendable {
         var method = ""
         var path = ""
-        /// With names in lower case.
+        /// Header fields, with names in lower case.
         var fields: [String: String] = [:]
         var body = ""
     }
@@ -29,7 +30,7 @@ final class WHIPServer: Sendable {
     struct Failure: Error {}
 
     /// - Parameters:
-    ///   - token: The only bearer token that may publish; `nil` = everybody may.
+    ///   - token: The only bearer token that may publish; `nil` if every client may.
     ///   - port: Port to listen on; 0 for any.
     init(ingest: IngestRig, token: String? = nil, port: Int = 0) throws {
         self.ingest = ingest

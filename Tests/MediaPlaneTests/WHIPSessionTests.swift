@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramRelay
 
-/// The client of WHIP servers: addresses, requests, refusals and the life of a session.
+/// The client of WHIP servers: addresses, requests, refusals and the states of a session.
 @Suite struct WHIPSessionTests {
     private static let second: Int64 = 1_000_000_000
     private static let answer = """
@@ -23,7 +23,7 @@ import Testing
         WHIPResponse(status: 201, location: location, type: "application/sdp", body: Array(answer.utf8))
     }
 
-    /// A session that has sent its offer.
+    /// Returns a session that has sent its offer.
     private static func asking(_ url: String = "whips://secret@h/w/room") throws -> WHIPSession {
         var session = WHIPSession(try WHIPAddress(url))
         let address = try WHIPAddress(url)
@@ -33,7 +33,7 @@ import Testing
         return session
     }
 
-    /// A session that is live since 0.
+    /// Returns a session that has been live since 0.
     private static func live() throws -> WHIPSession {
         var session = try asking()
         #expect(session.answered(created(), now: 0) == [.accept(try WHIPAnswer(answer))])
@@ -80,7 +80,7 @@ import Testing
             let fault = session.fault
             #expect(fault?.code == code, "\(status) \(location ?? "")")
         }
-        // From one without TLS to one with it.
+        // From a URL without TLS to one with it.
         var plain = try Self.asking("whip://h/w")
         let actions = plain.answered(WHIPResponse(status: 308, location: "https://h/w"), now: 0)
         #expect(actions == [.send(WHIPRequest(kind: .begin(offer: "offer"), url: "https://h/w", token: nil))])

@@ -14,7 +14,7 @@ struct WebRTCAnswerTests {
 
         """
 
-    /// Audio, and video with a second picture that nothing is taken of.
+    /// Audio, and video with a second video stream that is not accepted.
     private static let offer = """
         v=0\r
         o=- 1 1 IN IP4 127.0.0.1\r
@@ -85,7 +85,7 @@ struct WebRTCAnswerTests {
         #expect(lines.filter { $0 == "a=recvonly" }.count == 2)
         let without = try #require(try Self.answer(["192.0.2.7"], rate: nil))
         #expect(without.contains("a=fmtp:102 packetization-mode=1;profile-level-id=42e01f\r\n"))
-        // An answer that says it already, and one without any parameters.
+        // An answer that has the parameters already, and one without any.
         let full = Self.made.replacing(
             "packetization-mode=1", with: "Profile-Level-ID=42e01f;x-google-start-bitrate=1")
         #expect(

@@ -10,9 +10,9 @@ import Testing
 @testable import RTMP
 @testable import WebRTCGateway
 
-/// A sender and a client that receives, with nothing between them.
+/// A sender and a receiving client, directly connected.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct WebRTCSenderTests {
-    /// A sender with what it tells, fed by a live encoder.
+    /// A sender with its events, fed by a live encoder.
     private final class Stage: Sendable {
         let events = Mutex<[WebRTCSender.Event]>([])
         let sender = Mutex<WebRTCSender?>(nil)
@@ -61,14 +61,14 @@ import Testing
         }
     }
 
-    /// Sees that pictures come untouched and in order, and sound without a gap.
+    /// Checks that pictures arrive unchanged and in order, and sound without a gap.
     private static func check(_ viewer: WebRTCViewer, _ encoder: LiveEncoder, _ comment: String) async throws {
         #expect(try await outputEventually { viewer.pictures.count > 60 && viewer.sound.count > 60 }, "\(comment)")
         let (pictures, sent, sound) = (viewer.pictures, encoder.sent, viewer.sound)
         let places = pictures.map { picture in sent.firstIndex(of: picture.unit) ?? -1 }
         let first = try #require(places.first)
         #expect(first >= 0 && places == Array(first..<first + places.count), "\(places) of \(sent.count)")
-        // The first packet begins with what an encoder has before any sound.
+        // The first packet begins with the encoder's delay before any sound.
         let lengths = sound.dropFirst().map { $0.samples.count / 2 }
         #expect(lengths.allSatisfy { $0 == 960 }, "\(lengths)")
         let gaps = zip(sound.dropFirst(), sound.dropFirst(2)).map { ($1.time - $0.time).inMilliseconds }

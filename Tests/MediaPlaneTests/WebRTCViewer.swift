@@ -4,16 +4,16 @@ import MediaFormats
 import Synchronization
 import TestSupport
 
-/// A WebRTC client that receives H.264 and Opus, as a browser does for WHEP. It makes an offer, or answers one.
+/// A WebRTC client that receives H.264 and Opus, like a browser over WHEP. It makes an offer, or answers one.
 final class WebRTCViewer: Sendable {
     struct Picture: Sendable {
-        /// The access unit as AVC.
+        /// The access unit in AVC format.
         var bytes: [UInt8]
         var time: MediaTime
         var arrival: Int64
         var isIDR: Bool
 
-        /// Without parameter sets and delimiters.
+        /// The access unit without parameter sets and delimiters.
         var unit: [UInt8] { WhipClient.pictureParts(bytes) }
     }
 
@@ -112,7 +112,7 @@ final class WebRTCViewer: Sendable {
     var failure: String? { shared.state.withLock { $0.failure } }
     var isConnected: Bool { shared.state.withLock { $0.isConnected } }
     var pictures: [Picture] { shared.state.withLock { $0.pictures } }
-    /// The sizes of the pictures, each where it changes.
+    /// Sizes of the pictures, one entry per change.
     var sizes: [[Int]] { shared.state.withLock { $0.sizes } }
     var sound: [Sound] { shared.state.withLock { $0.sound } }
 

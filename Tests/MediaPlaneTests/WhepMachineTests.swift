@@ -8,11 +8,11 @@ import Testing
     private static let source = PlaySource(
         stream: "s", origin: .program(socket: "/r.sock"), network: WebRTCNetwork(), silence: 10, patience: 30)
 
-    /// A machine that plays, and whose stream is there.
+    /// Returns a machine that plays, with its stream present.
     private static func machine(_ limits: WhepMachine.Limits = .init()) -> WhepMachine {
         var machine = WhepMachine(limits: limits)
         #expect(machine.play(source, now: 0) == [.open(source), .dial])
-        // It comes all the time.
+        // The stream arrives all the time.
         machine.streamCame(now: .max / 2)
         return machine
     }

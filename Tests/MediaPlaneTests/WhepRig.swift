@@ -4,11 +4,11 @@ import MixModel
 import TestSupport
 import Testing
 
-/// A real `mixworker whep`, and the service that rules it.
+/// A real `mixworker whep`, and the service that controls it.
 typealias WhepRig = WorkerRig<PlayCommand, PlayReport>
 
 extension WorkerRig where Command == PlayCommand, Report == PlayReport {
-    /// Returns when it has said hello, and has been told what it plays.
+    /// Returns when the worker has sent its hello, and has been told its stream.
     static func start(
         _ origin: PlayOrigin, silence: Double = 10, patience: Double = 30, orphanTimeout: Double = 60
     ) async throws -> WhepRig {
@@ -45,7 +45,7 @@ extension WorkerRig where Command == PlayCommand, Report == PlayReport {
         first { if case .ended(viewer, let reason) = $0 { reason } else { nil } }
     }
 
-    /// Makes somebody watch. Returns when the first picture is there; the times are in ms since the offer.
+    /// Adds a viewer. Returns when the first picture has arrived; the times are in ms since the offer.
     func watch(_ id: String, hasAudio: Bool = true) async throws -> (viewer: WebRTCViewer, answer: Int, picture: Int) {
         let viewer = try await WebRTCViewer()
         let offer = try await viewer.offer(hasAudio: hasAudio)

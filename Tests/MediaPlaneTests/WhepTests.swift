@@ -11,10 +11,10 @@ import Testing
 @testable import RTMP
 @testable import WebRTCGateway
 
-/// WebRTC clients that watch, a real worker, and a real ingest or relay. The publisher is a WebRTC client, too, which sends
-/// no keyframe unless it is asked for one.
+/// WebRTC clients as viewers, a real worker, and a real ingest or relay. The publisher is a WebRTC client, too, which
+/// sends no keyframe except on request.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct WhepTests {
-    /// alice, who publishes, and a worker that plays her stream.
+    /// The publisher alice, and a worker that plays her stream.
     private struct Stage {
         let ingest: IngestRig
         let whip: WhipRig
@@ -51,16 +51,16 @@ import Testing
         let (whip, alice) = try await publish(to: ingest, hasAudio: hasAudio)
         let whep = try await WhepRig.start(
             .publisher(url: ingest.pullURL("alice")), silence: silence, orphanTimeout: orphanTimeout)
-        // Both processes have loaded their plug-ins, and the stream is there.
+        // Both processes have loaded their plug-ins, and the stream has begun.
         #expect(try await outputEventually { alice.sent.count > 45 })
         return Stage(ingest: ingest, whip: whip, alice: alice, whep: whep)
     }
 
-    /// Sees that a viewer has got the pictures that were sent, every one from the first on.
+    /// Checks that a viewer has received every picture that was sent, from its first one on.
     private static func expectAll(
         of all: @autoclosure () -> [[UInt8]], at viewer: WebRTCViewer, from start: Int = 0
     ) throws {
-        // In this order: more are sent meanwhile.
+        // Read in this order, because more are sent meanwhile.
         let pictures = viewer.pictures.dropFirst(start)
         let sent = all()
         let places = pictures.map { picture in sent.firstIndex(of: picture.unit) ?? -1 }
@@ -84,8 +84,8 @@ import Testing
         let first = try await stage.whep.watch("first")
         let second = try await stage.whep.watch("second")
         print("answer after \(first.answer), \(second.answer) ms; picture after \(first.picture), \(second.picture) ms")
-        // Promised are 500 and 600 ms, which one measurement on a busy machine does not show. The publisher sends no
-        // keyframe by itself: whoever does not ask gets no picture at all.
+        // 500 and 600 ms are promised, which a single measurement on a busy machine does not show. The publisher sends
+        // no keyframe by itself: a viewer that does not request one gets no picture at all.
         #expect(first.answer <= 2000 && second.answer <= 2000)
         #expect(first.picture <= 2500 && second.picture <= 2500)
         #expect(first.viewer.pictures.first?.isIDR ?? false)
@@ -95,7 +95,7 @@ import Testing
             })
         try Self.expectAll(of: stage.alice.sent, at: first.viewer)
         try Self.expectAll(of: stage.alice.sent, at: second.viewer)
-        // Those that came with the group at the beginning were made before.
+        // Those in the initial group were made before.
         let delays = stage.alice.delays(to: second.viewer).suffix(40).sorted()
         print("from the publisher's encoder to a viewer: median \(delays[20]), longest \(delays[39]) ms")
         #expect(delays[20] <= 500)
@@ -110,7 +110,7 @@ import Testing
         try Self.expectAll(of: stage.alice.sent, at: second.viewer)
         Self.expectSoundWithoutGap(at: second.viewer)
         #expect(try await outputEventually { stage.whep.figures?.connected == 1 })
-        // A socket that is not read in time loses packets, which are sent again.
+        // A socket that is not read in time loses packets, which are retransmitted.
         let figures = try #require(stage.whep.figures)
         #expect(figures.packets > 200 && figures.lost < figures.packets / 10, "\(figures)")
         await first.viewer.stop()
@@ -153,8 +153,7 @@ import Testing
         await stage.stop()
     }
 
-    /// The publisher obeys nobody, has a keyframe every two seconds, and pictures that are shown before others that are
-    /// decoded earlier.
+    /// The publisher ignores requests, sends a keyframe every two seconds, and reorders pictures.
     @Test func whoJoinsBetweenKeyframesBeginsWithTheGroup() async throws {
         let ingest = try await IngestRig.start()
         let publisher = try ingest.publish("alice")
@@ -162,7 +161,7 @@ import Testing
         let (first, _, _) = try await whep.watch("first")
         var delays: [Int] = []
         for index in 0..<3 {
-            // Somewhere in the group.
+            // At some place in the group.
             try await Task.sleep(for: .milliseconds(700))
             let (viewer, _, picture) = try await whep.watch("viewer\(index)")
             delays.append(picture)
@@ -199,11 +198,11 @@ import Testing
         #expect(watched.answer <= 2000 && watched.picture <= 2500)
         let viewer = watched.viewer
         #expect(try await outputEventually { viewer.pictures.count > 60 && viewer.sound.count > 90 })
-        // What another viewer of the relay gets.
+        // The pictures that another viewer of the relay gets.
         try Self.expectAll(
             of: rig.segments.flatMap(\.frames).map { WhipClient.pictureParts($0.payload) }, at: viewer)
         Self.expectSoundWithoutGap(at: viewer)
-        // The relay ends, and no other comes.
+        // The relay ends, and has no successor.
         try await rig.stop()
         try #require(
             try await outputEventually { whep.failure?.hasPrefix("the stream is away") ?? false }, "\(whep.log)")
@@ -216,7 +215,7 @@ import Testing
         ingest.stop()
     }
 
-    /// The ingest crashes and another one takes its port: viewers stay connected and go on.
+    /// The ingest crashes and another one takes its port: viewers stay connected and playback continues.
     @Test func viewersOutliveTheConnectionToTheirStream() async throws {
         let stage = try await Self.stage()
         let port = try #require(stage.ingest.port)
@@ -246,7 +245,7 @@ import Testing
         #expect(stage.whep.hello?.stream == "stream")
         #expect(stage.whep.hello?.viewers == [PlayViewer(id: "viewer", note: "note of viewer")])
         #expect(try await outputEventually { stage.whep.reports.contains(.connected(viewer: "viewer")) })
-        // One that vanishes is noticed by its silence.
+        // A viewer that vanishes is noticed by its silence.
         let start = MonotonicClock.now()
         await viewer.stop()
         #expect(try await outputEventually { stage.whep.end(of: "viewer") != nil })

@@ -11,7 +11,7 @@ struct WhipMachineTests {
     private static let publisher = WebRTCPublisher(
         offer: "o", target: "rtmp://127.0.0.1/publish/k", network: WebRTCNetwork(), silence: 3)
 
-    /// A publisher that is live since 0.
+    /// Returns a publisher that has been live since 0.
     private static func live() -> WhipMachine {
         var machine = WhipMachine()
         #expect(machine.publish(publisher) == [.open(publisher)])
@@ -70,7 +70,7 @@ struct WhipMachineTests {
             for action in machine.tick(.init(last: now), now: now) {
                 guard action == .dial else { continue }
                 dials += 1
-                // As of an ingest that asks a service that is away.
+                // As from an ingest whose service is away.
                 let fault = dials % 2 == 0 ? lost : ConnectionFault(.streamRefused, "no answer")
                 if machine.uplinkEnded(fault, now: now).last == .finish {
                     #expect(31 * Self.second...33 * Self.second ~= now)
@@ -117,7 +117,7 @@ struct WhipMachineTests {
         var wish = KeyframeWish()
         func isDue(now: Int64, lastPacket: Int64?) -> Bool { wish.isDue(now: now, lastPacket: lastPacket) }
         wish.took(isIDR: true, now: 0)
-        // One picture a second, as of a still screen: packets, and at once the picture.
+        // One picture a second, as of a still screen: packets, and the picture at once.
         for second in 1...10 {
             let now = Int64(second) * Self.second
             #expect(!isDue(now: now, lastPacket: now))

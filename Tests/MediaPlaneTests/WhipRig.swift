@@ -11,11 +11,11 @@ import TextFormats
 
 @testable import RTMP
 
-/// A real `mixworker whip`, and the service that rules it.
+/// A real `mixworker whip`, and the service that controls it.
 typealias WhipRig = WorkerRig<WebRTCCommand, WebRTCReport>
 
 extension WorkerRig where Command == WebRTCCommand, Report == WebRTCReport {
-    /// Returns when it has said hello.
+    /// Returns when the worker has sent its hello.
     static func start(orphanTimeout: Double = 60) async throws -> WhipRig {
         let rig = try await WhipRig(.whip, orphanTimeout: orphanTimeout)
         rig.send(.hello(version: WebRTCCommand.version))
@@ -34,7 +34,7 @@ extension WorkerRig where Command == WebRTCCommand, Report == WebRTCReport {
     }
 }
 
-/// A WebRTC client that publishes H.264 and Opus, as a browser does: no keyframe unless it is asked for one.
+/// A WebRTC client that publishes H.264 and Opus, like a browser: no keyframe except on request.
 final class WhipClient: Sendable {
     private struct State {
         var offer: String?
@@ -42,9 +42,9 @@ final class WhipClient: Sendable {
         var isGathered = false
         var isConnected = false
         var failure: String?
-        /// The access units that were sent, as AVC: their pictures and SEI messages.
+        /// The access units sent so far, as AVC: their pictures and SEI messages.
         var sent: [[UInt8]] = []
-        /// When each left the encoder, in ns of CLOCK_MONOTONIC.
+        /// Time at which each left the encoder, in ns of CLOCK_MONOTONIC.
         var sentAt: [Int64] = []
     }
 
@@ -112,7 +112,7 @@ final class WhipClient: Sendable {
     var isConnected: Bool { state.state.withLock { $0.isConnected } }
     var sent: [[UInt8]] { state.state.withLock { $0.sent } }
 
-    /// Time in ms from the encoder to the viewer for each picture that has come there.
+    /// Returns the time in ms from the encoder to the viewer for each picture that has arrived there.
     func delays(to viewer: WebRTCViewer) -> [Double] {
         let arrivals = Dictionary(viewer.pictures.map { ($0.unit, $0.arrival) }) { first, _ in first }
         return state.state.withLock { state in
@@ -122,8 +122,8 @@ final class WhipClient: Sendable {
         }
     }
 
-    /// Leaves out parameter sets, which AVC has in its configuration, and delimiters: that of the first keyframe is a packet
-    /// before it, which a receiver that waits for a keyframe drops.
+    /// Removes parameter sets, which AVC has in its configuration, and delimiters: that of the first keyframe is in a
+    /// packet before it, which a receiver that waits for a keyframe drops.
     static func pictureParts(_ unit: [UInt8]) -> [UInt8] {
         var (kept, rest): ([UInt8], ArraySlice<UInt8>) = ([], unit[...])
         while rest.count > 4 {
@@ -136,7 +136,7 @@ final class WhipClient: Sendable {
         return kept
     }
 
-    /// Begins to send. As in browsers, nothing is encoded before there is a connection.
+    /// Begins to send. As in browsers, encoding starts only once there is a connection.
     func begin() {
         for valve in ["camera", "microphone"] { try? peer.pipeline.element(valve).set("drop", to: "false") }
     }
@@ -149,7 +149,7 @@ final class WhipClient: Sendable {
     func stop() async { await peer.tearDown() }
 }
 
-/// A player of the ingest that keeps whole tags.
+/// A player of the ingest that keeps complete tags.
 final class WholePlayer: Sendable {
     struct Tag: Sendable {
         var kind: RTMPMessage.Kind
@@ -162,7 +162,7 @@ final class WholePlayer: Sendable {
         var isIDR: Bool { kind == .video && body.starts(with: [0x17, 1]) }
         var isSound: Bool { kind == .audio && body.dropFirst().first == 1 }
         var payload: [UInt8] { Array(body.dropFirst(5)) }
-        /// As `WhipClient.sent` has it.
+        /// The access unit in the form of `WhipClient.sent`.
         var unit: [UInt8] { WhipClient.pictureParts(payload) }
     }
 

@@ -12,7 +12,7 @@ import Testing
 
 /// A WebRTC client, a real worker and a real ingest.
 @Suite(.serialized, .timeLimit(.minutes(6))) struct WhipTests {
-    /// Everything between a client and a player, connected.
+    /// Client, worker, ingest and player, connected.
     struct Stage {
         let ingest: IngestRig
         let worker: WhipRig
@@ -116,7 +116,7 @@ import Testing
         await stage.client.stop()
         #expect(try await outputEventually { stage.worker.end != nil }, "\(stage.worker.log)")
         print("ended after \(ContinuousClock.now - start): \(stage.worker.end ?? "")")
-        // Cleanly: the ingest does not wait for another connection of it.
+        // A clean end: the ingest does not wait for another connection.
         #expect(try await outputEventually { stage.ingest.ended("alice") == 1 })
         #expect(stage.ingest.interrupted("alice") == 0)
         #expect(stage.worker.process.waitForExit() == .status(0))
@@ -151,9 +151,9 @@ import Testing
         second.stop()
     }
 
-    /// Publishers that come and go leave nothing in the process that takes them.
+    /// Publishers that come and go leave no resources in the process that receives them.
     @Test func twentyPublishersLeaveNoThreadAndNoDescriptor() async throws {
-        // In a process of its own, where nothing else has threads and sockets.
+        // In a separate process, where nothing else has threads and sockets.
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 let counts = try await WhipTests.comeAndGo()

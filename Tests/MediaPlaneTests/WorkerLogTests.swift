@@ -11,7 +11,7 @@ import Testing
         func append(_ line: String) { state.withLock { $0.append(line) } }
     }
 
-    /// What others wrote, as the ids of users or the answers of servers, is text and no more.
+    /// Text of others, such as the ids of users or the answers of servers, is printed as mere text.
     @Test func aLineOfTheLogIsOneLine() throws {
         let printed = Printed()
         var logger = Logger(label: "relay") { label in

@@ -6,7 +6,7 @@ import TextFormats
 
 @testable import ProgramRelay
 
-/// Keeps what a pull of a worker delivers.
+/// Keeps the media that a worker's pull delivers.
 final class WorkerPullRecorder: Sendable {
     private final class Shared: Sendable {
         let frames = Mutex<[EncodedFrame]>([])
@@ -21,8 +21,8 @@ final class WorkerPullRecorder: Sendable {
     private let script: URL?
 
     /// - Parameters:
-    ///   - media: The directory whose files may be played.
-    ///   - isRetry: Whether an attempt before has failed.
+    ///   - media: The directory with the files that may be played.
+    ///   - isRetry: Whether a previous attempt has failed.
     ///   - videoCodecs: Video codecs that the program carries.
     init(
         _ url: String, media: URL? = nil, isRetry: Bool = false, videoCodecs: Set<VideoCodec> = [.h264]
@@ -32,7 +32,7 @@ final class WorkerPullRecorder: Sendable {
             FileManager.default.temporaryDirectory.appending(path: "worker-\(UInt32.random(in: 0 ... .max))")
         }
         if let script, let media {
-            // The environment of this process is that of all tests.
+            // The environment of this process is shared by all tests.
             try Data("#!/bin/sh\nMIXWORKER_MEDIA='\(media.path)' exec '\(worker.path)' \"$@\"\n".utf8).write(to: script)
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
             worker = script
@@ -69,7 +69,7 @@ final class WorkerPullRecorder: Sendable {
     var transcoded: Set<Track> { pull.transcoded }
     var processID: Int32? { (pull as? WorkerPull)?.processID }
 
-    /// The arguments and the environment of the worker, as others of the machine may see the first.
+    /// The arguments and the environment of the worker; other users of the machine may see the arguments.
     var arguments: String? {
         processID.flatMap { try? String(contentsOfFile: "/proc/\($0)/cmdline", encoding: .utf8) }
     }
@@ -96,7 +96,7 @@ final class PullSender: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Whether the process has a socket, beside what it was started with.
+    /// Whether the process has a socket besides its standard streams.
     var hasSocket: Bool {
         let place = "/proc/\(process.processIdentifier)/fd"
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
@@ -120,14 +120,14 @@ final class PullSender: Sendable {
         return check.process.terminationStatus == 0
     }()
 
-    /// GStreamer's RTSP server, with H.264 and Opus at `/live` if nothing else is said.
+    /// Starts GStreamer's RTSP server, by default with H.264 and Opus at `/live`.
     ///
     /// - Parameters:
     ///   - pictures: Encoder and payloader of the pictures, in the notation of `gst-launch-1.0`.
     ///   - sound: The same of the sound.
     ///   - certificate: PEM file with a certificate and its key, for `rtsps`.
-    ///   - password: Password that the user `admin` has to show.
-    ///   - isDigest: Whether the server asks for a digest of it instead of the password itself.
+    ///   - password: Password that the user `admin` has to give.
+    ///   - isDigest: Whether the server asks for a digest instead of the password itself.
     static func rtsp(
         _ port: UInt16,
         pictures: String = "x264enc tune=zerolatency key-int-max=15 ! rtph264pay config-interval=1",
@@ -192,9 +192,9 @@ final class PullSender: Sendable {
         """
     }
 
-    /// A port that nothing uses, neither over TCP nor over UDP.
+    /// Returns a port that is free over TCP and UDP.
     static func freePort() throws -> UInt16 {
-        // TCP's first: of those that the kernel gives, it keeps others for connections.
+        // TCP's first: among the ports that the kernel assigns, it reserves others for connections.
         let port = (0..<100).lazy.compactMap { _ -> UInt16? in
             guard let port = bound(Int32(SOCK_STREAM.rawValue), 0) else { return nil }
             return bound(Int32(SOCK_DGRAM.rawValue), port)
@@ -202,7 +202,7 @@ final class PullSender: Sendable {
         return try #require(port)
     }
 
-    /// The port that a socket of this type gets on loopback, which is closed again; `nil` if it gets none.
+    /// Returns the port that a socket of this type gets on loopback, after closing it; `nil` if it gets none.
     private static func bound(_ type: Int32, _ port: UInt16) -> UInt16? {
         let descriptor = socket(AF_INET, type, 0)
         defer { close(descriptor) }
@@ -224,7 +224,7 @@ final class PullSender: Sendable {
     static func isBound(_ port: UInt16) -> Bool { isInTable("udp", port) }
     static func isListening(_ port: UInt16) -> Bool { isInTable("tcp", port) }
 
-    /// Whether a socket of this machine has the port as its own, proc_net(5).
+    /// Whether a socket of this machine is bound to the port, proc_net(5).
     private static func isInTable(_ table: String, _ port: UInt16) -> Bool {
         let text = (try? String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8)) ?? ""
         let hexadecimal = String(port, radix: 16, uppercase: true)

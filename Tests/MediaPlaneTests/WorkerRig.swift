@@ -7,7 +7,7 @@ import TextFormats
 
 @testable import RTMP
 
-/// A real worker with a Unix socket, and the service that rules it.
+/// A real worker with a Unix socket, and the service that controls it.
 final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatable & Sendable>: Sendable {
     let process: LaunchedProcess
     let directory: URL
@@ -32,8 +32,8 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
     /// Returns when its socket is there.
     ///
     /// - Parameters:
-    ///   - options: Options beside those that all workers with a socket have.
-    ///   - descriptors: Files that it may have open; `nil` = as many as this process.
+    ///   - options: Options besides those of all workers with a socket.
+    ///   - descriptors: Files that it may have open; `nil` for as many as this process.
     init(
         _ kind: WorkerKind, options: [String] = [], orphanTimeout: Double = 60, descriptors: Int? = nil
     ) async throws {
@@ -54,7 +54,7 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
         try await connect()
     }
 
-    /// Connects as another service does, which has heard nothing yet.
+    /// Connects like another service, which has not received any reports yet.
     func connect() async throws {
         channel.withLock { $0 }?.close()
         shared.reports.withLock { $0 = [] }
@@ -75,7 +75,7 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
 
     var reports: [Report] { shared.reports.withLock { $0 } }
 
-    /// Returns the first value that one of the reports has.
+    /// Returns the first value found in the reports.
     func first<Value>(_ value: (Report) -> Value?) -> Value? { reports.lazy.compactMap(value).first }
 
     var log: String {
@@ -102,7 +102,7 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
 }
 
 extension ProcessLaunch {
-    /// - Parameter descriptors: Files that the process may have open; `nil` = as many as this one.
+    /// - Parameter descriptors: Files that the process may have open; `nil` for as many as this one.
     init(_ executable: String, _ arguments: [String], descriptors: Int?) {
         guard let descriptors else {
             self.init(executable, arguments)

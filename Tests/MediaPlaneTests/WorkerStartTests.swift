@@ -4,7 +4,7 @@ import ProcessContainment
 import TestSupport
 import Testing
 
-/// What the kernel says about real worker processes.
+/// Properties of real worker processes, as told by the kernel.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct WorkerStartTests {
     /// A worker with one end of a socket as its standard input, which is killed with this object.
     private final class Worker {
@@ -34,13 +34,13 @@ import Testing
             (try? String(contentsOfFile: "/proc/\(process.processID)/\(file)", encoding: .utf8)) ?? ""
         }
 
-        /// A field of `status`, such as `NoNewPrivs`.
+        /// Returns a field of `status`, such as `NoNewPrivs`.
         func status(_ name: String) -> String? {
             read("status").split(separator: "\n").first { $0.hasPrefix(name + ":") }?
                 .split(whereSeparator: \.isWhitespace).last.map(String.init)
         }
 
-        /// Soft and hard limit of this name in `limits`.
+        /// Returns the soft and hard limit of this name in `limits`.
         func limit(_ name: String) -> [String] {
             let line = read("limits").split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
             return line.dropFirst(name.count).split(whereSeparator: \.isWhitespace).prefix(2).map(String.init)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// The tests may run behind others.
+    /// The tests may run at a lower priority.
     private static let ownNiceness = Int(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0))
 
     /// Soft and hard limit of this process.
@@ -73,7 +73,7 @@ import Testing
         return URL(filePath: own).deletingLastPathComponent().appending(path: "mixworker").path
     }
 
-    /// Those on which all programs of a machine depend.
+    /// Kinds on which all programs of a machine depend.
     private static let first: [WorkerKind] = [.relay, .ingest]
 
     @Test(arguments: WorkerKind.allCases.filter { !first.contains($0) })
@@ -99,7 +99,7 @@ import Testing
         #expect(worker.status("NoNewPrivs") == (isContained ? "1" : "0"))
         let capabilities = UInt64(worker.status("CapEff") ?? "", radix: 16)
         if isContained { #expect(capabilities == 0) }
-        // Whoever may lower niceness has it set back by libdispatch.
+        // libdispatch resets the niceness of a process that is allowed to lower it.
         #expect(capabilities.map { $0 & 1 << Self.niceCapability } == 0)
     }
 
@@ -120,7 +120,7 @@ import Testing
         #expect(worker.limit("Max core file size") == ["0", "0"])
         // As many as the service may have: every publisher and player needs one.
         #expect(kind.descriptors == nil && worker.limit("Max open files") == Self.ownDescriptors)
-        // Another one is libdispatch's own, if it may.
+        // A different niceness is set by libdispatch itself, if it may.
         let wanted = Self.ownNiceness - (geteuid() == 0 ? 4 : 0)
         try await until { worker.niceness.contains { $0.value == wanted && !$0.thread.contains("overcommit") } }
     }
@@ -159,7 +159,7 @@ import Testing
         ]
         #expect(trial.breaches.filter { trial.outcome[.files] == nil || !files.contains($0) }.isEmpty)
         #expect(try String(contentsOf: file, encoding: .utf8) == "secret")
-        // The same attempts succeed here: the trial can fail.
+        // The same attempts succeed here, which shows that the trial can fail.
         let other = file.path + ".other"
         try Data().write(to: URL(filePath: other))
         let free = ContainmentTrial.run(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PageCapture
 
-/// What a browser's debugging pipe says: every byte may be a page's.
+/// Messages of a browser's debugging pipe: every byte may come from a page.
 struct BrowserMessageTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 

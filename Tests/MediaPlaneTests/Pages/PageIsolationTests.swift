@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import TextFormats
 
-/// What a page cannot reach, and what it leaves.
+/// Resources that a page cannot reach, and traces that it leaves.
 @Suite(.serialized, .timeLimit(.minutes(6)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageIsolationTests {
-    /// A page that tries every way to a port of this machine.
+    /// Returns a page that tries every way to a port of this machine.
     private static func prober(_ port: Int) -> String {
         """
         <!doctype html><title>prober</title><body>probing<script>
@@ -61,7 +61,7 @@ import TextFormats
         try await Task.sleep(for: .seconds(4))
         #expect(trap.requests.isEmpty, "\(trap.requests)")
         #expect(datagrams.count == 0)
-        // One that is allowed: the trap works.
+        // An allowed request shows that the trap works.
         let open = try await PageScene.start(
             allowed: [Reach.Place(scheme: "http", address: "127.0.0.1", port: trap.port)], page: Self.prober(trap.port))
         defer { open.stop() }
@@ -95,7 +95,7 @@ import TextFormats
         try await Self.expectNothing(processes, directory, displays)
     }
 
-    /// The browser is started again; a display that is killed ends the worker, which the service starts again.
+    /// A crashed browser is restarted; a killed display ends the worker, which the service restarts.
     @Test func aBrowserThatIsKilledIsStartedAgain() async throws {
         let others = PageScene.displays
         let scene = try await PageScene.start()

@@ -5,7 +5,7 @@ import TextFormats
 
 @testable import PageCapture
 
-/// What becomes of a page, without a browser.
+/// The states of a page, without a browser.
 struct PageMachineTests {
     private static let second: Int64 = 1_000_000_000
     private static let job = PageJob(
@@ -18,7 +18,7 @@ struct PageMachineTests {
         return job
     }
 
-    /// A page that is being loaded since 0.
+    /// Returns a page that has been loading since 0.
     private static func loading(_ ready: PageReadiness = .painted) -> PageMachine {
         var machine = PageMachine()
         let job = job(ready)
@@ -28,7 +28,7 @@ struct PageMachineTests {
         return machine
     }
 
-    /// A page that is on air since 0, whose stream is taken.
+    /// Returns a page that has been on air since 0, with an accepted stream.
     private static func onAir() -> PageMachine {
         var machine = loading()
         #expect(machine.loaded(now: 0) == [] && machine.painted(now: 0) == [] && !machine.isOnAir)
@@ -113,7 +113,7 @@ struct PageMachineTests {
         #expect(machine.answered() == [])
         let asked = 2 * Self.second
         #expect(machine.tick(now: asked) == [.probe])
-        // Its picture stands still, which viewers are not shown for long.
+        // Its picture is frozen, which viewers are not shown for long.
         let patience = PageMachine.Limits().patience
         #expect(machine.tick(now: asked + patience - 1) == [])
         #expect(machine.tick(now: asked + patience) == [.hide] && machine.tick(now: asked + patience + 1) == [])
@@ -214,7 +214,7 @@ struct PageMachineTests {
         #expect(machine.hasPage && !machine.isPrepared)
         _ = machine.loaded(now: now) + machine.painted(now: now)
         #expect(machine.networkIsIdle(now: now).first == .show)
-        // From here on as ever: everything is started again with the page's own job.
+        // From here on as usual: everything is started again with the page's own job.
         #expect(machine.broke("the display is gone", now: now).contains(.stop))
         #expect(machine.tick(now: now + Self.second).first == .start(Self.job))
     }

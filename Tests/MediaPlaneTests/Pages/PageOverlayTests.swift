@@ -13,7 +13,7 @@ struct ScreencastTests {
         var screencast = Screencast()
         #expect(screencast.isQuiet(now: .max) == false)
         #expect(screencast.took(now: 0) == Screencast.quiet)
-        // One picture is the last state.
+        // The last state is enough as a single picture.
         #expect(screencast.isQuiet(now: Screencast.quiet) == false)
         _ = screencast.took(now: Screencast.quiet)
         #expect(screencast.isQuiet(now: Screencast.quiet + 1) == false)
@@ -33,14 +33,14 @@ struct ScreencastTests {
     }
 }
 
-/// Pages of which a picture is kept, in a real Chromium.
+/// Pages that are kept as a single picture, in a real Chromium.
 @Suite(.serialized, .timeLimit(.minutes(6)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageOverlayTests {
     private static let page = """
         <body style="margin:0"><div id="bar" style="position:absolute;left:0;top:40px;width:200px;height:80px;\
         background:rgba(255,0,0,0.5)"></div></body>
         """
 
-    /// The pixels of the picture, premultiplied, by their places.
+    /// Returns the pixels of the picture, premultiplied, at these positions.
     private static func pixels(_ path: String, _ places: [(Int, Int)]) async throws -> [[UInt8]] {
         guard let file = FileManager.default.contents(atPath: path), PagePicture.size(of: Array(file)) != nil else {
             return []
@@ -78,7 +78,7 @@ struct ScreencastTests {
         let names = PageScene.descendants(of: worker.process.processID).map { PageScene.command(of: $0).first ?? "" }
         #expect(!names.contains { $0.contains("Xvfb") || $0.contains("pulseaudio") }, "\(names)")
 
-        // A page that crashes is not shown, and shown again.
+        // A page that crashes is hidden, and then shown again.
         server.set("/", Self.page.replacingOccurrences(of: "255,0,0,0.5", with: "0,0,255,1"))
         let renderer = try #require(
             PageScene.descendants(of: worker.process.processID).first {

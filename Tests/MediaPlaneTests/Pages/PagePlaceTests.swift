@@ -5,10 +5,10 @@ import Testing
 @testable import PageCapture
 
 struct PagePlaceTests {
-    /// Nobody's directories are these.
+    /// An account that owns none of these directories.
     private let other = PageDirectory.Account(user: 54_321, group: 54_321)
 
-    /// What is closed, or below something closed, is no place for another user; only root can try to be one.
+    /// A closed directory, or one below a closed one, is no place for another user; only root can try to act as one.
     @Test(.enabled(if: geteuid() == 0))
     func closedDirectoriesArePassedOver() throws {
         let root = "/tmp/place-\(UInt32.random(in: 0 ... .max))"
@@ -22,7 +22,7 @@ struct PagePlaceTests {
 
         #expect(try PagePlace.first(for: other, among: places + [root + "/open"]) == root + "/open")
         #expect(try PagePlace.first(for: nil, among: places) == root + "/closed")
-        // The owner and the group come before everybody else.
+        // The rules for owner and group take precedence over those for others.
         #expect(chmod(root + "/open", 0o701) == 0 && chown(root + "/open", 0, other.group) == 0)
         let failure = #expect(throws: PageDirectory.Failure.self) {
             try PagePlace.first(for: other, among: places + [root + "/open"])

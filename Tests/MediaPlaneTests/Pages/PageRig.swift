@@ -7,7 +7,7 @@ import TextFormats
 
 @testable import ViewerProbe
 
-/// A real `mixworker page`, and the service that rules it.
+/// A real `mixworker page`, and the service that controls it.
 typealias PageRig = WorkerRig<PageCommand, PageReport>
 
 extension WorkerRig where Command == PageCommand, Report == PageReport {
@@ -23,7 +23,7 @@ extension WorkerRig where Command == PageCommand, Report == PageReport {
     var states: [PageState.Step] {
         reports.compactMap { if case .state(let state) = $0 { state.step } else { nil } }
     }
-    /// Reasons of failures that it has told.
+    /// Reasons of the failures that it has reported.
     var reasons: [String] {
         reports.compactMap { if case .state(let state) = $0 { state.reason } else { nil } }
     }
@@ -31,7 +31,7 @@ extension WorkerRig where Command == PageCommand, Report == PageReport {
     var end: String? { first { if case .ended(let reason) = $0 { reason } else { nil } } }
 }
 
-/// A page on loopback, the worker that shows it, and the ingest that gets its stream.
+/// A page on loopback, the worker that shows it, and the ingest that receives its stream.
 final class PageScene: Sendable {
     static let size = (width: 640, height: 360)
     static let publisher = SyntheticPublisher(id: 3, width: 640, height: 360, fps: TestPage.rate)
@@ -40,7 +40,7 @@ final class PageScene: Sendable {
     let worker: PageRig
     let server: PageServer
 
-    /// - Parameter query: Of the page's URL, with `?`.
+    /// - Parameter query: Query of the page's URL, with `?`.
     static func start(
         _ query: String = "", ready: PageReadiness = .painted, allowed: [Reach.Place] = [],
         page: String = TestPage.html(source: 3)
@@ -75,13 +75,13 @@ final class PageScene: Sendable {
             readyLimit: 20, reach: Reach(places: allowed + [own]), user: geteuid() == 0 ? "nobody" : nil)
     }
 
-    /// Suspends until the page is on air, and its stream has come to the ingest.
+    /// Suspends until the page is on air, and its stream has reached the ingest.
     func waitForAir() async throws {
         let isThere = try await outputEventually(within: .seconds(90)) { self.worker.isOnAir || self.worker.end != nil }
         try #require(isThere && worker.end == nil, "\(worker.reports)\n\(worker.log)")
     }
 
-    /// Records what the ingest plays.
+    /// Records the stream that the ingest plays.
     func record(_ name: String, seconds: Double) async throws -> FLVRecording {
         let recorder = ProbeRecorder(
             url: ingest.pullURL("alice"), path: worker.directory.appending(path: "\(name).flv").path)
@@ -91,7 +91,7 @@ final class PageScene: Sendable {
         return await recorder.recording()
     }
 
-    /// What the worker has started, by the worker's process.
+    /// Descendants of the worker's process.
     var processes: [Int32] { Self.descendants(of: worker.process.processID) }
 
     static func descendants(of parent: Int32) -> [Int32] {
@@ -101,7 +101,7 @@ final class PageScene: Sendable {
                 let close = text.lastIndex(of: ")")
             else { continue }
             let fields = text[close...].split(separator: " ")
-            // Zombies are gone.
+            // Zombies have ended.
             if fields.count > 2, fields[1] != "Z", let parent = Int32(fields[2]) {
                 children[parent, default: []].append(id)
             }
@@ -121,7 +121,7 @@ final class PageScene: Sendable {
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The processes of one kind: `renderer`, or the browser itself for `nil`.
+    /// Returns the processes of one kind: `renderer`, or the browser itself for `nil`.
     func browsers(_ type: String?) -> [Int32] {
         processes.filter { process in
             let words = Self.command(of: process).joined(separator: " ")

@@ -29,14 +29,15 @@ import TextFormats
         let source = try #require(report.sources.first { $0.id == 3 })
         let rate = Double(report.videoFrames - 1) / report.seconds
         print("\(rate) pictures/s, \(source.repeated) of \(source.pictures) repeated, \(source.lost) lost")
-        // Of 30; a browser on a busy machine makes fewer, and one whose pictures are taken twice half of them.
+        // The page has 30; a browser on a busy machine makes fewer, and one whose pictures are captured twice only half
+        // of them.
         #expect(rate > 25, "\(rate)")
-        // Of some pictures only a part was painted when they were captured.
+        // Some pictures were only partly painted when they were captured.
         #expect(report.decodeErrors.isEmpty && report.unreadable * 50 <= report.videoFrames)
         #expect(source.torn * 50 <= source.pictures)
         #expect(source.repeated * 100 <= 25 * source.pictures, "\(source.repeated) of \(source.pictures)")
         #expect(abs(report.audioDeviationMs) <= 1.5, "AAC without gaps")
-        // What the sandbox is for.
+        // The processes that need the sandbox.
         let renderers = scene.browsers("renderer")
         #expect(!renderers.isEmpty)
         for renderer in renderers {
@@ -45,7 +46,7 @@ import TextFormats
         }
     }
 
-    /// A browser that was started before its page was known shows it as any other.
+    /// A browser that was started before its page was known shows it like any other.
     @Test func aPageInABrowserThatWaited() async throws {
         let scene = try await PageScene.startWarm()
         defer { scene.stop() }
@@ -60,7 +61,7 @@ import TextFormats
         #expect(report.decodeErrors.isEmpty && report.unreadable * 20 <= report.videoFrames, "\(report.table)")
         #expect(report.sources.first { $0.id == 3 }?.pictures ?? 0 > 60)
         #expect(abs(report.audioDeviationMs) <= 1.5)
-        // Its restarts go on as those of any other.
+        // Its restarts work like those of any other.
         let browser = try #require(scene.browsers(nil).first)
         kill(browser, SIGKILL)
         #expect(try await outputEventually { scene.worker.states.contains(.failing) }, "\(scene.worker.log)")
@@ -88,7 +89,7 @@ import TextFormats
         #expect(times[1] < 500_000_000 && times[2] < 5_000_000_000)
     }
 
-    /// While a page is not there, no picture of the screen leaves: it would show the browser's own words.
+    /// While a page is absent, no picture of the screen is sent: it would show the browser's own messages.
     @Test func aCrashTakesThePageOffTheAirAndBack() async throws {
         let scene = try await PageScene.start()
         defer { scene.stop() }
@@ -150,7 +151,7 @@ import TextFormats
         try await scene.waitForAir()
     }
 
-    /// A page on air may go where it wants, but not where it may not.
+    /// A page on air may navigate to allowed addresses, but to no others.
     @Test func aPageThatLeavesForARefusedPlaceIsOpenedAgain() async throws {
         let scene = try await PageScene.start(
             "?at=4000&run=" + PercentEncoding.encoded("location='http://127.0.0.1:20001/'"))
@@ -163,7 +164,7 @@ import TextFormats
         #expect(try await outputEventually(within: .seconds(60)) { scene.worker.isOnAir }, "\(scene.worker.log)")
     }
 
-    /// What would lie over the page, or leave it, is nothing.
+    /// Content that would cover the page, or leave it, is suppressed.
     @Test func dialogsAndWindowsAreNotInThePicture() async throws {
         let script = """
             setInterval(() => { alert("x"); confirm("y"); prompt("z"); window.open("about:blank"); \
@@ -179,7 +180,7 @@ import TextFormats
         let report = try await Probe.judge(recording, ProbeConfiguration(publishers: [PageScene.publisher]))
         print(report.table)
         let pictures = report.sources.first { $0.id == 3 }?.pictures ?? 0
-        // Some pictures are captured while they are painted. What lies over the page would do so in most of them.
+        // Some pictures are captured while being painted. A window over the page would be on most of them.
         #expect(pictures > 60 && report.unreadable * 10 < pictures)
         #expect(report.decodeErrors.isEmpty && report.frozenMs < 2000)
     }

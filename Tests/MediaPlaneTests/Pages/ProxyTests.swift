@@ -3,7 +3,7 @@ import TextFormats
 
 @testable import PageCapture
 
-/// Requests of pages that come to the proxy, without a network.
+/// Requests of pages that reach the proxy, without a network.
 struct ProxyTests {
     private static func read(_ text: String) -> ProxyRequest.Reading { ProxyRequest.read(Array(text.utf8)) }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PageCapture
 
-/// What a busy machine takes from a page does not end it.
+/// A page is not ended for the processor time that a busy machine withholds from it.
 struct StarvationTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -27,7 +27,7 @@ struct StarvationTests {
         var starvation = Starvation()
         _ = starvation.lacked(at: 0, Self.use([1: (0, 0), 2: (0, 0)]))
         #expect(starvation.lacked(at: 1000, Self.use([1: (600, 400), 2: (400, 600)])) == 500)
-        // A new thread counts from its start, and one that has ended does not.
+        // A new thread counts from its start, and an ended one does not count.
         #expect(starvation.lacked(at: 2000, Self.use([2: (400, 600), 3: (300, 300)])) == 300)
     }
 
@@ -72,7 +72,7 @@ struct StarvationTests {
         try write(11, parent: 10, [11: "1 2 3", 12: "4 5 6"])
         try write(20, parent: 11, [20: "7 8 9", 21: "no number"])
         try write(30, parent: 1, [30: "900 900 9"])
-        // Circles are those of a process that has ended meanwhile.
+        // A cycle of parents comes from a process that has ended meanwhile.
         try write(40, parent: 40, [40: "900 900 9"])
         let use = try #require(ProcessorUse.ofDescendants(of: 10, root: root))
         #expect(use == Self.use([11: (1, 2), 12: (4, 5), 20: (7, 8)]))
@@ -122,7 +122,7 @@ struct StarvationTests {
         }
         let slow = machine.tick(now: 101 * Self.second)
         #expect(!slow.isEmpty && !machine.isOnAir)
-        // One that was not kept waiting ends as ever.
+        // A page that was not kept waiting ends as usual.
         var quick = Self.loading(ready)
         #expect(!quick.tick(now: 30 * Self.second).isEmpty)
     }
@@ -161,7 +161,7 @@ struct StarvationTests {
         machine.lacked(Self.second)
         #expect(machine.tick(now: asked + 7 * Self.second - 1) == [], "its process may take longer to end, too")
         #expect(machine.tick(now: asked + 7 * Self.second).contains(.stop))
-        // What it lacked before an answer does not count for the next question.
+        // The shortage before an answer does not count for the next question.
         #expect(answering.answered() == [.show])
         let again = asked + 6 * Self.second
         #expect(answering.tick(now: again) == [.probe])
