@@ -3,13 +3,13 @@ import TestSupport
 import EncodedMedia
 import MediaFormats
 
-/// Programs as a packager gets them, made up by a seed.
+/// Programs as a packager receives them, generated from a seed.
 package struct HLSProgram {
     package static let soundSize = 90
     package static let audio = CodecConfiguration(track: .audio, bytes: [0x11, 0x90])
     package static let mono = CodecConfiguration(track: .audio, bytes: [0x11, 0x88])
 
-    /// 640×360, Main, level 3.0; `id` makes it another one.
+    /// Returns a configuration of 640×360, Main, level 3.0; `id` distinguishes configurations.
     package static func video(_ id: UInt8) -> CodecConfiguration {
         let sps: [UInt8] = [
             0x67, 0x4D, 0x40, 0x1E, 0xEC, 0xA0, 0x50, 0x17, 0xFC, 0xB8, 0x08, 0x80, 0, 0, 3, 0, 0x80, 0, 0, 0x19, 0x07,
@@ -21,7 +21,7 @@ package struct HLSProgram {
             bytes: [1, 0x4D, 0x40, 0x1E, 0xFF, 0xE1, 0, UInt8(sps.count)] + sps + [1, 0, UInt8(pps.count)] + pps)
     }
 
-    /// In a byte stream, with start codes.
+    /// Returns the size of the parameter sets in a byte stream, with start codes.
     package static func parameterSetBytes(_ id: UInt8) -> Int { video(id).bytes.count - 11 + 8 }
 
     package static func picture(
@@ -36,13 +36,13 @@ package struct HLSProgram {
         EncodedFrame(track: .audio, pts: time, dts: time, payload: [UInt8](repeating: 0x21, count: soundSize))
     }
 
-    /// What came, in the order in which it came.
+    /// The program's items, in order of arrival.
     package private(set) var items: [MediaItem] = []
-    /// Times of IDRs at which another configuration begins, or something was left out before.
+    /// Times of IDRs at which another configuration begins, or before which something was left out.
     package private(set) var changes: Set<MediaTime> = []
     package private(set) var longestGroup = MediaTime.zero
 
-    /// Some stretches, each with its own picture, rate and groups; sound comes before or after its pictures.
+    /// Creates several stretches, each with its own picture, rate and groups; sound comes before or after its pictures.
     package init(_ random: inout SeededGenerator, stretches: Int = 4, hasAudio: Bool = true, hasVideo: Bool = true) {
         var video: [EncodedFrame] = []
         var begins: [(MediaTime, CodecConfiguration)] = []
@@ -50,7 +50,7 @@ package struct HLSProgram {
         let start = time
         var reordering = MediaTime.zero
         for stretch in 0..<stretches {
-            // A source is left where everything before is shown before what comes.
+            // A source ends where all of its pictures are displayed before those of the next one.
             time += reordering
             let interval = MediaTime.milliseconds([33, 40, 50, 67].randomElement(using: &random) ?? 40)
             let group = Int.random(in: 5...150, using: &random)
@@ -76,7 +76,7 @@ package struct HLSProgram {
         var audio: [EncodedFrame] = []
         var sample: Int64 = 0
         while hasAudio, start + .units(sample, rate: 48000) < time {
-            // FLV rounds to ms.
+            // FLV rounds times to ms.
             let rounded = (start + .units(sample, rate: 48000)).roundedMilliseconds
             audio.append(HLSProgram.sound(at: .milliseconds(rounded)))
             sample += 1024

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import EncodedMedia
 
-/// The bytes of a mixer that nobody can trust: frames with any times, and messages with any byte changed.
+/// The bytes of an untrustworthy mixer: frames with arbitrary times, and messages with arbitrary bytes changed.
 package struct HostileMixer {
     private var random: SeededGenerator
 

@@ -6,15 +6,15 @@ import TestSupport
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// A relay's program with a host, a guest and a mixer that all send what they like, and everybody who takes it: what
-/// `Relay` does with their bytes, without sockets, threads and clocks.
+/// A relay's program with a host, a guest and a mixer that all send arbitrary bytes, and all of its consumers: the work
+/// of `Relay` on these bytes, without sockets, threads and clocks.
 package struct HostileRoom {
     private struct Source {
         let id: SourceID
         var reader: FLVReader? = FLVReader(videoCodecs: [.h264])
         var timeline = SourceTimeline()
         var taker = ProgramTaker()
-        /// As what somebody publishes is recorded.
+        /// The stream as written for a participant's recording.
         var stream = FLVProgram()
         var easing = Easing()
         var sampler = FrameSampler(interval: .milliseconds(50), firstTick: .zero, isHost: false)
@@ -33,9 +33,10 @@ package struct HostileRoom {
     private var plan = HostileRoom.plan(.bypass("host/camera"))
     private let mixer = SpliceInput.mixer(1)
 
-    /// Whatever was claimed, these are what a status can say and a mixer can be laid on.
+    /// Frame intervals, which must be representable in a status and usable for a mixer, regardless of the claimed
+    /// times.
     package var intervals: [MediaTime] { sources.map(\.timeline.frameInterval) }
-    /// Frames and tags that are kept for whoever comes later.
+    /// Memory of the frames and tags kept for later viewers, in bytes.
     package var kept: [Int] {
         sources.map { $0.timeline.currentGOP.reduce(0) { $0 + $1.footprint } }
             + [program.currentGOP.reduce(0) { $0 + $1.footprint }]
@@ -70,7 +71,7 @@ package struct HostileRoom {
         reconsider()
     }
 
-    /// Bytes of a publisher, cut anywhere. A stream that cannot be read any more is connected anew.
+    /// Receives bytes of a publisher, split anywhere. A stream that is no longer readable is connected anew.
     package mutating func receive(_ bytes: [UInt8], from index: Int) {
         guard let items = try? sources[index].reader?.push(bytes) else {
             sources[index].reader = FLVReader(videoCodecs: [.h264])
@@ -110,7 +111,7 @@ package struct HostileRoom {
         reconsider()
     }
 
-    /// What a mixer does with the times of decoded frames.
+    /// Handles the times of decoded frames as a mixer does.
     private mutating func decode(_ frame: EncodedFrame, of index: Int) {
         switch frame.track {
         case .video:
@@ -126,7 +127,7 @@ package struct HostileRoom {
         }
     }
 
-    /// Bytes of a mixer.
+    /// Receives bytes of a mixer.
     package mutating func receiveMixed(_ bytes: [UInt8]) {
         mixerReader.push(bytes)
         do {
@@ -195,7 +196,7 @@ package struct HostileRoom {
     }
 }
 
-/// What reads a program in other processes: a recorder, and a packager with a rendition.
+/// The readers of a program in other processes: a recorder, and a packager with a rendition.
 package struct ProgramTaker {
     private var reader = FLVReader()
     private var recording = ProgramRecording(limits: .init(partSeconds: 5))

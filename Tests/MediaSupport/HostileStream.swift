@@ -3,13 +3,13 @@ import TestSupport
 
 @testable import MediaFormats
 
-/// Makes FLV tags as somebody would who wants to break whoever reads them: valid headers with any times, offsets and sizes,
-/// codecs that change, bodies that end early, and bytes without any sense.
+/// Makes FLV tags like an attacker who wants to crash every reader: valid headers with arbitrary times, offsets and
+/// sizes, codecs that change, bodies that end early, and meaningless bytes.
 package struct HostileStream {
     package private(set) var timestamp: UInt32
     private var random: SeededGenerator
 
-    /// The least that RTMP's client lets through: no frame, but its time is read.
+    /// The shortest body that RTMP's client passes on: it is not a frame, but its time is read.
     package static let emptySound: [UInt8] = [0xAF, 0x01]
 
     package init(using random: inout SeededGenerator) {
@@ -20,7 +20,7 @@ package struct HostileStream {
             .randomElement(using: &self.random) ?? 0
     }
 
-    /// Some tags, mostly one after another like those of a publisher. The first begin the stream as it should be.
+    /// Returns several tags, mostly in succession like those of a publisher. The first ones begin the stream correctly.
     package mutating func tags() -> [UInt8] {
         switch Int.random(in: 0..<40, using: &random) {
         case 0: return Self.repeated(Self.emptySound, step: delta(), count: 40, from: &timestamp)
@@ -29,14 +29,14 @@ package struct HostileStream {
         }
     }
 
-    /// Sequence headers of pictures and sound.
+    /// Returns sequence headers of pictures and sound.
     package mutating func beginning() -> [UInt8] {
         let pictures = HLSProgram.video(UInt8.random(in: 0...3, using: &random)).bytes
         return Self.tag(9, [0x17, 0, 0, 0, 0] + pictures, at: timestamp)
             + Self.tag(8, [0xAF, 0] + HLSProgram.audio.bytes, at: timestamp)
     }
 
-    /// The same body again and again, each so much later than the one before.
+    /// Returns the same body `count` times, each `step` ms later than the previous one.
     package static func repeated(_ body: [UInt8], step: UInt32, count: Int, from timestamp: inout UInt32) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<count {
@@ -60,7 +60,7 @@ package struct HostileStream {
         switch Int.random(in: 0..<60, using: &random) {
         case 0: body = Array(body.prefix(.random(in: 0...body.count, using: &random)))
         case 1: kind = .random(in: 0...255, using: &random)
-        // Whatever follows is read out of step, until it is noticed.
+        // The following bytes are read out of step, until that is detected.
         case 2: return Self.tag(kind, body, at: timestamp, size: .random(in: 0...200, using: &random))
         case 3 where !body.isEmpty:
             body[.random(in: 0..<body.count, using: &random)] = .random(in: 0...255, using: &random)
@@ -69,7 +69,7 @@ package struct HostileStream {
         return Self.tag(kind, body, at: timestamp)
     }
 
-    /// In ms; mostly that of frames.
+    /// Returns a step in ms, mostly that of frames.
     private mutating func delta() -> UInt32 {
         switch Int.random(in: 0..<12, using: &random) {
         case 0: 0
@@ -104,7 +104,7 @@ package struct HostileStream {
         return [isIDR ? 0x17 : 0x27, 1] + offset + [0, 0, 0, UInt8(unit.count)] + unit
     }
 
-    /// Any rate and number of channels that five bytes can say.
+    /// Returns any rate and number of channels that five bytes can express.
     private mutating func sound() -> [UInt8] {
         [
             HLSProgram.audio.bytes, HLSProgram.mono.bytes, [0x17, 0x80, 0, 0, 0x90], [0x17, 0xFF, 0xFF, 0xFF, 0x98],
