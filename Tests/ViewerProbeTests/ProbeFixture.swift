@@ -5,8 +5,8 @@ import LayoutEngine
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// A program as a viewer would have observed it, made without any encoder: host 1 alone, from 4 s on beside guest 2,
-/// from 8 s on alone again; 20 pictures a second, 48 kHz. Perfect, unless a test spoils it.
+/// A program as observed by a viewer, made without any encoder: host 1 alone, from 4 s on beside guest 2, from 8 s on
+/// alone again; 20 pictures a second, 48 kHz. Perfect, unless a test adds a fault.
 struct ProbeFixture {
     static let interval: Int64 = 50
     static let host = SyntheticPublisher(id: 1)
@@ -57,7 +57,8 @@ struct ProbeFixture {
             colour: ColourSample(publisher.colour, matrix: .bt601))
     }
 
-    /// The host's tone and its beeps at whole seconds; its counter 1000 is a flash, so the beeps fit the pictures.
+    /// Returns the host's tone and its beeps at whole seconds; its counter 1000 is a flash, so the beeps match the
+    /// pictures.
     static func sound(seconds: Int, phase: (Int) -> Double = { _ in 0 }) -> [Float] {
         (0..<seconds * 48000).map { index in
             let time = Double(index) / 48000
@@ -69,7 +70,7 @@ struct ProbeFixture {
         }
     }
 
-    /// The fixture's timestamps as an FLV stream, in decoding order.
+    /// Returns the fixture's timestamps as an FLV stream, in decoding order.
     func flv() -> [UInt8] {
         var bytes = FLVTag.fileHeader
         for index in [0, 3] {
@@ -103,7 +104,7 @@ struct ProbeFixture {
             configurations: ProbeFixture.configurations, decodeErrors: decodeErrors)
     }
 
-    /// Takes pictures out, as if they had never been sent.
+    /// Removes pictures, as if they had never been sent.
     mutating func removePictures(_ times: ClosedRange<Int64>) {
         pictures.removeAll { times.contains($0.time) }
         video.removeAll { times.contains($0.pts) }

@@ -17,7 +17,7 @@ import EncodedMedia
         for value in values { value.encode(into: &bytes) }
         #expect(AMF0.decodeAll(bytes) == values)
         #expect(values[4]["code"]?.text == "NetStream.Play.Start")
-        // Cut short anywhere: fewer values, no trap.
+        // Truncated anywhere: fewer values, no trap.
         for length in bytes.indices { #expect(AMF0.decodeAll(Array(bytes[..<length])).count < values.count) }
     }
 
@@ -49,7 +49,7 @@ import EncodedMedia
         // A third of the frames is made, as the task says.
         let cheaper = #"{"scene": \#(scene), "degradation": {"level": 2, "fps": 6.666, "reason": "busy"}}"#
         #expect(try SceneDocument.scenes(Data(cheaper.utf8)).map(\.canvas.fps) == [6])
-        // Nothing on how the picture is fitted: both are possible.
+        // Without a `fit` in the document, both fits are possible.
         let loose = try SceneDocument.scenes(Data(#"{"scene": {"panes": [\#(pane)}]}}"#.utf8))
         #expect(loose.map(\.panes[0].fit) == [.cover, .contain])
         #expect(loose[0].canvas == .portrait)

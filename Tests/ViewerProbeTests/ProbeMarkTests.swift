@@ -4,7 +4,7 @@ import Testing
 @testable import ViewerProbe
 
 @Suite struct ProbeMarkTests {
-    /// A picture with a source drawn into it, by nearest neighbour.
+    /// Returns a picture with a source drawn into it, by nearest neighbour.
     private func draw(
         _ mark: SourceMark, source: (width: Int, height: Int), canvas: (width: Int, height: Int),
         pane: PixelRectangle, fit: Pane.Fit, blend: SourceMark? = nil, place: MarkGeometry.Place = .centre
@@ -90,7 +90,7 @@ import Testing
         PixelRectangle(x: 0, y: 0, width: 720, height: 1280), PixelRectangle(x: 14, y: 14, width: 692, height: 620),
         PixelRectangle(x: 0, y: 0, width: 400, height: 400),
     ]) func marksInTheCornerAreReadInPanes(pane: PixelRectangle) throws {
-        // What a pane of the other shape shows of it has no such corner.
+        // The part of it that a pane of the other shape shows has no such corner.
         let upright = (width: 720, height: 1280), lying = (width: 1280, height: 720)
         for source in pane.height > pane.width ? [upright] : [upright, lying] {
             let mark = SourceMark(source: 2, counter: 0x5A3C)
@@ -98,7 +98,7 @@ import Testing
                 draw(mark, source: source, canvas: (720, 1280), pane: pane, fit: .cover, place: .corner))
             var placement = Placement(
                 area: pane, sourceWidth: source.width, sourceHeight: source.height, fit: .cover, mark: .corner)
-            // Not in the expectation: a failure would print every sample of the picture.
+            // Outside the expectation: a failure would print every sample of the picture.
             let found = MarkDecoder.read(picture, at: placement)
             let reading = try #require(found, "\(source) in \(pane)")
             #expect(reading.mark == mark && !reading.isFlashing)

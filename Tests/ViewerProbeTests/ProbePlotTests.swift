@@ -28,7 +28,7 @@ import Testing
         #expect(try !ProbeFixture().plot().svg.contains("#e03131"))
     }
 
-    /// A day of pictures is no larger than what the drawing has columns for.
+    /// A day of pictures is no larger than the drawing has columns for.
     @Test func aLongProgramIsDrawnInBoundedSize() throws {
         var plot = try ProbeFixture().plot()
         plot.length = 86_400

@@ -8,7 +8,7 @@ import Testing
 
 /// The probe against a real encoder, muxer and decoder, without a network.
 @Suite struct ProbeRecordingTests {
-    /// What the publisher would push, made as fast as possible into a file.
+    /// Records the publisher's stream, made as fast as possible into a file.
     private func record(_ publisher: SyntheticPublisher) throws -> FLVRecording {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("publisher-\(UUID().uuidString).flv")
             .path
@@ -36,10 +36,10 @@ import Testing
         #expect(observation.pictures.allSatisfy { $0.shown.count == 1 && $0.shown[0].isWhole })
         let report = Probe.report(observation, configuration, connections: 1, publisherLosses: 0)
         #expect(report.isWithinLimits, "\(report.table)")
-        // The flash and the beep of every second are one instant.
+        // The flash and the beep of every second coincide.
         let offset = try #require(SwitchAnalysis(observation, configuration).overallOffset(of: publisher))
         #expect(abs(offset) < 2, "A/V offset \(offset) ms")
-        // The colour asked for is the colour seen.
+        // The requested colour is the measured colour.
         let sample = try #require(
             ColourSample.median(observation.pictures.compactMap { $0.readings[publisher.id]?.colour }))
         let rgb = sample.rgb(matrix: publisher.colourTag == .bt709 ? .bt709 : .bt601, isFullRange: false)
@@ -49,7 +49,7 @@ import Testing
 
     @Test("A viewer who leaves between a picture and those shown before it has seen no gap; one in the middle is one")
     func theEndOfAStreamWithBFrames() throws {
-        /// Shown every 50 ms, decoded I P B B P B B, 100 ms ahead.
+        /// Returns pictures displayed every 50 ms, decoded I P B B P B B, 100 ms ahead.
         func recording(_ pictures: [Int]) throws -> ProgramTrace {
             var writer = FLVTag.fileHeader
             let header = CodecConfiguration(track: .video, bytes: [1, 0x64, 0, 0x1F, 0xFF, 0xE0, 0])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// The judgement of a whole program: a perfect one passes, and every single fault that is put in is found.
+/// The judgement of a whole program: a perfect one passes, and every single added fault is found.
 @Suite struct ProbeReportTests {
     @Test func aPerfectProgramIsWithinLimits() throws {
         var fixture = ProbeFixture()
@@ -164,7 +164,7 @@ import Testing
 
     @Test func roundingIsNoAudioGap() throws {
         var fixture = ProbeFixture()
-        // One timestamp that is rounded the other way: intervals of 20 and 23 ms, no change of the cadence.
+        // A timestamp rounded in the other direction: intervals of 20 and 23 ms, no change of the cadence.
         let index = try #require(fixture.audio.firstIndex { $0 >= 4000 })
         fixture.audio[index] -= 1
         #expect(try fixture.report().isWithinLimits)
@@ -172,7 +172,7 @@ import Testing
 
     @Test(arguments: [21, -21]) func forgottenPrimingIsFound(shift: Int) throws {
         var fixture = ProbeFixture()
-        // The mix's sound is late by an AAC frame while its timestamps go on as if nothing were wrong.
+        // The mix's sound is late by an AAC frame while its timestamps continue without a fault.
         let clean = fixture.samples
         for index in 4 * 48000..<8 * 48000 { fixture.samples[index] = clean[index - shift * 48] }
         let report = try fixture.report()
