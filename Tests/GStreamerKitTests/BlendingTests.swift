@@ -3,7 +3,7 @@ import Testing
 
 /// Drawing over I420 pictures, compared with the arithmetic in `Double`.
 @Suite struct BlendingTests {
-    /// Noise that is the same in every run.
+    /// Returns noise that is the same in every run.
     private static func noise(_ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: index &* 2_654_435_761 >> 11) }
 
     private func canvas(
@@ -14,7 +14,7 @@ import Testing
         return frame
     }
 
-    /// BGRA with straight alpha.
+    /// Returns a picture in BGRA with straight alpha.
     private func picture(_ width: Int, _ height: Int, _ pixel: (Int, Int) -> [UInt8]) async throws -> VideoFrame {
         let pipeline = try Pipeline(
             "appsrc name=in format=time ! appsink name=out sync=false async=false", name: "bgra")
@@ -30,7 +30,7 @@ import Testing
         return try #require(frames.all.first ?? nil)
     }
 
-    /// Y′, C_B and C_R of BT.709, limited range.
+    /// Returns Y′, C_B and C_R of BT.709, limited range.
     private func colour(_ bgra: [UInt8]) -> [Double] {
         let (b, g, r) = (Double(bgra[0]) / 255, Double(bgra[1]) / 255, Double(bgra[2]) / 255)
         let luma = 0.2126 * r + 0.7152 * g + 0.0722 * b
@@ -38,10 +38,10 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 77, 128, 255, 256]) func transparentPixelsAreLaidOverExactly(opacity: Int) async throws {
-        // No multiple of 16, so that what is left of a row is tested too.
+        // Not a multiple of 16, so that the rest of a row is tested too.
         let (width, height) = (54, 38)
         let pixel = { (x: Int, y: Int) -> [UInt8] in
-            // One colour for each 2×2 pixels: chroma has no more.
+            // One colour for each 2×2 pixels, the resolution of chroma.
             let cell = y / 2 * 64 + x / 2
             return [
                 Self.noise(cell), Self.noise(cell + 10_000), Self.noise(cell + 20_000),

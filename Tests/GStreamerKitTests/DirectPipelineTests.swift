@@ -45,8 +45,7 @@ import Testing
         #expect(#expect(throws: GStreamerError.self) { try chain.start() }?.code == .syntax)
     }
 
-    /// An encoder and a decoder, one after the other: the caps between them, what they hold back (nothing) and the
-    /// pictures, which are not copied.
+    /// An encoder and a decoder in series agree on their caps, hold no picture back, and do not copy pictures.
     @Test(arguments: [[7], [3, 4, 30], [12, 41]]) func aPictureThatIsAskedForIsAnIDR(asked: [Int]) throws {
         let units = Collector<(pts: Int64?, isDelta: Bool, bytes: [UInt8])>()
         let configuration = Collector<[UInt8]>()
@@ -105,7 +104,7 @@ import Testing
         chain.tearDown()
     }
 
-    /// A tear-down waits for the push that is under way, however long that takes.
+    /// A tear-down waits for the push in progress, however long it takes.
     @Test func tearDownWaitsForThePushUnderWay() throws {
         let (entered, left) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let isOver = Mutex(false)

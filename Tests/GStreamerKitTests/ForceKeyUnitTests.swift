@@ -2,7 +2,8 @@ import GStreamerKit
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ForceKeyUnitTests {
-    /// The request overtakes nothing: the picture with the asked time is an IDR, no other but the first.
+    /// The request does not overtake pictures: the one with the requested time is an IDR, and no other except the
+    /// first.
     @Test(arguments: [[7], [3, 4, 30], [12, 41]])
     func thePictureWithTheAskedTimeIsAnIDR(asked: [Int]) async throws {
         let fps = 25

@@ -16,7 +16,7 @@ import Testing
         #expect(pixel(picture, 7, 0)[3] == 0)
     }
 
-    /// Half of red on grey, whichever way its colours are given.
+    /// Half-transparent red on grey, with straight and with premultiplied colours.
     @Test func coloursMayBeMultipliedByTheirAlphaAlready() async throws {
         let straight = try await svg(##"<rect width="8" height="6" fill="#FF0000" fill-opacity="0.5"/>"##)
         let multiplied = try await svg(##"<rect width="8" height="6" fill="#800000" fill-opacity="0.502"/>"##)
@@ -57,7 +57,7 @@ import Testing
         await #expect(throws: GStreamerError.self) { try await ImageDecoder.svg(text) }
     }
 
-    /// Everything that might bring in something from outside draws a green square when it works.
+    /// Every construct that might load external content draws a green square when it works.
     @Test func nothingOutsideOfTheDrawingIsRead() async throws {
         let folder = URL.temporaryDirectory.appending(path: "svg-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -72,7 +72,7 @@ import Testing
         let sheet = folder.appending(path: "green.css")
         try "rect { fill: #00FF00 }".write(to: sheet, atomically: true, encoding: .utf8)
 
-        // The control: the same picture as a data URI is shown.
+        // Control: the same picture is shown as a data URI.
         let data = try Data(contentsOf: image).base64EncodedString()
         let control = try await svg("<image width=\"8\" height=\"6\" href=\"data:image/png;base64,\(data)\"/>")
         #expect(pixel(control, 4, 3) == [0, 255, 0, 255])
@@ -123,7 +123,7 @@ import Testing
     @Test func cancellationEndsACall() async throws {
         let task = Task { try await ImageDecoder.svg(document("")) }
         task.cancel()
-        // Either it was done before or it says why it was not; it does not hang.
+        // Either the call is done already or it throws the reason; it does not hang.
         _ = try? await task.value
     }
 
@@ -149,7 +149,7 @@ import Testing
         #expect(again.plane(0) == picture.plane(0))
     }
 
-    /// The file says 64×48 itself: what the caller read must be the same, or else nothing is decoded.
+    /// The file itself says 64×48: the caller's size must match, or else nothing is decoded.
     @Test(arguments: ImageDecoder.Codec.allCases)
     func anotherSizeThanAnnouncedIsRefused(codec: ImageDecoder.Codec) async throws {
         let bytes = try await file(codec)
@@ -186,7 +186,7 @@ import Testing
             <rect width="4" height="3" fill="#FF0000"/><rect x="4" width="4" height="3" fill="#00FF00"/>\
             <rect y="3" width="4" height="3" fill="#0000FF"/>
             """
-        // Upright: red green / blue black. Exif 2.3, table of tag 274: where row 0 and column 0 of what is stored belong.
+        // Upright: red green / blue black. Exif 2.3, table of tag 274: positions of the stored row 0 and column 0.
         let transforms: [ImageDecoder.Orientation: String] = [
             .upright: "", .mirrored: "matrix(-1 0 0 1 8 0)", .upsideDown: "matrix(-1 0 0 -1 8 6)",
             .flipped: "matrix(1 0 0 -1 0 6)", .transposed: "matrix(0 1 1 0 0 0)", .quarterLeft: "matrix(0 -1 1 0 0 8)",
@@ -242,7 +242,7 @@ import Testing
         if codec == .png { return try await picture.png() }
         let encoder =
             codec == .jpeg
-            // JPEG files have the full range, which this encoder does not ask for itself.
+            // JPEG files have the full range, which this encoder does not request by itself.
             ? "video/x-raw,format=Y444,colorimetry=1:4:0:0 ! jpegenc quality=95" : "webpenc quality=95"
         let pipeline = try Pipeline(
             "appsrc name=in format=time ! videoconvert ! \(encoder) ! appsink name=out sync=false async=false",

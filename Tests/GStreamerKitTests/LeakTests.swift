@@ -2,7 +2,7 @@ import Foundation
 import GStreamerKit
 import Testing
 
-/// Whether anything stays alive, seen by GStreamer's own leak tracer in a process of its own.
+/// No object stays alive, according to GStreamer's own leak tracer in a separate process.
 @Suite struct LeakTests {
     @Test(.timeLimit(.minutes(5))) func nothingStaysAlive() async throws {
         let result = try #require(
@@ -13,7 +13,7 @@ import Testing
         #expect(report.isEmpty, "\(report)")
     }
 
-    /// The check itself: a pipeline that is kept is reported.
+    /// Control: a pipeline that is kept is reported.
     @Test(.timeLimit(.minutes(5))) func theTracerSeesALeak() async throws {
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -34,7 +34,7 @@ import Testing
         FileHandle.standardError.write(Data("leak check done\n".utf8))
     }
 
-    /// The tracer's lines about live objects.
+    /// Returns the tracer's lines about live objects.
     private static func report(_ result: ExitTest.Result) throws -> [Substring] {
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
         try #require(text.contains("leak check done"), "\(text)")
@@ -76,7 +76,7 @@ import Testing
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"64\" height=\"48\"><text>\(round)</text></svg>")
             let file = try await drawing.png()
             _ = try await ImageDecoder.image(file, as: .png, width: 64, height: 48, orientation: .quarterLeft)
-            // Errors on the way: pictures that are none, a missing element, and a pipeline that never played.
+            // Errors on the way: invalid pictures, a missing element, and a pipeline that never played.
             _ = try? await ImageDecoder.svg("<svg")
             _ = try? await ImageDecoder.image(file, as: .jpeg, width: 64, height: 48)
             _ = try? await ImageDecoder.image(file, as: .png, width: 64, height: 50)
@@ -98,7 +98,8 @@ import Testing
             if index == 3 { chain.pushForceKeyUnit(runningTime: 150_000_000) }
             chain.push(try #require(pool.acquire()), pts: UInt64(index) * 50_000_000)
         }
-        // Pictures outlive their decoder. The chain of an odd round is forgotten, and one has never started.
+        // Pictures outlive their decoder. The chain of an odd round is dropped without a tear-down, and one has never
+        // started.
         if round % 2 == 0 { chain.tearDown() }
         #expect(frames.all.count == 5)
         _ = try DirectPipeline(["identity"], caps: .text("application/x-test"), name: "never") { _ in }

@@ -4,7 +4,8 @@ import Testing
 @testable import GStreamerKit
 
 @Suite(.timeLimit(.minutes(3))) struct ScalerTapsTests {
-    /// A grey line of `from` pixels scaled to `to` with so many taps: darkest and brightest of the result.
+    /// Returns the darkest and the brightest value of a grey line of `from` pixels that is scaled to `to` with `taps`
+    /// taps.
     private func scaled(from: Int, to: Int, taps: Int) throws -> ClosedRange<UInt8> {
         let source = try #require(try CanvasPool(format: .init(width: from, height: 4, layout: "GRAY8")).acquire())
         let target = try #require(try CanvasPool(format: .init(width: to, height: 4, layout: "GRAY8")).acquire())
@@ -23,7 +24,7 @@ import Testing
         return try #require(pixels.min())...(try #require(pixels.max()))
     }
 
-    /// The library's rounding is known well enough to say where it goes wrong. If this fails after an upgrade of
+    /// The library's rounding is understood well enough to predict its errors. If this fails after an upgrade of
     /// GStreamer, its rounding has changed and `ScalerTaps` may be superfluous.
     @Test(arguments: [180, 360, 720])
     func errorsAreForeseen(from: Int) throws {
@@ -38,7 +39,7 @@ import Testing
         #expect(errors > 0)
     }
 
-    /// The canvas of 720×1280 and 1280×720 in columns and strips, from common cameras.
+    /// The canvases 720×1280 and 1280×720 in columns and strips, from common cameras.
     @Test(arguments: [(720, 1280), (640, 360), (1920, 1080)])
     func plainColoursStayWhatTheyAre(width: Int, height: Int) throws {
         let source = VideoFormat(width: width, height: height)

@@ -1,7 +1,7 @@
 import GStreamerKit
 import Synchronization
 
-/// Collects from callbacks; shared with the test by reference.
+/// Collects values from callbacks; shared with the test by reference.
 final class Collector<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
     func add(_ value: Value) { values.withLock { $0.append(value) } }
