@@ -4,7 +4,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramSplicer
 
-/// Pictures keep their order, whatever holds a host's packets up on their way.
+/// Pictures keep their order, however a host's packets are delayed.
 @Suite struct BusyMachineTests {
     private enum Trouble: CaseIterable {
         case hold, hiccup, mix, later, sooner, reconnect, rebase, step, stepBack
@@ -43,7 +43,7 @@ import Testing
                 room.take(publisher.play(pause), seconds: pause)
             }
             try Self.requireOrder(room.video, note)
-            // Once nothing happens any more, sound and picture lie as they were recorded.
+            // Once the disturbances end, sound and picture have the distance at which they were recorded.
             room.wantsMix = false
             room.take(publisher.play(16), seconds: 16)
             try Self.requireOrder(room.video, note)
@@ -53,14 +53,14 @@ import Testing
         }
     }
 
-    /// Program time minus time recorded of the last frame.
+    /// Returns program time minus recording time of the last frame.
     private static func place(_ sent: [BusyRoom.Sent]) -> MediaTime? {
         sent.last.flatMap { last in
             last.arrival.map { last.frame.pts - $0.recorded - ($0.frame.pts - $0.frame.dts) }
         }
     }
 
-    /// - Throws: If a picture is not decoded after the one before, or not shown where its source shows it.
+    /// - Throws: If a picture is not decoded after the previous one, or not displayed where its source displays it.
     private static func requireOrder(_ video: [BusyRoom.Sent], _ note: String) throws {
         for (left, right) in zip(video, video.dropFirst()) {
             try #require(right.frame.dts > left.frame.dts, "\(note)")
@@ -68,7 +68,8 @@ import Testing
         try #require(video.allSatisfy { $0.frame.pts >= $0.frame.dts }, "\(note)")
         let times = video.map(\.frame.pts.roundedMilliseconds)
         #expect(Set(times).count == times.count, "\(times.count - Set(times).count) times twice; \(note)")
-        // What one timeline of the source, or a mixer, has sent in a row is shown before what follows.
+        // The consecutive frames of one timeline of the source, or of a mixer, are displayed before the frames that
+        // follow.
         var newest: MediaTime?
         var part: [BusyRoom.Sent] = []
         for (index, sent) in video.enumerated() {

@@ -4,14 +4,13 @@ import TestSupport
 @testable import EncodedMedia
 @testable import ProgramSplicer
 
-/// A program whose host's packets are held up on their way: what a relay does with them and with those of a mixer, in
-/// simulated time.
+/// A program whose host's packets are delayed: a relay handles them and those of a mixer, in simulated time.
 struct BusyRoom {
     struct Sent {
         var frame: EncodedFrame
-        /// `nil` if it comes from the mixer.
+        /// Arrival of the frame; `nil` if it comes from the mixer.
         var arrival: SimulatedPublisher.Arrival?
-        /// With the times that its source gave it.
+        /// The frame with the times that its source gave it.
         var own: EncodedFrame { arrival?.frame ?? frame }
     }
 
@@ -33,7 +32,7 @@ struct BusyRoom {
     private var generation = 0
     private var mixed: [(time: MediaTime, frame: EncodedFrame)] = []
     private var nextSound: MediaTime?
-    /// Decoding time up to which the host has come.
+    /// Decoding time that the host has reached.
     private var reached = MediaTime.zero
 
     private static let source: SourceID = "host/camera"
@@ -53,7 +52,7 @@ struct BusyRoom {
         }
     }
 
-    /// Takes what arrives, and lets `seconds` pass.
+    /// Receives arrivals, and lets `seconds` pass.
     mutating func take(_ arrivals: [SimulatedPublisher.Arrival], seconds: Double) {
         self.arrivals += arrivals
         let end = now + .seconds(seconds)
@@ -150,7 +149,7 @@ struct BusyRoom {
         if let mixer { perform(splicer.setTarget(.mixer(mixer.generation), now: now)) }
     }
 
-    /// Makes the frames that are due: once the host has come that far, or when they cannot wait any more.
+    /// Makes the frames that are due: once the host has reached them, or when they cannot wait any longer.
     private mutating func runMixer() {
         guard var mixer, now >= mixerBegins else { return }
         let limit = min(max(reached, now - Self.mixerPatience), now + Self.mixerLead)

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// A bypass stays near wall time, whatever happens to its source's timestamps, so that a mix can take over.
+/// A bypass stays near wall time, regardless of its source's timestamps, so that a mix can take over.
 @Suite struct BypassClockTests {
     /// A program that copies one source.
     private struct Bypass {
@@ -14,12 +14,12 @@ import Testing
         var timeline = SourceTimeline()
         var splicer = Splicer()
         var isLeaving = false
-        /// Frames as they go out, with the time at which they do.
+        /// Frames sent, with the times of sending.
         var video: [(frame: EncodedFrame, at: MediaTime)] = []
         var audio: [(frame: EncodedFrame, at: MediaTime)] = []
         var taken = (video: 0, audio: 0)
         var discontinuities = 0
-        /// Program time minus time recorded of the last frame of each track, before `Splicer`.
+        /// Program time minus recording time of the last frame of each track, before `Splicer`.
         var place: [Track: MediaTime] = [:]
         /// Least lateness of the packets since this was set to `nil`.
         var least: MediaTime?
@@ -100,8 +100,8 @@ import Testing
                     isReplayed = true
                     bypass.take(publisher.reconnect(after: amount / 4, isRebased: trouble == .rebase))
                 }
-                // A burst comes up to 3.5 s later. With B-frames, viewers then have a picture that is shown some intervals
-                // later, and what comes next is squeezed behind it until then.
+                // A burst comes up to 3.5 s later. With B-frames, viewers then have a picture that is displayed some
+                // intervals later, and the following ones are compressed behind it until then.
                 bypass.take(publisher.play(publisher.reorder > 0 ? 5 : 3))
                 bypass.least = nil
                 bypass.take(publisher.play(1))
@@ -111,12 +111,12 @@ import Testing
                     least > -SourceClock.ahead - .milliseconds(5) && least < SourceClock.behind + .milliseconds(20),
                     "\(least): \(note)")
                 let skew = try #require(bypass.place[.video]) - (try #require(bypass.place[.audio]))
-                // While the offset slews, the last packets of the tracks lie apart by what is corrected between them.
+                // While the offset slews, the last packets of the tracks differ by the correction made between them.
                 #expect(skew.magnitude < SourceClock.nearCorrection, "\(skew): \(note)")
                 try bypass.requireOrder(note)
                 #expect(bypass.video.count - before.1 == bypass.taken.video - before.0.video, "\(note)")
                 let lost = bypass.taken.audio - before.0.audio - (bypass.audio.count - before.2)
-                // Sound that was heard before is not heard again, and a lead of up to `ahead` that is given up costs as much.
+                // Sound that was played before is not repeated, and giving up a lead of up to `ahead` costs as much.
                 if !isReplayed {
                     #expect(
                         lost <= (trouble == .sooner ? 10 + Int(amount.inMilliseconds / 21) : 10),
@@ -184,7 +184,7 @@ import Testing
             bypass.take(publisher.play(Double.random(in: 4...8, using: &random)))
             let replay = publisher.reconnect(after: .milliseconds(600), isRebased: false)
             let begin = try #require(replay.first).time
-            // Live sound for a while, then the pictures of the past, as fast as they can be sent.
+            // Live sound for a while, then the past pictures, as fast as they can be sent.
             var live = publisher.play(0.3).filter { $0.frame.track == .audio }
             for index in live.indices { live[index].time = max(live[index].time, begin) }
             bypass.take(live)
@@ -213,7 +213,7 @@ import Testing
         let (first, last) = (try #require(group.first), try #require(group.last))
         #expect(group.count > 100)
         let length = MediaTime.units(1024 * Int64(group.count - 1), rate: 48000)
-        // On the publisher's clock, whose frames are 0.2 % longer.
+        // On the publisher's clock, with frames longer by 0.2 %.
         #expect((last.pts - first.pts - length).magnitude < .milliseconds(10))
         let newest = try #require(bypass.timeline.audioGrid)
         #expect(last.pts == newest.newest)
@@ -236,7 +236,7 @@ import Testing
             bypass.least = nil
             bypass.take(publisher.play(1))
             let least = try #require(bypass.least)
-            // Without B-frames the mix takes over all the same.
+            // Without B-frames the mix still takes over.
             #expect((least < .milliseconds(60)) == (reorder > 0), "\(least)")
             #expect(bypass.video.count == bypass.taken.video)
             try bypass.requireOrder("\(reorder)")

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Choice of the frame that a mix shows")
 struct FrameSamplerTests {
-    /// Runs a source through a sampler with frames arriving `lateness` after their time, and returns per tick the
-    /// index of the source frame shown (−1: none) and how long after the tick's time it could be composed.
+    /// Runs a source through a sampler with frames arriving `lateness` after their time, and returns per tick the index
+    /// of the source frame shown (−1: none) and the delay after the tick's time until it could be composed.
     private func run(
         fps: Int, ticks: Int, isHost: Bool = false, lateness: MediaTime = .milliseconds(20), pts: [MediaTime]
     ) -> (shown: [Int], waits: [MediaTime], sampler: FrameSampler) {
@@ -53,7 +53,7 @@ struct FrameSamplerTests {
         let result = run(fps: 20, ticks: 400, isHost: isHost, lateness: .milliseconds(5), pts: pts)
         let perFrame = 20 / Double(fps)
         for (tick, wait) in result.waits.enumerated().dropFirst(200) {
-            // Only where the frame could come, a quarter of its interval early.
+            // Only for ticks at which the frame may come a quarter of its interval early.
             let phase = Double(tick).truncatingRemainder(dividingBy: perFrame) / perFrame
             if phase > 0.2, phase < 0.65 { #expect(wait == .zero, "tick \(tick)") }
         }
@@ -70,7 +70,7 @@ struct FrameSamplerTests {
             }
             let result = run(fps: fps, ticks: 360, pts: pts)
             #expect(steps(result.shown).allSatisfy { $0 == 1 }, "seed \(seed) phase \(phase) \(result.shown)")
-            // Never waits for a frame of the future beyond a tenth of an interval, noise and the frame's own lateness.
+            // Never waits for a future frame beyond a tenth of an interval, noise and the frame's own lateness.
             let limit = MediaTime.units(1, rate: fps) / 10 + .milliseconds(24)
             #expect(result.waits.allSatisfy { $0 <= limit }, "seed \(seed)")
         }

@@ -41,10 +41,11 @@ import Testing
 
     // MARK: Open groups of H.264
 
-    /// A recovery point after so many pictures, in front of a slice of this type (ITU-T H.264 table 7-6).
+    /// Returns a recovery point after `count` pictures, in front of a slice of this type (ITU-T H.264 table 7-6).
     private func picture(_ milliseconds: Int, recoversAfter count: UInt8?, slice: UInt8, size: Int = 1) -> EncodedFrame
     {
-        // ue(v) of 0 and 1 are the bits 1 and 010. A slice begins with its first macroblock, 0, and its type: 00110 of 5, 0001000 of 7.
+        // ue(v) of 0 and 1 are the bits 1 and 010. A slice begins with its first macroblock, 0, and its type: 00110 for
+        // 5, 0001000 for 7.
         let message: [UInt8] = count.map { [0, 0, 0, 5, 6, 6, 1, $0 == 0 ? 0x80 : 0x40, 0x80] } ?? []
         let data = [0x41, slice == 7 ? 0x88 : 0x98] + [UInt8](repeating: 0x80, count: size)
         let length = (0..<4).map { UInt8(truncatingIfNeeded: data.count >> (24 - 8 * $0)) }
@@ -65,7 +66,7 @@ import Testing
             cache.append(frame(.audio, index * 400))
             cache.append(picture(index * 400 + 10, recoversAfter: nil, slice: 7))
         }
-        // Intra refresh, of which a decoder has to see more, and a picture that cannot be complete.
+        // Intra refresh, of which a decoder needs more pictures, and a picture that cannot be complete.
         cache.append(picture(2000, recoversAfter: 1, slice: 7))
         cache.append(picture(2040, recoversAfter: 0, slice: 5))
         #expect(!cache.isDecodable && cache.frames.allSatisfy { $0.track == .audio })
@@ -74,7 +75,7 @@ import Testing
         cache.append(picture(2120, recoversAfter: nil, slice: 5))
         #expect(cache.isDecodable && !cache.hasIDR)
         #expect(cache.frames.first?.pts == .milliseconds(1200) && cache.frames.first { $0.track == .video } == first)
-        // The next one, and a keyframe, begin it anew.
+        // The next recovery point, and a keyframe, start it anew.
         cache.append(picture(3080, recoversAfter: 0, slice: 7))
         #expect(cache.frames.count { $0.track == .video } == 1 && !cache.hasIDR)
         cache.append(frame(.video, 3120, isIDR: true))
@@ -94,7 +95,7 @@ import Testing
             #expect(cache.frames.reduce(0) { $0 + $1.footprint } <= GOPCache.byteLimit)
         }
         #expect(!cache.hasIDR && cache.frames.first?.pts == .milliseconds(16_000))
-        // One that is too large itself is not kept.
+        // A group that is too large itself is not kept.
         for index in 401...800 { cache.append(picture(index * 40, recoversAfter: nil, slice: 5, size: 100_000)) }
         #expect(!cache.isDecodable && cache.frames.isEmpty)
     }

@@ -32,7 +32,7 @@ import Testing
         // Another plan with the same list changes nothing.
         _ = playback.take(Self.plan(revision: 2))
         #expect(playback.status == Self.playing("b"))
-        // It goes on until the participant can be shown, or has gone again.
+        // It continues until the participant can be shown, or has left again.
         _ = playback.take(Self.plan(mode: .bypass("alice/camera")))
         #expect(playback.playlist != nil && playback.status == Self.playing("b"))
         _ = playback.take(Self.plan(revision: 4))
@@ -53,10 +53,10 @@ import Testing
         let slate = playback.take(Self.plan(revision: 2))
         #expect(slate.idle == nil && slate.scene.panes.isEmpty && slate.scene.sound.levels.isEmpty)
         #expect(playback.playlist == nil && playback.status?.state == .ended)
-        // Late reports of the mixer that is about to end.
+        // Late reports of the mixer that is ending.
         let isOverAgain = playback.report(Self.playing("a"), item: 0)
         #expect(!isOverAgain && playback.status?.state == .ended)
-        // Another list is played.
+        // Another list replaces it.
         let other = IdlePlan(items: [.init(name: "d", path: "/d")], loops: false)
         let next = playback.take(Self.plan(other))
         #expect(next.idle == other && playback.playlist?.plan == other)
@@ -65,7 +65,7 @@ import Testing
     @Test func anItemThatEndsTwoMixersIsLeftOut() {
         var playback = IdlePlayback()
         _ = playback.take(Self.plan())
-        // Before anything is played, no item is to blame.
+        // Before anything has played, no item is to blame.
         let nobody = playback.mixerEnded()
         #expect(nobody.message == nil && playback.playlist?.first == 0)
         _ = playback.report(Self.playing("b"), item: 1)

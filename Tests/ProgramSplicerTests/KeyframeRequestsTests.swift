@@ -19,7 +19,7 @@ import Testing
             if requests.take(now: now) { passed.append(now) }
         }
         #expect(zip(passed, passed.dropFirst()).allSatisfy { $1 - $0 >= KeyframeRequests.pause })
-        // And none of them waits for longer than that.
+        // None of them waits for longer than that.
         #expect(zip(passed, passed.dropFirst()).allSatisfy { $1 - $0 <= KeyframeRequests.pause * 2 })
     }
 
@@ -39,13 +39,13 @@ import Testing
         requests.ask()
         #expect(requests.due == KeyframeRequests.pause && !passes(349))
         #expect(passes(350))
-        // A keyframe that comes meanwhile is as good.
+        // A keyframe that arrives meanwhile is sufficient.
         requests.ask()
         requests.noteKeyframe(at: .milliseconds(400), of: Self.mixer, distance: Self.distance)
         #expect(requests.due == nil && !passes(9000))
     }
 
-    /// An encoder that makes a keyframe two seconds after the last one, and whenever it is asked.
+    /// An encoder that makes a keyframe two seconds after the last one, and on every request.
     @Test func regularKeyframesStayWhereTheyAre() {
         var random = SeededGenerator(announcedFor: "regular keyframes")
         var requests = KeyframeRequests()
@@ -78,7 +78,7 @@ import Testing
         #expect(times(of: Self.mixer) == [.seconds(1), .milliseconds(2700)])
         requests.noteKeyframe(at: .milliseconds(900), of: .mixer(2), distance: Self.distance)
         #expect(times(of: .mixer(2)) == [.seconds(1), .milliseconds(2900)])
-        // A mixer whose keyframes are not known.
+        // A mixer whose keyframes are unknown.
         #expect(times(of: .mixer(3)) == [.seconds(1)])
     }
 }

@@ -12,7 +12,7 @@ import Testing
     static let b: SourceID = "bob/camera"
     static let c: SourceID = "carol/camera"
 
-    /// Somebody's loudness from a frame on.
+    /// A participant's loudness from a frame on.
     typealias Score = [SourceID: [(from: Int, decibels: Double)]]
 
     private func play(_ score: Score, most: @escaping (Int) -> Int, frames: Int) -> [Set<SourceID>] {
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func aPlaceIsKeptForTheHold() throws {
-        // Bob outshouts Alice two frames after she got the place.
+        // Bob gets louder than Alice two frames after she got the place.
         let heard = play([Self.a: [(0, -90), (10, -30)], Self.b: [(0, -90), (12, -10)]], most: 1, frames: 60)
         let taken = try #require(heard.firstIndex(of: [Self.a]))
         let lost = try #require(heard.firstIndex(of: [Self.b]))

@@ -5,25 +5,25 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramSplicer
 
-/// A program whose mixers deliver nothing goes on with its host's own packets.
+/// A program whose mixers deliver nothing continues with the packets of its host.
 @Suite struct MixerRecoveryTests {
-    /// A mix of a host and a guest, as a relay runs it, in simulated time.
+    /// A mix of a host and a guest, run as in a relay, in simulated time.
     private struct Room {
         static let host: SourceID = "host/camera"
         static let interval = MediaTime.milliseconds(50)
 
         /// Pictures from IDR to IDR.
         var gop = 40
-        /// Time from the start of each mixer to its first frame; `nil`: it delivers none. The last one holds for all
-        /// further mixers.
+        /// Time from the start of each mixer to its first frame; `nil` means that it delivers none. The last one
+        /// applies to all further mixers.
         var beginnings: [MediaTime?]
-        /// Time from which on the first mixer delivers nothing, although it uses some of the processor.
+        /// Time from which on the first mixer delivers nothing, although it uses some processor time.
         var silentFrom = MediaTime.seconds(10)
-        /// Whether it ends then.
+        /// Whether it ends at that time.
         var dies = false
-        /// Whether sound comes of it all the same.
+        /// Whether it continues to deliver sound.
         var soundGoesOn = false
-        /// Time from which on a twin of the first mixer delivers pictures, if it is asked for some; `nil`: there is none.
+        /// Time from which on a twin of the first mixer delivers pictures on request; `nil` if there is no twin.
         var twinFrom: MediaTime?
         /// Whether the mixer has ended and its picture is repeated without one.
         var isSlateRepeated = false
@@ -40,7 +40,7 @@ import Testing
         private var count = 0
         private var asked = false
         private var twin = TwinWatch()
-        /// Time of the slate's next picture, and from which on a mixer takes over.
+        /// Time of the slate's next picture, and the time from which on a mixer takes over.
         private var slate = (next: MediaTime.zero, end: MediaTime?.none)
         private var index = 0
         private var now: MediaTime { Self.interval * Int64(index) }
@@ -110,7 +110,7 @@ import Testing
                 }
             case .mixer: if let mixer { perform(splicer.setTarget(.mixer(mixer.generation), now: now)) }
             }
-            // As much of a core as a machine with far too much work gives.
+            // The share of a core on a machine with far too much work.
             if watchdog.isSuspect(at: now), watchdog.isHung(at: now, cpuSeconds: now.inSeconds / 3) { mixerEnded() }
         }
 
@@ -124,7 +124,7 @@ import Testing
         private mutating func start() {
             count += 1
             let beginning = beginnings[min(count, beginnings.count) - 1]
-            // A slate goes on until a moment at which the mixer surely delivers.
+            // A slate continues until a moment at which the mixer certainly delivers.
             let isSlate = isSlateRepeated && isSlateOnAir
             let next = (splicer.lastVideo ?? now) + Self.interval * (isSlate ? 6 : 1)
             slate.end = isSlate ? next : nil
@@ -153,7 +153,7 @@ import Testing
             }
         }
 
-        /// The twin makes pictures once the mixer is late, and takes its place with the first one.
+        /// Makes the twin deliver pictures once the mixer is late, and replace it with the first one.
         private mutating func mixTwin() {
             guard let twinFrom, let first = mixer, first.generation == 1, splicer.onAir == .mixer(1) else { return }
             _ = twin.suspects(interval: Self.interval, now: now)
@@ -172,7 +172,7 @@ import Testing
             perform(splicer.frame(frame, of: .mixer(2), now: now))
         }
 
-        /// Ends the mixer, and sends its picture on.
+        /// Ends the mixer, and keeps sending its picture.
         mutating func beginSlate() {
             isSlateRepeated = true
             slate = (mixer?.next ?? now, nil)

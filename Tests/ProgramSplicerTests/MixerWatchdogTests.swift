@@ -4,8 +4,8 @@ import Testing
 @testable import ProgramSplicer
 
 @Suite struct MixerWatchdogTests {
-    /// Returns the milliseconds of silence after which a mixer with this share of a core counts as hung, looked at
-    /// every 50 ms for 60 s; `nil` if it never does.
+    /// Returns the milliseconds of silence after which a mixer with this share of a core counts as hung, checked every
+    /// 50 ms for 60 s; `nil` if it never does.
     private func silence(
         _ watchdog: MixerWatchdog, from start: Int, share: Double?, interval: MediaTime = .milliseconds(50)
     ) -> Int? {
@@ -30,7 +30,7 @@ import Testing
         #expect(silence(watchdog, from: 40_000, share: share) == expected)
     }
 
-    /// One picture a second is no silence of a second.
+    /// One picture a second is not a silence of a second.
     @Test(arguments: [(0.01, 2000), (0.5, 4000), (0.9, 2000)])
     func aSlowMixIsGrantedItsInterval(_ share: Double, _ expected: Int) {
         var watchdog = MixerWatchdog()
@@ -47,7 +47,7 @@ import Testing
         #expect(silence(watchdog, from: 100, share: 0) == 5000)
     }
 
-    /// A machine that is too busy for one mixer is not helped by another one. One that does not run is replaced all the same.
+    /// Another mixer does not help a machine that is too busy for one. A mixer that does not run is still replaced.
     @Test(arguments: [(0, 5000), (1, 10_000), (2, 20_000), (3, 40_000), (99, 40_000)])
     func mixersThatFollowFailuresHaveMoreTime(failures: Int, _ expected: Int) {
         for share in [0.05, 0.5, 1.5] {
@@ -65,7 +65,7 @@ import Testing
         #expect(silence(stopped, from: 90_000, share: 0) == 1000)
     }
 
-    /// What was used before the silence does not count.
+    /// Processor time from before the silence does not count.
     @Test func aFrameBeginsTheMeasurementAnew() {
         var watchdog = MixerWatchdog()
         watchdog.begin(at: .zero)

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// Sources that are no attack, but not what a publisher should send either.
+/// Sources that are not an attack, but differ from a proper publisher.
 @Suite struct OddSourceTests {
     private func picture(_ time: MediaTime, isIDR: Bool = false, payload: [UInt8] = [0, 0, 0, 2, 0x41, 1]) -> MediaItem
     {

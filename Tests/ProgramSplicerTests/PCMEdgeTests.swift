@@ -16,7 +16,7 @@ struct PCMEdgeTests {
 
     private func block(_ count: Int64) -> [Float] { [Float](repeating: 1, count: Int(count)) }
 
-    /// Mixes frames of 1024 samples one after another, as a mixer does. `feed` is called before each one.
+    /// Mixes frames of 1024 samples in succession, like a mixer. `feed` is called before each one.
     private func mixed(
         _ timeline: inout PCMTimeline, frames: Range<Int64>, feed: (Int64, inout PCMTimeline) -> Void
     ) -> [Float] {
@@ -47,7 +47,7 @@ struct PCMEdgeTests {
 
     @Test("Sound that begins later begins without a step", arguments: [-700, 0, 300] as [Int64])
     func beginning(offset: Int64) {
-        // Of sound before the frame that is due, the rest is heard.
+        // The remainder of sound that begins before the due frame is played.
         var timeline = timeline()
         let sound = mixed(&timeline, frames: 0..<6) { number, timeline in
             if number == 2 { timeline.append(at: time(number * Self.frame + offset), block(Self.frame)) }
@@ -74,7 +74,7 @@ struct PCMEdgeTests {
         var sound = mixed(&timeline, frames: 0..<3) { _, _ in }
         #expect(sound[1000] == 1 && sound[1499] < 0.01)
         #expect(largestStep(sound) < 0.01)
-        // The hole is known before it is reached.
+        // The gap is known before it is reached.
         timeline = self.timeline()
         timeline.append(at: .zero, block(1500))
         timeline.append(at: time(3000), block(3000))

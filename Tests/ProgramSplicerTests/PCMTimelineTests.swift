@@ -5,7 +5,7 @@ import Testing
 
 @Suite("One source's sound on a mix's timeline")
 struct PCMTimelineTests {
-    /// Blocks whose samples are their own index, so that every shift shows.
+    /// Returns blocks whose samples are their own index, so that every shift is detected.
     private func ramp(_ range: Range<Int64>, channels: Int) -> [Float] {
         range.flatMap { index in (0..<channels).map { Float(index % 100_000) + Float($0) * 0.25 } }
     }
@@ -34,7 +34,7 @@ struct PCMTimelineTests {
     @Test("Timestamps rounded to milliseconds leave no step, for a guest and a host", arguments: [false, true])
     func rounding(isHost: Bool) {
         var timeline = PCMTimeline(sampleRate: 44_100, channels: 1, isHost: isHost)
-        // Rounding repeats itself after 441 blocks.
+        // Rounding repeats after 441 blocks.
         for frame in 0..<450 as Range<Int64> {
             let time = MediaTime.milliseconds(MediaTime.units(frame * 1024, rate: 44_100).roundedMilliseconds)
             timeline.append(at: time, ramp(frame * 1024..<(frame + 1) * 1024, channels: 1))
@@ -51,7 +51,7 @@ struct PCMTimelineTests {
         timeline.append(at: .milliseconds(30), [2, 2])
         #expect(timeline.end == 32)
         #expect(read(timeline, 0..<34) == [1, 1, 1] + [Float](repeating: 0, count: 27) + [2, 2, 0, 0])
-        // Going back replaces what was there.
+        // Going back replaces the earlier samples.
         timeline.append(at: .milliseconds(1), [3, 3])
         #expect(timeline.end == 3)
         #expect(read(timeline, 0..<5) == [1, 3, 3, 0, 0])

@@ -5,8 +5,8 @@ import Testing
 @testable import ProgramSplicer
 
 @Suite struct PictureOrderTests {
-    /// Places pictures in decoding order, 40 ms apart, of which `first` is the first one that is decoded and that is shown.
-    /// `offset` is where the timeline is for each of them, in ms.
+    /// Places pictures in decoding order, 40 ms apart, of which `first` is the first one decoded and displayed.
+    /// `offset` is the position of the timeline for each of them, in ms.
     private static func place(
         _ order: inout PictureOrder, _ shown: [Int], from first: Int, offset: (Int) -> Int
     ) -> [Int] {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// In decoding order: I0 P3 B1 B2 P6 B4 B5 …
+    /// Picture numbers in decoding order: I0 P3 B1 B2 P6 B4 B5 …
     private static let decoding = [0, 3, 1, 2, 6, 4, 5, 9, 7, 8, 12, 10, 11]
 
     private static func inOrder(_ times: [Int]) -> [Int] {
@@ -42,7 +42,7 @@ import Testing
         var order = PictureOrder()
         let times = Self.inOrder(Self.place(&order, Self.decoding, from: 0) { 1_000 + ($0 < place ? 0 : amount) })
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
-        // None is earlier than the new timeline has it, or later than the old one.
+        // None is earlier than on the new timeline, or later than on the old one.
         for (picture, time) in times.enumerated() {
             #expect(time >= 1_040 + picture * 40 + amount && time <= 1_044 + picture * 40, "\(times)")
         }
@@ -75,7 +75,7 @@ import Testing
             order.place(&placed, pts: time, dts: time)
             #expect(placed == mapped && order.count == 0)
         }
-        // The first one that is not follows them.
+        // The first reordered picture follows them.
         let times = Self.inOrder(Self.place(&order, Self.decoding, from: 100) { _ in 300 })
         #expect(times[0] > 4_360 && zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "\(times)")
     }
@@ -95,7 +95,7 @@ import Testing
         var far = EncodedFrame(track: .video, pts: .seconds(9), dts: .milliseconds(4_600), payload: [])
         order.place(&far, pts: far.pts, dts: far.dts)
         #expect(far.pts == .seconds(9))
-        // A new timeline, which would have to follow it.
+        // A new timeline, which would have to come after it.
         let times = Self.place(&order, Self.decoding, from: 0) { _ in 4_640 }
         #expect(times == Self.decoding.map { 4_680 + $0 * 40 })
     }
@@ -116,7 +116,7 @@ import Testing
                 seen.insert(placed.pts)
                 #expect(order.count <= PictureOrder.memory)
             }
-            // Only where hundreds are squeezed in front of one picture do steps become too small.
+            // Steps become too small only where hundreds are compressed in front of one picture.
             #expect(isFar || seen.count > 180)
         }
     }

@@ -5,12 +5,11 @@ import Testing
 
 @testable import EncodedMedia
 
-/// A program begins with what its source sent before, while it was only being found out where that lies in time.
+/// A program begins with the frames that its source sent while its place in time was being determined.
 @Suite struct ProgramBeginningTests {
     static let source: SourceID = "host/camera"
 
-    /// Arrivals come earlier and earlier after their time, as when a connection has just been made, with or without a
-    /// cached GOP in a burst.
+    /// Arrivals come ever less late, as on a new connection, with or without a cached GOP in a burst.
     @Test("pictures and sound keep the distances their source gave them", arguments: 0..<40 as Range<UInt64>)
     func distances(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -59,7 +58,7 @@ import Testing
         #expect(emitted.count > 150, "seed \(seed)")
         let shift = first.frame.pts - first.made
         for (made, frame) in emitted {
-            // On air the timeline follows its source's clock by half a millisecond a second at the most.
+            // On air the timeline follows its source's clock by at most half a millisecond a second.
             let moved = (frame.pts - made - shift).magnitude
             #expect(moved <= .milliseconds(2), "seed \(seed): \(frame.track) made at \(made) moved by \(moved)")
         }
@@ -73,7 +72,8 @@ import Testing
         }
     }
 
-    /// 20 pictures a second, a keyframe a second, and sound, in the order of their times, which are also their contents.
+    /// Returns 20 pictures a second, a keyframe a second, and sound, in the order of their times, which are also their
+    /// contents.
     private static func frames(seconds: Int64) -> [EncodedFrame] {
         let pictures = (0..<seconds * 20).map { (Track.video, MediaTime.units($0, rate: 20), $0 % 20 == 0) }
         let sound = (0..<seconds * 48000 / 1024).map { (Track.audio, MediaTime.units($0 * 1024, rate: 48000), false) }
@@ -85,7 +85,7 @@ import Testing
 }
 
 extension EncodedFrame {
-    /// The time it has on its source's timeline.
+    /// The frame's time on its source's timeline.
     fileprivate var made: MediaTime {
         MediaTime(nanoseconds: payload.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) })
     }

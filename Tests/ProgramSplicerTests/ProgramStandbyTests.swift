@@ -32,7 +32,7 @@ import Testing
         let shift = Splicer.Action.shift("a", by: .zero)
         #expect(take(&standby, [frame(.video, 80, isIDR: true), frame(.audio, 90), shift]) == [.stop, .keep, .send])
         #expect(standby.isSilent && standby.firstPicture == .milliseconds(80))
-        // What comes before the next keyframe is of no use any more.
+        // Frames before the next keyframe are no longer of use.
         _ = take(&standby, [frame(.video, 120, isIDR: true), frame(.video, 160)])
         #expect(
             standby.leave() == [
@@ -67,7 +67,7 @@ import Testing
         #expect(standby.begin(isOnAir: false, now: .zero) == true)
         #expect(take(&standby, [.configure(video), frame(.audio, 0), frame(.video, 0)]) == [.keep, .keep, .keep])
         #expect(standby.firstPicture == nil)
-        // An old group is not shown a second time.
+        // An old group is not shown again.
         _ = take(&standby, [frame(.video, 40, isIDR: true)])
         #expect(standby.leave(keepsGroup: false) == [.configure(video)] && standby.phase == .starting)
         #expect(take(&standby, [frame(.video, 80), frame(.audio, 80)]) == [.keep, .send])

@@ -5,7 +5,7 @@ import Testing
 @testable import ProgramSplicer
 
 @Suite struct QualityWatchTests {
-    /// Feeds pictures of a size at a rate, and sound, from `start` on.
+    /// Feeds pictures of one size at one rate, and sound, from `start` on.
     private static func feed(
         _ watch: inout QualityWatch, from start: Double, seconds: Double, fps: Int = 20, bytes: Int = 2500,
         soundBytes: Int? = 200
@@ -38,7 +38,7 @@ import Testing
         #expect(poor.count == 1 && (10.2...12.6).contains(poor[0].at))
         let fault = try #require(poor.first?.fault)
         #expect(fault.words.contains("kbit/s, less than the 300 kbit/s"))
-        // Just above the limit is not enough to be good again: 312 kbit/s.
+        // Slightly above the limit is not enough to recover: 312 kbit/s.
         #expect(Self.feed(&watch, from: 20, seconds: 10, bytes: 1950).isEmpty && watch.fault != nil)
         let good = Self.feed(&watch, from: 30, seconds: 10)
         #expect(good.count == 1 && good[0].fault == nil && (33...36).contains(good[0].at), "\(good)")
@@ -48,7 +48,7 @@ import Testing
         var watch = QualityWatch(QualityLimits(minFrameRate: 10, windowSeconds: 1, recoverySeconds: 3))
         let poor = Self.feed(&watch, from: 0, seconds: 5, fps: 5)
         #expect(poor.map(\.fault) == [.frameRate(5, least: 10)] && (1...2.1).contains(poor[0].at))
-        // It comes and goes: never good for three seconds.
+        // Intermittent: never good for three seconds.
         for second in stride(from: 5.0, to: 15, by: 2) {
             #expect(Self.feed(&watch, from: second, seconds: 1, fps: 20).isEmpty)
             #expect(Self.feed(&watch, from: second + 1, seconds: 1, fps: 5).isEmpty)

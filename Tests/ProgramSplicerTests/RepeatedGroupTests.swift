@@ -14,10 +14,10 @@ import Testing
             payload: [UInt8](repeating: UInt8(index % 40), count: size))
     }
 
-    /// A group of 40 pictures, recorded from a mixer, that begins at 4 s.
+    /// Returns a group of 40 pictures, recorded from a mixer, that begins at 4 s.
     private static func group(silence: [UInt8]? = [9]) throws -> RepeatedGroup {
         var recorder = GroupRecorder()
-        // In the middle of a group: the rest of it is of no use.
+        // In the middle of a group, whose rest is of no use.
         for index in 30..<80 {
             let early = recorder.take(picture(index, idr: index % 40 == 0), silence: silence)
             #expect(early == nil)
@@ -61,7 +61,7 @@ import Testing
         #expect(more.first?.pts == .milliseconds(4300))
     }
 
-    /// At any time: no step, no two IDRs in a row, and the regular IDRs where they were.
+    /// At any time: no step, no two IDRs in a row, and the regular IDRs in place.
     @Test func viewersGetKeyframesInBetween() throws {
         var random = SeededGenerator(announcedFor: "keyframes of a slate")
         var group = try Self.group(silence: nil)
@@ -78,7 +78,7 @@ import Testing
         #expect(pictures.map(\.pts) == (0..<4000).map { .milliseconds(4000 + $0 * 50) })
         for (index, picture) in pictures.enumerated() {
             #expect(index % 40 != 0 || picture.isIDR)
-            // Each continues the one before, or is an IDR.
+            // Each continues the previous one, or is an IDR.
             let last = index > 0 ? pictures[index - 1] : picture
             #expect(picture.isIDR ? !last.isIDR || index == 0 : picture.payload[0] == last.payload[0] + 1)
         }
@@ -106,7 +106,7 @@ import Testing
         #expect(frames.allSatisfy { $0.track == .video })
     }
 
-    /// After a pause of the process it catches up in pieces.
+    /// After a pause of the process the slate catches up in pieces.
     @Test func aLongPauseIsCaughtUpInPieces() throws {
         var group = try Self.group()
         var last = MediaTime.zero
@@ -120,7 +120,7 @@ import Testing
 
     @Test func whatCannotBeRepeatedIsNotRecorded() {
         var recorder = GroupRecorder()
-        // IDRs alone: two of the same number would follow each other.
+        // IDRs alone: two with the same number would be adjacent.
         for index in 0..<10 {
             let group = recorder.take(Self.picture(index, idr: true), silence: nil)
             #expect(group == nil)
@@ -133,7 +133,7 @@ import Testing
             let group = recorder.take(picture, silence: nil)
             #expect(group == nil)
         }
-        // A group that is too large for a picture that stands still.
+        // A group that is too large for a still picture.
         recorder = GroupRecorder()
         for index in 0..<100 {
             let picture = Self.picture(index, idr: index % 40 == 0, size: 1 << 20)

@@ -8,9 +8,9 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// SEI messages, read back by a parser that shares nothing with what writes them.
+/// SEI messages, read back by a parser that shares no code with the writer.
 @Suite struct SEITests {
-    /// The messages of an SEI NAL unit as ITU-T H.264 §7.3.1 and §7.3.2.3 describe it; `nil` if it is none.
+    /// Returns the messages of an SEI NAL unit as defined by ITU-T H.264 §7.3.1 and §7.3.2.3; `nil` if it is not one.
     static func parse(_ unit: [UInt8]) -> [(type: Int, payload: [UInt8])]? {
         guard unit.first == 0x06 else { return nil }
         var rbsp: [UInt8] = []
@@ -50,7 +50,7 @@ import Testing
         var random = SeededGenerator(announcedFor: "sei")
         for _ in 0..<400 {
             let sent = (0..<Int.random(in: 1...3, using: &random)).map { _ in
-                // Mostly what a start code could be made of.
+                // Mostly bytes that could form a start code.
                 let payload = (0..<[0, 1, 254, 255, 256, 510, 700].randomElement(using: &random)!).map { _ in
                     Bool.random(using: &random)
                         ? UInt8.random(in: 0...4, using: &random) : .random(in: 0...255, using: &random)
@@ -117,7 +117,8 @@ import Testing
 
     private static let layout = SEILayout(bypass: "alice/camera", size: nil, at: 7)
 
-    /// Numbers of the frames, of 50 ms and with an IDR each 40, that carry so many messages.
+    /// Returns the numbers of the frames, of 50 ms and with an IDR every 40, that carry messages, and the number of
+    /// messages.
     private func carriers(_ settings: SEISettings, frames: Int = 121, step: Double = 0.05) -> [Int: Int] {
         var schedule = SEISchedule()
         schedule.settings = settings
@@ -136,7 +137,7 @@ import Testing
         #expect(carriers(SEISettings(layoutVolume: .init(intervalMs: nil))).keys.sorted() == [0, 40, 80, 120])
         let both = carriers(SEISettings(layoutVolume: .init(intervalMs: 1500, followsIDR: true)))
         #expect(both.keys.sorted() == [0, 30, 40, 60, 80, 90, 120])
-        // A rhythm that no frame hits does not drift.
+        // A rhythm that no frame matches does not drift.
         #expect(carriers(SEISettings(layoutVolume: .init(intervalMs: 1000)), frames: 301, step: 0.03).count == 10)
         let all = SEISettings(layoutVolume: .init(), passThrough: .init(content: "x"), custom: "y")
         #expect(carriers(all)[0] == 3)

@@ -3,19 +3,19 @@ import TestSupport
 @testable import EncodedMedia
 
 /// A publisher and the server in front of it: pictures and sound in the order in which they reach a relay, with clocks
-/// that step and drift, and connections that are made anew.
+/// that step and drift, and connections that are replaced.
 struct SimulatedPublisher {
     struct Arrival {
         var time: MediaTime
         var frame: EncodedFrame
-        /// Time at which it was recorded.
+        /// Recording time of the frame.
         var recorded: MediaTime
     }
 
     var fps = 25
     /// Pictures from IDR to IDR.
     var gop = 50
-    /// B-frames between two other pictures. The last ones of a group are followed by the picture that they refer to.
+    /// B-frames between two other pictures. The last ones of a group are followed by the picture that they reference.
     var reorder = 0
     var jitter = MediaTime.milliseconds(30)
     /// Time on the publisher's clock per elapsed time.
@@ -23,7 +23,7 @@ struct SimulatedPublisher {
 
     private var random: SeededGenerator
     private var now = MediaTime.zero
-    /// Publisher's timestamp minus time recorded.
+    /// Publisher's timestamp minus recording time.
     private var epoch: MediaTime
     private var delay = MediaTime.zero
     private var nextPicture = 0
@@ -37,7 +37,7 @@ struct SimulatedPublisher {
         epoch = .milliseconds(Int.random(in: 0...1_000_000, using: &self.random))
     }
 
-    /// What arrives within the next `seconds`.
+    /// Returns the arrivals within the next `seconds`.
     mutating func play(_ seconds: Double) -> [Arrival] {
         let end = now + .seconds(seconds)
         var arrivals: [Arrival] = []
@@ -60,18 +60,18 @@ struct SimulatedPublisher {
     /// Lets the publisher's clock step, for both tracks.
     mutating func step(by amount: MediaTime) { epoch += amount }
 
-    /// Lets everything arrive later, or sooner, from now on.
+    /// Makes everything arrive later, or sooner, from now on.
     mutating func delay(by amount: MediaTime) { delay = max(.zero, delay + amount) }
 
-    /// Holds up everything that is sent within `amount`; it arrives at once.
+    /// Delays everything that is sent within `amount`; it arrives all at once.
     mutating func hold(for amount: MediaTime) { lastArrival = max(lastArrival, now + amount) }
 
-    /// Ends the connection, and makes another one after `gap`, on which the server first sends what it has cached.
+    /// Ends the connection, and makes another one after `gap`, on which the server first sends its cache.
     ///
-    /// - Parameter isRebased: Whether the server counts timestamps anew for each connection.
+    /// - Parameter isRebased: Whether the server restarts timestamps for each connection.
     mutating func reconnect(after gap: MediaTime, isRebased: Bool) -> [Arrival] {
         let start = now + gap
-        // What is recorded in the meantime is in the cache.
+        // Frames recorded in the meantime are in the cache.
         _ = play(gap.inSeconds)
         let change = isRebased ? -(cached.first?.frame.dts ?? .zero) : .zero
         epoch += change
@@ -86,7 +86,7 @@ struct SimulatedPublisher {
         }
     }
 
-    /// Returns an arrival with a number of its own in its payload (`Content`).
+    /// Returns an arrival with its own number in its payload (`Content`).
     private mutating func numbered(_ arrival: Arrival) -> Arrival {
         serial += 1
         var arrival = arrival
@@ -97,13 +97,13 @@ struct SimulatedPublisher {
     private mutating func picture(_ time: MediaTime) -> Arrival {
         defer { nextPicture += 1 }
         let dts = stamp(time)
-        // Presentation is a picture behind decoding.
+        // Presentation is one picture behind decoding.
         let pts = reorder > 0 ? stamp(.units(Int64(shown(nextPicture) + 1), rate: fps)) : dts
         let frame = EncodedFrame(track: .video, pts: pts, dts: dts, isIDR: nextPicture % gop == 0, payload: [])
         return Arrival(time: time, frame: frame, recorded: time)
     }
 
-    /// Returns the place in the order of presentation of the picture that is decoded at a place.
+    /// Returns the display position of the picture with a position in decoding order.
     private func shown(_ decoded: Int) -> Int {
         let (begin, place) = (decoded / gop * gop, decoded % gop)
         guard place > 0 else { return decoded }

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import EncodedMedia
 
-/// What a simulated frame shows, carried in its payload so that the far end can tell.
+/// The content of a simulated frame, carried in its payload so that the receiver can identify it.
 struct Content: Hashable {
     var isMixed: Bool
     /// Number of the host's frame that is seen or heard.
@@ -27,7 +27,7 @@ struct Content: Hashable {
     }
 }
 
-/// A publisher: frames in decoding order, timestamps rounded to ms as RTMP does, each with its time of arrival.
+/// A publisher: frames in decoding order, timestamps rounded to ms as in RTMP, each with its time of arrival.
 struct SimulatedSource {
     var fps = 20
     /// B-frames between two anchors.
@@ -38,7 +38,7 @@ struct SimulatedSource {
     var hasAudio = true
     /// Program time of frame 0.
     var phase = MediaTime.zero
-    /// Largest extra delay on the way.
+    /// Largest extra delay in transit.
     var jitter = MediaTime.milliseconds(8)
 
     struct Arrival {
@@ -83,7 +83,7 @@ struct SimulatedSource {
         return result.sorted { $0.time < $1.time }
     }
 
-    /// I0 P3 B1 B2 P6 …; the last frames of a GOP close it.
+    /// Returns I0 P3 B1 B2 P6 …; the last frames of a GOP close it.
     private func decodingOrder(count: Int) -> [Int] {
         guard bFrames > 0 else { return Array(0..<count) }
         var order: [Int] = []
@@ -112,11 +112,11 @@ struct SimulatedMixer {
 
     var nextTime: MediaTime { origin + .units(Int64(nextTick), rate: fps) }
 
-    /// `nil` when the frame is left out.
+    /// Returns the frame of a tick; `nil` when the frame is left out.
     mutating func tick(showing index: Int, divisor: Int) -> EncodedFrame? {
         let time = nextTime
         let half = MediaTime.units(1, rate: fps) / 2
-        // One that was asked for too late is made as soon as possible.
+        // An IDR that was requested too late is made as soon as possible.
         let isIDR = nextTick == 0 || requests.contains { time - $0 >= -half }
         requests.removeAll { $0 < time + half }
         defer { nextTick += 1 }

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// Programs that have one track.
+/// Programs with a single track.
 @Suite struct SoundProgramTests {
     private static let alice = SpliceInput.source("alice/camera#audio")
     private static let configuration = CodecConfiguration(track: .audio, bytes: [0x11, 0x90])
@@ -59,7 +59,7 @@ import Testing
             }
             let splices = actions.compactMap { if case .switched(let splice) = $0 { splice } else { nil } }
             #expect(splices.first?.from == nil, "seed \(random.seed)")
-            // One that was taken back before it was heard has none.
+            // A splice that was cancelled before its sound was played has no gap.
             #expect(splices.allSatisfy { ($0.audioGap?.inMilliseconds).map { $0 < 22 } ?? true }, "seed \(random.seed)")
             splicesInAll += splices.count
         }

@@ -34,7 +34,7 @@ import Testing
     func reference(hostLateness: Double) {
         var host = SourceClock()
         var guest = SourceClock()
-        // On air from its first packet, which came too late or too early: it only slews from then on.
+        // On air from its first packet, which came too late or too early: from then on it only slews.
         _ = run(&host, seconds: 4, isOnAir: true) { $0 == 0 ? -hostLateness : 0 }
         for index in 200..<400 {
             let media = Double(index) * 0.02
@@ -45,7 +45,7 @@ import Testing
                 as: .init(isOnAir: index > 210, reference: host.leastLateness ?? .zero))
         }
         let apart = host.map(.seconds(8), of: .video) - guest.map(.seconds(5), of: .video)
-        // The host slews, faster than the guest, and what is known of it is up to a window old.
+        // The host slews, faster than the guest, and its known offset is up to a window old.
         #expect(apart.magnitude < .milliseconds(8), "\(apart)")
         #expect((host.map(.seconds(8), of: .video) - .seconds(108)).magnitude > .milliseconds(15))
     }
@@ -74,7 +74,7 @@ import Testing
                 .video, dts: .seconds(media), arrival: .seconds(arrival), as: .init(isOnAir: true, isCopied: true))
             if second > 60 { worst = max(worst, abs(clock.map(.seconds(media), of: .video).inSeconds - arrival)) }
         }
-        // Observed once a second here, so the window is two packets; a real source gives a hundred.
+        // Observed once a second here, so the window is two packets; a real source has a hundred.
         #expect(worst < 0.005, "off by \(worst * 1000) ms")
     }
 
@@ -129,7 +129,7 @@ import Testing
     func pauseAndBurst() {
         var clock = SourceClock()
         _ = run(&clock, seconds: 1, isOnAir: true)
-        // Four seconds of silence, then everything since at once, then live again.
+        // Four seconds of silence, then everything sent since at once, then live again.
         for index in 0..<300 {
             let media = 1 + Double(index) * 0.02
             let arrival = max(105 + Double(index) * 0.0005, 100 + media)

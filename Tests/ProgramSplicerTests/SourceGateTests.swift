@@ -16,7 +16,7 @@ import Testing
         .configuration(CodecConfiguration(track: track, bytes: [UInt8(truncatingIfNeeded: number)]))
     }
 
-    /// 240 pictures and 94 frames of sound per second, 80 Mbit/s, behind 20 s of them that a server kept.
+    /// 240 pictures and 94 frames of sound per second, 80 Mbit/s, after 20 s of them that a server had kept.
     @Test func theLargestLiveStreamPasses() throws {
         var gate = SourceGate()
         for index in 0..<4_000 { _ = try gate.pass(frame(bytes: index % 240 == 0 ? 500_000 : 2_000), now: .zero) }
@@ -51,7 +51,7 @@ import Testing
         var gate = SourceGate()
         for _ in 0..<20_000 { _ = try gate.pass(frame(.audio), now: .zero) }
         #expect(throws: SourceGate.Excess.items(perSecond: 2_000)) { try gate.pass(frame(.audio), now: .zero) }
-        // The rate is given back with time.
+        // The allowance grows back with time.
         for _ in 0..<1_000 { _ = try gate.pass(frame(.audio), now: .milliseconds(500)) }
         #expect(throws: SourceGate.Excess.items(perSecond: 2_000)) {
             try gate.pass(frame(.audio), now: .milliseconds(500))
@@ -69,7 +69,7 @@ import Testing
 
     @Test func alternatingConfigurationsEndTheConnection() throws {
         var gate = SourceGate()
-        // The same again is no change.
+        // A repeated configuration is not a change.
         for _ in 0..<1_000 { _ = try gate.pass(configuration(0), now: .zero) }
         for number in 1...15 { _ = try gate.pass(configuration(number % 2), now: .zero) }
         #expect(throws: SourceGate.Excess.configurations(perMinute: 30)) {
@@ -78,7 +78,7 @@ import Testing
         _ = try gate.pass(configuration(8, .audio), now: .seconds(2))
     }
 
-    /// A clock that stands still or runs back gives nothing back.
+    /// A clock that stands still or runs back restores no allowance.
     @Test func timeThatRunsBackGivesNothing() throws {
         var gate = SourceGate()
         for index in 0..<20_000 { _ = try gate.pass(frame(.audio), now: .seconds(Double(-index))) }

@@ -7,17 +7,17 @@ import Testing
 @testable import ProgramSplicer
 
 @Suite struct SourceQuarantineTests {
-    /// A relay that ends some time after a source has begun to send, started again and again.
+    /// A relay that ends some time after a source has begun to send, restarted again and again.
     private struct Relays {
         var left: [SourceID: SourceQuarantine.Record] = [:]
-        /// Sources that were connected when the last relay ended, or when its time was over.
+        /// Sources that were connected when the last relay ended, or when its time had passed.
         var connected: Set<SourceID> = []
         var quarantined: Set<SourceID> = []
 
         /// Runs one relay.
         ///
         /// - Parameter fatal: Time from the first media of each source until it ends the relay.
-        /// - Returns: The time at which it ended; `nil` if it did not.
+        /// - Returns: The time at which it ended; `nil` if it did not end.
         mutating func run(_ sources: [SourceID], fatal: [SourceID: MediaTime], seconds: Int) throws -> MediaTime? {
             var quarantine = SourceQuarantine(after: left)
             var media: [SourceID: MediaTime] = [:]
@@ -43,7 +43,7 @@ import Testing
                     guard let first = media[id], now >= first else { continue }
                     quarantine.delivered(id, isConfigured: false, now: now)
                     guard let delay = fatal[id], now - first >= delay else { continue }
-                    // What a file keeps.
+                    // The part that a file keeps.
                     left = try JSONDecoder().decode(
                         [SourceID: SourceQuarantine.Record].self, from: JSONEncoder().encode(quarantine.records))
                     return now
@@ -73,7 +73,7 @@ import Testing
         #expect(quarantine.records.count == 1)
         quarantine.advance(to: .seconds(11))
         #expect(quarantine.records.isEmpty)
-        // Another codec configuration is another risk.
+        // Another codec configuration is a new risk.
         quarantine.delivered("c", isConfigured: true, now: .seconds(20))
         #expect(quarantine.records["c"]?.isOnProbation == true)
     }
@@ -88,7 +88,7 @@ import Testing
             var relays = Relays()
             var crashes = 0
             var blamed: Set<SourceID> = []
-            // Until one lasts for a minute, with everything on air that can be.
+            // Until one lasts for a minute, with every possible source on air.
             while let end = try relays.run(sources, fatal: fatal, seconds: 60) {
                 crashes += 1
                 try #require(crashes < 12, "\(sources.count) sources, \(fatal), the last relay ended after \(end)")
@@ -96,7 +96,7 @@ import Testing
             }
             #expect(relays.quarantined.contains(bad))
             if longest < 2_000 {
-                // The first crash tells nothing; the second one and those after it came in its own turn.
+                // The first crash proves nothing; the second and later ones came during the source's own trial.
                 #expect(crashes == 5 && blamed == [bad], "\(fatal) \(crashes) \(blamed)")
                 #expect(relays.connected == Set(sources).subtracting([bad]))
             }
@@ -132,7 +132,7 @@ import Testing
         quarantine.connected("b", now: .seconds(3))
         let next = SourceQuarantine(after: quarantine.records)
         #expect(next.records["a"]?.crashes == 1 && next.records["b"]?.crashes == 2)
-        // A source that does not answer holds nobody up.
+        // A source that does not answer does not delay the others.
         var other = SourceQuarantine(after: ["a": .init(isOnProbation: true), "b": .init(isOnProbation: true)])
         _ = other.admit("a", now: .zero)
         other.connected("a", now: .zero)

@@ -3,11 +3,11 @@ import MixModel
 import ProgramSplicer
 import Testing
 
-/// Who speaks, for the border around a pane.
+/// The speaking state for the border around a pane.
 struct SpeakingVoicesTests {
     private var voices = SpeakingVoices(frame: .milliseconds(20))
 
-    /// Returns for how long after the beginning the source counts as speaking, frame by frame.
+    /// Returns for each frame whether the source counts as speaking.
     private mutating func states(_ powers: [Float]) -> [Bool] {
         powers.map { power in
             voices.take(["a/camera": power])

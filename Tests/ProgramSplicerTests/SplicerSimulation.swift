@@ -4,17 +4,17 @@ import TestSupport
 @testable import EncodedMedia
 @testable import ProgramSplicer
 
-/// Runs a splicer over a simulated host and mixer, switching at given times, and keeps what viewers would get.
+/// Runs a splicer over a simulated host and mixer, switching at given times, and keeps the frames for viewers.
 struct SplicerSimulation {
     var source = SimulatedSource()
     var mixerFPS = 20
-    /// Each so manieth frame of the canvas is made; those asked for are always.
+    /// Renders every n-th canvas frame; requested ones are always rendered.
     var mixerDivisor = 1
     var mixerLatency = MediaTime.milliseconds(20)
-    /// The mix shows nobody's pictures until the way back, which shows the host: its frames are made at their times,
-    /// whatever of the host has come.
+    /// The mix shows no participant's pictures until the way back, which shows the host: its frames are made at their
+    /// times, independently of the host's arrivals.
     var showsCards = false
-    /// From the wish to mix until the mixer is there.
+    /// Delay from the request for a mix to the mixer's start.
     var mixerStart = MediaTime.milliseconds(120)
 
     private(set) var splicer = Splicer()
@@ -47,7 +47,7 @@ struct SplicerSimulation {
         self.mixerFPS = mixerFPS ?? source.fps
     }
 
-    /// `switches` alternate: mix, bypass, mix …
+    /// Runs the simulation; `switches` alternate: mix, bypass, mix …
     mutating func run(seconds: Double, switches: [MediaTime], using random: inout SeededGenerator) {
         splicer.configure(host, CodecConfiguration(track: .video, bytes: [1]))
         if source.hasAudio { splicer.configure(host, audioConfiguration) }
@@ -79,7 +79,7 @@ struct SplicerSimulation {
         case .wantMix:
             generation += 1
             if let onAir = splicer.onAir, onAir.isMixer {
-                // Still on air while the host's next IDR is awaited: it simply stays.
+                // Still on air while waiting for the host's next IDR: it simply stays.
                 perform(splicer.setTarget(onAir, now: now))
                 return
             }
@@ -100,7 +100,7 @@ struct SplicerSimulation {
         }
     }
 
-    /// Each arriving host frame lets the mixer make the ticks up to it.
+    /// Makes, for each arriving host frame, the ticks up to it.
     private mutating func feedMixer(_ frame: EncodedFrame, now: MediaTime) {
         guard var mixer else { return }
         let content = Content(frame.payload)
@@ -111,7 +111,7 @@ struct SplicerSimulation {
             schedule(.mixed(mixed, generation: mixer.generation), at: now + mixer.latency)
             guard waitsForNobody else { return }
         }
-        // With B-frames a picture is out of the decoder when nothing earlier can follow.
+        // With B-frames a picture leaves the decoder once no earlier one can follow.
         let shown = waitsForNobody ? now : source.bFrames > 0 ? frame.dts : frame.pts
         while mixer.nextTime <= shown + .milliseconds(1) {
             let elapsed = mixer.nextTime + .units(1, rate: source.fps) / 2 - source.phase
@@ -130,7 +130,7 @@ struct SplicerSimulation {
             case .requestIDR(_, let time): mixer?.requests.append(time)
             case .switched(let splice):
                 splices.append(splice)
-                // As a relay does: a mixer on air has the distance of the frames it makes.
+                // As in a relay: the interval of a mixer on air is that of the frames it makes.
                 if splice.to.isMixer { splicer.setInterval(.units(Int64(mixerDivisor), rate: mixerFPS), of: splice.to) }
             case .configure, .shift: break
             }

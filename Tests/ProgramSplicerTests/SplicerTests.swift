@@ -3,7 +3,7 @@ import Testing
 
 @testable import EncodedMedia
 
-/// What holds for every program, whatever the source and the moment of the switch.
+/// Invariants of every program, for any source and any moment of the switch.
 @Suite struct SplicerTests {
     static let seeds: [UInt64] = Array(1...40)
 
@@ -63,11 +63,11 @@ import Testing
         let longest = MediaTime.units(Int64(room.mixerDivisor), rate: source.fps) + .milliseconds(2)
         for (before, after) in zip(room.video, room.video.dropFirst()) {
             #expect(after.pts - before.pts <= longest, "seed \(seed), at \(before.pts)")
-            // What is copied is copied whole.
+            // A copy lacks no frame.
             guard !Content(before.payload).isMixed, !Content(after.payload).isMixed else { continue }
             #expect(after.pts - before.pts <= .milliseconds(52), "seed \(seed), at \(before.pts)")
         }
-        // The mix begins at the very frame, as if none were left out.
+        // The mix begins at exactly that frame, as if none were left out.
         for splice in room.splices where splice.to.isMixer {
             #expect(splice.videoGap ?? .zero <= .milliseconds(52), "seed \(seed)")
         }
@@ -140,7 +140,7 @@ import Testing
     private func expectOrder(_ room: SplicerSimulation, seed: UInt64) {
         #expect(room.splicer.disorder == 0, "seed \(seed)")
         for (earlier, later) in zip(room.video, room.video.dropFirst()) {
-            // As RTMP's timestamps tell them.
+            // In RTMP's resolution.
             #expect(
                 later.dts.roundedMilliseconds > earlier.dts.roundedMilliseconds,
                 "decoding time at \(later.dts), seed \(seed)")
@@ -148,7 +148,7 @@ import Testing
         }
         #expect(room.video.first?.isIDR == true)
         for splice in room.splices {
-            // One that comes within a millisecond after the last frame is put at its end.
+            // An IDR within a millisecond after the last frame is moved to its end.
             let isThere = room.video.contains { $0.isIDR && ($0.pts - splice.at).magnitude < .milliseconds(1) }
             #expect(isThere, "splice at \(splice.at) without an IDR, seed \(seed)")
         }
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    /// Every B-frame on air has the anchors on both sides on air too.
+    /// Checks that every B-frame on air has the anchors on both sides on air too.
     private func expectReferences(_ room: SplicerSimulation, source: SimulatedSource, seed: UInt64) {
         var anchors: Set<Int> = []
         for frame in room.video {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct StallWatchTests {
     private static let interval = MediaTime.milliseconds(50)
 
-    /// A watch that got a frame every 50 ms for two seconds, and the time of the last one.
+    /// Returns a watch that got a frame every 50 ms for two seconds, and the time of the last one.
     private func steady() -> (StallWatch, MediaTime) {
         var watch = StallWatch()
         for index in 0...40 { watch.arrived(at: .milliseconds(index * 50), interval: Self.interval) }
@@ -33,7 +33,7 @@ import Testing
         #expect(watch.nextChange(after: .zero) == nil)
     }
 
-    /// Jitter of 200 ms never counts, whatever its order.
+    /// Jitter of 200 ms never counts, in any order.
     @Test(arguments: 0..<20) func jitterIsNoStall(run: Int) {
         var random = SeededGenerator(seed: UInt64(run))
         var watch = StallWatch()
@@ -48,8 +48,8 @@ import Testing
         #expect(watch.isSteady(at: arrival))
     }
 
-    /// A server that collects pictures, as SRS does for 350 ms: the first burst may look like a stall, but the source is
-    /// soon steady, and stays so.
+    /// A server that collects pictures, as SRS does for 350 ms: the first burst may look like a stall, but the source
+    /// soon counts as steady, and stays so.
     @Test(arguments: [260, 350, 500, 700]) func burstsAreHowSomeServersSend(milliseconds: Int) {
         var watch = StallWatch()
         var stalls = 0
@@ -77,7 +77,7 @@ import Testing
         #expect(!watch.isSuspect(at: now + .milliseconds(180)) && watch.isSuspect(at: now + .milliseconds(190)))
         now += .milliseconds(240)
         watch.arrived(at: now, interval: Self.interval)
-        // Some time is left to prepare in any case.
+        // Some time is always left to prepare.
         #expect(watch.isSuspect(at: now + .milliseconds(265)) && !watch.hasStalled(at: now + .milliseconds(300)))
     }
 
@@ -134,11 +134,11 @@ import Testing
             let end = now + .seconds(Double(expected))
             #expect(!watch.isSteady(at: end - .milliseconds(1)) && watch.isSteady(at: end), "\(expected) s")
         }
-        // Not steady while gaps beyond jitter go on.
+        // Not steady while gaps beyond jitter continue.
         now += .milliseconds(300)
         watch.arrived(at: now, interval: Self.interval)
         #expect(!watch.isSteady(at: now + .milliseconds(7999)) && watch.isSteady(at: now + .milliseconds(8000)))
-        // Much later it is as at first.
+        // Much later it is like new.
         for _ in 0..<1000 {
             now += Self.interval
             watch.arrived(at: now, interval: Self.interval)

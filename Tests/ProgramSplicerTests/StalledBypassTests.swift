@@ -18,7 +18,7 @@ import Testing
         return EncodedFrame(track: .audio, pts: time, dts: time, payload: [2])
     }
 
-    /// A bypass with pictures until 2 s and sound until 1 s.
+    /// Returns a bypass with pictures until 2 s and sound until 1 s.
     private static func bypass(audio: [UInt8] = [0x11, 0x90]) -> Splicer {
         var splicer = Splicer()
         splicer.configure(host, CodecConfiguration(track: .video, bytes: [1]))
@@ -51,7 +51,7 @@ import Testing
         let steps = zip(filled, filled.dropFirst()).map { $1.pts - $0.pts }
         #expect(steps.allSatisfy { ($0 - Self.frame).magnitude < .milliseconds(1) })
         #expect(splicer.fillSound(of: Self.host).isEmpty)
-        // What comes too late is left out, and the sound goes on without a step.
+        // Late sound is left out, and the sound continues without a step.
         #expect(Self.emitted(splicer.frame(Self.sound(92), of: Self.host, now: .seconds(2))).isEmpty)
         let next = Self.emitted(splicer.frame(Self.sound(93), of: Self.host, now: .seconds(2)))
         #expect(next.map(\.payload) == [[2]])
@@ -68,7 +68,7 @@ import Testing
         #expect(Self.emitted(splicer.fillSound(of: Self.host)).count == AudioLane.mostSilence)
     }
 
-    /// Five channels, and a configuration that cannot be read.
+    /// Five channels, and an unreadable configuration.
     @Test(arguments: [[0x11, 0xA8], [0xFF]] as [[UInt8]])
     func aFormatWithoutAKnownSilenceIsNotFilled(audio: [UInt8]) {
         var splicer = Self.bypass(audio: audio)
@@ -80,7 +80,7 @@ import Testing
         let mixer = SpliceInput.mixer(7)
         splicer.configure(mixer, CodecConfiguration(track: .video, bytes: [3]))
         splicer.setInterval(.milliseconds(50), of: mixer)
-        // It ran ahead, unseen; its last IDR is long ago.
+        // It ran ahead without being shown; its last IDR is long past.
         _ = splicer.frame(Self.video(2050), of: mixer, now: .seconds(2))
         _ = splicer.setTarget(mixer, now: .milliseconds(2251))
         _ = splicer.ended(Self.host, now: .milliseconds(2251))

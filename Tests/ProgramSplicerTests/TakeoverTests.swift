@@ -5,7 +5,7 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramSplicer
 
-/// Another person takes over from a mix: their frames lie on other grids than the program's.
+/// Another participant takes over from a mix: the frames are on other grids than the program's.
 @Suite struct TakeoverTests {
     private static let guest: SourceID = "guest/camera"
     private static let interval = MediaTime.milliseconds(50)
@@ -52,11 +52,11 @@ import Testing
 
     /// A mix that shows the guest, frame by frame.
     private struct Showing {
-        /// After the guest's own time.
+        /// Delay after the guest's own time.
         var delay: MediaTime
-        /// Of the guest's packets.
+        /// Lateness of the guest's packets.
         var lateness = MediaTime.zero
-        /// From a packet to the frame of the mix that shows it.
+        /// Time from a packet to the frame of the mix that shows it.
         var latency: MediaTime
         var isTold = true
     }
@@ -73,7 +73,7 @@ import Testing
         let result = run(videoPhase: -showing.delay, audioPhase: -showing.delay, showing: showing)
 
         expectNothingLost(result, "\(showing), seed \(seed)")
-        // The IDR at 1.2 s is the first after the wish, unless it comes before it.
+        // The IDR at 1.2 s is the first after the request, unless an earlier one exists.
         let splice = try #require(result.splices.last)
         #expect(splice.to == .source(TakeoverTests.guest) && splice.at < .seconds(1.3), "\(showing), seed \(seed)")
     }
@@ -107,7 +107,7 @@ import Testing
         #expect((late.pts - original - result.shift).magnitude < MediaTime(nanoseconds: 100_000))
     }
 
-    /// A mix for one second, then the guest, whose keyframe comes at about 1.2 s.
+    /// Runs a mix for one second, then the guest, whose keyframe comes at about 1.2 s.
     private func run(videoPhase: MediaTime, audioPhase: MediaTime, showing: Showing? = nil) -> Result {
         var splicer = Splicer()
         var result = Result()
@@ -137,7 +137,7 @@ import Testing
         result.take(splicer.setTarget(mixer, now: .zero))
         for (time, feed, frame) in arrivals.sorted(by: { $0.time < $1.time }) {
             if time > .seconds(1) { result.take(splicer.setTarget(guest, now: time)) }
-            // From the splice on the guest is mapped with the shift, as its relay does.
+            // From the splice on the guest is mapped with the shift, as in its relay.
             result.take(splicer.frame(feed == guest ? frame.shifted(by: result.shift) : frame, of: feed, now: time))
         }
         return result

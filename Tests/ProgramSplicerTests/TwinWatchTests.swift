@@ -4,7 +4,7 @@ import Testing
 @testable import ProgramSplicer
 
 @Suite struct TwinWatchTests {
-    /// The times, in ms, at which the mixer on air becomes late, asked every millisecond up to 2 s.
+    /// Returns the times, in ms, at which the mixer on air becomes late, checked every millisecond up to 2 s.
     private static func suspicions(interval: MediaTime, pictures: [Int64]) -> [Int64] {
         var watch = TwinWatch()
         return (0...2000).filter { now in

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// Nothing that publishers or a mixer send may stop a relay, or make it keep more than it is allowed to.
+/// Publishers and mixers can neither stop a relay nor make it keep more than its limits allow.
 @Suite struct HostileStreamTests {
     /// Each room has three streams.
     private static let rooms = TestLength.of(short: 40, long: 200)
@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    /// What stopped a relay: RTMP's clients let audio of two bytes through, which is no frame, but has a time.
+    /// The bytes that once stopped a relay: RTMP clients pass on audio of two bytes, which is not a frame, but has a
+    /// time.
     @Test("thousands of messages, each 0x7FFFFFFF ms later, do not leave the span of a stream")
     func farSteps() throws {
         for step: UInt32 in [0x7FFF_FFFF, 0x8000_0001] {
@@ -103,7 +104,7 @@ import Testing
         #expect(jumps.count == 2)
         #expect(items.count { $0 == .discontinuity } == 2)
         #expect(jumps.allSatisfy { $0.1 <= Int64(UInt32.max) && $0.0 > 1 << 39 })
-        // And that is a jump to whoever maps it.
+        // To the code that maps it, that is a jump.
         var clock = SourceClock()
         _ = clock.observe(
             .video, dts: .milliseconds(jumps[0].0), arrival: .seconds(1), as: .init(isOnAir: true, isCopied: true))

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// What is kept of a stream has a limit that its times cannot get round.
+/// The memory for a stream has a limit that its times cannot evade.
 @Suite struct MemoryBoundTests {
     private func picture(_ time: MediaTime, isIDR: Bool = false, size: Int = 1) -> EncodedFrame {
         EncodedFrame(
@@ -53,7 +53,7 @@ import Testing
             most = max(most, state.recentAudio.count)
         }
         #expect(most * sound(.zero, size: size).footprint <= SpliceInputState.audioByteLimit)
-        // It does not forget what a splice needs.
+        // The limit leaves the frames that a splice needs.
         state = SpliceInputState()
         for index in 0..<500 { state.remember(audio: sound(.units(Int64(index) * 1024, rate: 48000), size: 400)) }
         #expect(state.recentAudio.count >= 94)
@@ -86,7 +86,7 @@ import Testing
         _ = recording.take(.configuration(HLSProgram.audio))
         _ = recording.take(.frame(picture(.seconds(100), isIDR: true, size: 9)))
         var written = 0
-        // The source has jumped back: nothing is older than a second any more.
+        // The source has jumped back: no frame is older than a second any more.
         for _ in 0..<80 {
             for action in recording.take(.frame(picture(.zero, size: 1 << 20))) {
                 if case .write = action { written += 1 }
@@ -100,7 +100,7 @@ import Testing
         var recording = ProgramRecording()
         _ = recording.take(.configuration(HLSProgram.audio))
         for _ in 0..<100 { _ = recording.take(.frame(sound(.zero, size: 1 << 20))) }
-        // At the end what is there is written: all of it would be 100 MiB.
+        // The end writes the queued frames: all of them would be 100 MiB.
         var bytes = 0
         for case .write(let fragment, _) in recording.finish() { bytes += fragment.count }
         #expect(bytes <= 34 << 20)
