@@ -4,7 +4,7 @@ import Testing
 @testable import MediaFormats
 
 struct BitReaderTests {
-    /// A reader of these binary digits, filled up with zeros to whole bytes.
+    /// Returns a reader of these binary digits, padded with zeros to whole bytes.
     private func reader(_ digits: String) -> BitReader {
         var digits = digits.filter { $0 != " " }
         while digits.count % 8 != 0 { digits.append("0") }
@@ -74,7 +74,7 @@ struct BitReaderTests {
             #expect(bits.unsignedExpGolomb() == 0)
             #expect(bits.isPastEnd)
         }
-        // All zeros are there, but not all that follows them.
+        // All zeros are there, but not all bits that should follow them.
         var bits = reader(zeros(7) + "1")
         #expect(bits.unsignedExpGolomb() == 127)
         #expect(bits.isPastEnd)

@@ -125,7 +125,7 @@ import Testing
                 .frame(
                     EncodedFrame(track: .audio, pts: .milliseconds(40), dts: .milliseconds(40), payload: [5, 6]))
             ])
-        // Ends of sequences, and what is too short.
+        // Ends of sequences, and bodies that are too short.
         for body in [[0x92] + aac, [0x91] + aac, [0x90], [0x95] + aac + [1]] as [[UInt8]] where body.count > 4 {
             items = try read(.audio, body)
             #expect(items.isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaFormats
 
-/// Tags of codecs that are transcoded, by hand from the tables of FLV and Enhanced RTMP.
+/// Tags of codecs that are transcoded, written by hand from the tables of FLV and Enhanced RTMP.
 @Suite struct ForeignTagTests {
     private static let av01 = Array("av01".utf8), hvc1 = Array("hvc1".utf8), mp3 = Array(".mp3".utf8)
 

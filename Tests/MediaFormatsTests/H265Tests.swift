@@ -19,14 +19,14 @@ import Testing
     private let video = CodecConfiguration(.h265, bytes: record)
     private let h264 = CodecConfiguration(track: .video, bytes: RecordingScript.video)
     private let audio = CodecConfiguration(track: .audio, bytes: [0x11, 0x90])
-    /// VPS, SPS and PPS, each behind a length of four bytes.
+    /// Sizes of VPS, SPS and PPS, each with a length of four bytes in front.
     private static let setSizes = [24, 48, 7]
 
     private static func payload(_ units: [[UInt8]]) -> [UInt8] {
         units.flatMap { [0, 0, 0, UInt8($0.count)] + $0 }
     }
 
-    /// IDR_N_LP or TRAIL_R, behind the encoder's delimiter.
+    /// Returns IDR_N_LP or TRAIL_R, after the encoder's delimiter.
     private func picture(at milliseconds: Int, isIDR: Bool) -> EncodedFrame {
         let slice: [UInt8] = [isIDR ? 20 << 1 : 1 << 1, 1, 0xAA, 0xBB]
         return EncodedFrame(
@@ -42,7 +42,7 @@ import Testing
             // Without a temporal sub-layer and with one, which is in the second byte.
             (.h265, [0x26, 1], .idrSlice), (.h265, [0x28, 1], .idrSlice), (.h265, [0x02, 1], .slice),
             (.h265, [0x00, 2], .slice),
-            // CRA and BLA pictures: decoding may begin with them.
+            // CRA and BLA pictures, at which decoding may begin.
             (.h265, [0x2A, 1], .idrSlice), (.h265, [0x20, 1], .idrSlice), (.h265, [0x2C, 1], .slice),
             (.h265, [0x42, 1], .sequenceParameterSet), (.h265, [0x40, 1], .other),
             (.h265, [0x4E, 1], .supplementalInformation), (.h265, [0x50, 1], .other),
@@ -111,7 +111,7 @@ import Testing
         var same = frame
         same.pts = same.dts
         #expect(items == [.frame(same)])
-        // A command, the end of a sequence, and what is too short for its offset.
+        // A command, the end of a sequence, and a body that is too short for its offset.
         for (first, rest) in [(0xD1, [0]), (0x92, []), (0x91, [0, 0])] as [(UInt8, [UInt8])] {
             let found = try read([first] + Array("hvc1".utf8) + rest)
             #expect(found.isEmpty)

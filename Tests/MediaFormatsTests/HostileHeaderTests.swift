@@ -5,7 +5,7 @@ import Testing
 @testable import EncodedMedia
 @testable import MediaFormats
 
-/// Headers that strangers write: configurations of codecs, NAL units, SEI, cues, and files that were damaged.
+/// Untrusted headers: configurations of codecs, NAL units, SEI, cues, and damaged files.
 @Suite struct HostileHeaderTests {
     private static let valid: [[UInt8]] =
         SequenceParameterSetTests.cases.map { hexadecimal($0.record) }
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// The largest numbers that exp-Golomb codes can say, at every place where one may stand.
+    /// The largest numbers that exp-Golomb codes can express, at every place where one is allowed.
     @Test func everyNumberIsTheLargest() throws {
         for record in Self.valid {
             for position in record.indices {

@@ -87,7 +87,7 @@ struct ImageHeaderTests {
         let animated = Self.png(
             64, 64, extra: Self.chunk("tEXt", [65]) + Self.chunk("acTL", Self.big(3, 4) + [0, 0, 0, 0]))
         #expect(try ImageHeader(animated).isAnimated)
-        // After the picture the chunk means nothing.
+        // After the picture the chunk has no meaning.
         #expect(try !ImageHeader(Self.png(64, 64) + Self.chunk("acTL", [])).isAnimated)
         #expect(problem(Self.extendedWebP(64, 64, flags: 0x12)) == .unsupported(.webp, "animation"))
     }
@@ -102,7 +102,7 @@ struct ImageHeaderTests {
         for value in [0, 9, 0xFFFF] {
             #expect(try ImageHeader(Self.jpeg(64, 32, before: Self.exif(value, isLittle: true))).orientation == 1)
         }
-        // A directory that lies outside of its segment.
+        // A directory outside its segment.
         var lost = Self.exif(6, isLittle: false)
         lost.replaceSubrange(14..<18, with: [0xFF, 0xFF, 0xFF, 0xFF])
         #expect(try ImageHeader(Self.jpeg(64, 32, before: lost)).orientation == 1)
@@ -112,7 +112,7 @@ struct ImageHeaderTests {
 
     @Test(arguments: files)
     func everyCutIsSeen(kind: ImageHeader.Kind, bytes: [UInt8]) throws {
-        // Up to the last byte of the header proper.
+        // Up to the last byte of the actual header.
         let header = kind == .png ? 33 : kind == .jpeg ? 12 : 30
         for count in 1..<min(header, bytes.count) {
             let problem = problem(Array(bytes.prefix(count)))
@@ -131,7 +131,7 @@ struct ImageHeaderTests {
         #expect(
             tooLarge.description
                 == "the image has 4098×4096 pixels; the limit is 16 megapixels and 16384 pixels a side: scale it down")
-        // Decode bombs.
+        // Decompression bombs.
         let most = Int(Int32.max)
         #expect(
             problem(Self.png(most, most)) == .tooLarge(width: most, height: most, mostPixels: ImageHeader.mostPixels))

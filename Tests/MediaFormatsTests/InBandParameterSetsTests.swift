@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaFormats
 
-/// Sequence headers, and pictures with parameter sets in band, of the records that real encoders wrote.
+/// Sequence headers, and pictures with parameter sets in band, from the records of real encoders.
 @Suite struct InBandParameterSetsTests {
     /// One encoder's sets, in a header and as units of a picture.
     private struct Sets {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Returns for each item whether it is passed on, and the configuration before it.
+    /// Returns for each item whether it passes, and the configuration before it.
     private func results(_ items: [MediaItem]) -> [(passes: Bool, before: CodecConfiguration?)] {
         var sets = InBandParameterSets()
         return items.map { item in (!sets.supersedes(item), sets.configuration(before: item)) }
@@ -51,7 +51,7 @@ import Testing
         let found = results([
             .configuration(one.header), one.picture(one.units), one.picture(other.units, isIDR: false),
             one.picture(other.units), one.picture(other.units),
-            // A publisher that repeats the header, but not what it says.
+            // A publisher that repeats the header with other content.
             .configuration(one.header), one.picture(other.units),
             // The header is in force again.
             one.picture([]), one.picture([]),

@@ -1,6 +1,6 @@
 @testable import MediaFormats
 
-/// Sample tables, read as a player does (ISO/IEC 14496-12 §8.6, §8.7).
+/// Sample tables, read as in a player (ISO/IEC 14496-12 §8.6, §8.7).
 struct MovieTables {
     var times: [Int: [Int64]] = [:]
     var ranges: [Int: [Range<Int>]] = [:]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaFormats
 
-/// Beginning at open groups of pictures, whose NAL unit types are those of ITU-T H.265 table 7-1.
+/// Entry at open groups of pictures, whose NAL unit types are those of ITU-T H.265 table 7-1.
 @Suite struct OpenGroupEntryTests {
     /// A record of H.265 without parameter sets, and one of H.264.
     private static let h265 = VideoConfiguration(
@@ -23,11 +23,11 @@ import Testing
         #expect(first == picture(35, 39, 18, 18))
         let sound = EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [8 << 1])
         let admitted = [picture(9), picture(35, 8), sound, picture(7), picture(1), picture(9)].map { entry.admits($0) }
-        // Leading pictures of the next group have what they refer to.
+        // Leading pictures of the next group have their references.
         #expect(admitted == [false, false, true, false, true, true])
     }
 
-    /// Where something else was shown before, leading pictures of a closed group, which can be decoded, would be shown after it.
+    /// After another source, leading pictures of a closed group, although decodable, would be displayed after it.
     @Test(arguments: [16, 17, 18, 19, 20] as [UInt8]) func closedGroupsPassWithoutLeadingPictures(type: UInt8) {
         var entry = OpenGroupEntry()
         let first = entry.begin(with: picture(type), of: Self.h265)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// An open group of H.264, with which a decoder begins: leading pictures are told by their times.
+    /// An open group of H.264, at which a decoder starts: leading pictures are identified by their times.
     @Test func h264BeginsWithoutWhatIsShownBefore() {
         func frame(_ milliseconds: Int, isIDR: Bool = false) -> EncodedFrame {
             EncodedFrame(
@@ -57,7 +57,7 @@ import Testing
             let sound = EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [1])
             let admitted = [frame(80), frame(40), sound, frame(240), frame(200), frame(80)].map { entry.admits($0) }
             #expect(first == frame(120, isIDR: isIDR))
-            // Nothing that follows an IDR is shown before it, whatever its time says.
+            // No picture after an IDR is displayed before it, regardless of its timestamp.
             #expect(
                 admitted == (isIDR ? [true, true, true, true, true, true] : [false, false, true, true, true, true]))
         }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import MediaFormats
 
-/// Parameter sets that get other numbers. `SteadyVideoEncoderTests` decodes renumbered streams.
+/// Parameter sets that are given other numbers. `SteadyVideoEncoderTests` decodes renumbered streams.
 @Suite struct ParameterSetNumbersTests {
     private static let numbers = ParameterSetNumbers(sequence: 7)
 
@@ -33,9 +33,9 @@ import TestSupport
         #expect(Self.numbers.accessUnit(access) == Self.unit([9, 0xF0]))
     }
 
-    /// Bytes that look like a start code once the number is longer are protected, and those of the picture still are.
+    /// Bytes that look like a start code once the number is longer are escaped, and those of the picture stay escaped.
     @Test func startCodesCannotAppear() throws {
-        // pps_id 0 gives 0000 1000 0 in front of zeros.
+        // pps_id 0 becomes 0000 1000 0 in front of zeros.
         let slice: [UInt8] = [0x41, 0b1110_0000, 0, 3, 0, 0, 3, 1, 0x80]
         let new = try #require(Self.numbers.accessUnit(Self.unit(slice)))
         var zeros = 0

@@ -12,7 +12,7 @@ import Testing
             track: .audio, pts: time, dts: time, isIDR: false, payload: [UInt8](repeating: 7, count: 300))
     }
 
-    /// Identifiers of the packets, in order.
+    /// Returns the identifiers of the packets, in order.
     private static func identifiers(_ bytes: [UInt8]) -> [UInt16] {
         stride(from: 0, to: bytes.count, by: 188).map { UInt16(bytes[$0 + 1] & 0x1F) << 8 | UInt16(bytes[$0 + 2]) }
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(tables == Array(stride(from: 0, to: 2000, by: 100)))
     }
 
-    /// A time that goes back, and another configuration, begin with tables.
+    /// A time that steps back, and another configuration, begin with tables.
     @Test func receiversCanBeginAfterAChange() {
         var packets = ProgramPackets()
         _ = packets.bytes(of: [.configuration(Self.sound), .frame(Self.frame(5000))])

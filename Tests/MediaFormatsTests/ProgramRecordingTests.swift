@@ -17,7 +17,7 @@ import Testing
         #expect(video.map(\.pts) == expected.map { ($0.pts - script.start).units(rate: 90_000) })
         #expect(video.map(\.dts) == expected.map { ($0.dts - script.start).units(rate: 90_000) })
         #expect(video.map(\.isSync) == expected.map(\.isIDR))
-        // On the sample grid, without a step, although the stream's times are rounded to milliseconds.
+        // On the sample grid, without a step, even though the stream's times are rounded to milliseconds.
         let audio = part.times(of: MP4Movie.audioTrack).map(\.dts)
         #expect(audio.count == script.frames.count { $0.track == .audio })
         #expect(zip(audio, audio.dropFirst()).allSatisfy { $1 - $0 == 1024 })
@@ -53,7 +53,7 @@ import Testing
         script.program(seconds: 2)
         let parts = script.record()
         #expect(parts.count == 1)
-        // Parameter sets are in band at every IDR, the second ones of the second configuration.
+        // Parameter sets are in band at every IDR, the second ones from the second configuration.
         let data = try #require(parts.first).payloads(of: MP4Movie.videoTrack)
         let syncs = zip(try #require(parts.first).times(of: MP4Movie.videoTrack), data).filter(\.0.isSync).map(\.1)
         #expect(syncs.count == 4)
@@ -68,7 +68,7 @@ import Testing
             var script = RecordingScript()
             script.program(seconds: 2)
             if !isLate { script.configure(audio: RecordingScript.mono) }
-            // A picture or two of the next group come first, as at a splice.
+            // One or two pictures of the next group come first, as at a splice.
             script.program(seconds: 2, configuringAfter: isLate ? RecordingScript.mono : nil)
             let parts = script.record()
             #expect(parts.count == 2 && parts.first?.reason == .tracksChanged)
@@ -146,7 +146,7 @@ import Testing
         var script = RecordingScript(bFrames: 2)
         script.program(seconds: 4)
         let first = try #require(script.record().first)
-        // The other relay's clock says that no time has passed at all.
+        // According to the other relay's clock no time has passed at all.
         for origin in [script.start + .seconds(1), script.start - .seconds(10)] {
             let recording = ProgramRecording(
                 continuation: .init(movie: first.movie, origin: origin, duration: first.duration))
@@ -195,12 +195,12 @@ import Testing
             #expect(times[index].isSync && found.payload == payloads[index], "\(seconds)")
             #expect(found.configuration.videoCodec == .h264)
         }
-        // As a stream for what decodes.
+        // As a stream for a decoder.
         var reader = FLVReader()
         let items = try reader.push(try #require(find(3, in: file)).flv)
         let frames = items.compactMap { if case .frame(let frame) = $0 { frame } else { nil } }
         #expect(frames.map(\.payload) == [payloads[75]] && frames.first?.isIDR == true)
-        // Without pictures, cut off anywhere, and with other bytes in it.
+        // Without pictures, truncated anywhere, and with other bytes in it.
         let sound = RecordingScript.record(
             {
                 var script = RecordingScript(hasVideo: false)

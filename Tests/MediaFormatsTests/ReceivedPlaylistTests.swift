@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaFormats
 
-/// Playlists of other servers, and how they are followed.
+/// Playlists of other servers, and the way they are followed.
 @Suite struct ReceivedPlaylistTests {
     private func media(_ text: String) throws -> ReceivedSegments {
         guard case .media(let segments) = try ReceivedPlaylist(Array(text.utf8)) else {
@@ -20,7 +20,7 @@ import Testing
                 + numbers.map { "#EXTINF:\(target).0,\n\($0).ts\n" }.joined() + (isEnded ? "#EXT-X-ENDLIST\n" : ""))
     }
 
-    /// The segment that the next step fetches.
+    /// Returns the segment that the next step fetches.
     private func wanted(by follower: inout PlaylistFollower, beginsAnew expected: Bool) throws -> ReceivedSegment {
         guard case .fetch(let segment, let beginsAnew) = follower.step() else {
             throw ReceivedPlaylist.Failure("has no next segment")
@@ -82,7 +82,7 @@ import Testing
         #expect("\(text)") { _ = try ReceivedPlaylist(Array(text.utf8)) } throws: { "\($0)".contains(words) }
     }
 
-    /// Ranges without an offset go on from the one before: enough of them pass the largest number.
+    /// Ranges without an offset continue from the previous one: enough of them exceed the largest number.
     @Test func rangesThatGoOnNeverOverflow() throws {
         let text =
             "#EXTM3U\n#EXT-X-TARGETDURATION:2\n"
@@ -100,7 +100,7 @@ import Testing
         #expect(throws: ReceivedPlaylist.Failure("is larger than 8 MiB")) { _ = try ReceivedPlaylist(bytes) }
     }
 
-    /// What the project's own HLS writes can be pulled.
+    /// The project's own HLS can be pulled.
     @Test func theOwnPlaylistsAreRead() throws {
         var written = MediaPlaylist(targetDuration: 4)
         for number in 7..<10 {
@@ -142,7 +142,7 @@ import Testing
         #expect(try sound(rendition("one") + rendition("two") + variant) == "one")
         #expect(try sound(variant + rendition("one") + rendition("two", ",AUTOSELECT=YES")) == "two")
         #expect(try sound(rendition("one", ",AUTOSELECT=YES") + rendition("two", ",DEFAULT=YES") + variant) == "two")
-        // The sound that is meant for everybody is in the variant itself.
+        // The default sound is in the variant itself.
         #expect(try sound(rendition("", ",DEFAULT=YES") + rendition("two") + variant) == nil)
         #expect(try sound(rendition("one", group: "h") + variant) == nil && sound(variant) == nil)
     }
@@ -214,7 +214,7 @@ import Testing
         let segment = try wanted(by: &follower, beginsAnew: true)
         #expect(segment.number == 11)
         follower.fetched(segment)
-        // It was away for long: nothing of what it knew is left.
+        // It was away for long: nothing of its former state is left.
         follower.took(try live(40..<50))
         let later = try wanted(by: &follower, beginsAnew: true)
         #expect(later.number == 47)

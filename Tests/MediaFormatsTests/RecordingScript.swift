@@ -3,7 +3,7 @@ import Testing
 @testable import EncodedMedia
 @testable import MediaFormats
 
-/// A program as a recorder gets it, and what it makes of it.
+/// A program as received by a recorder, and the resulting recording.
 struct RecordingScript {
     /// Small parameter sets of two pictures, and two formats of sound.
     static let video: [UInt8] = record(
@@ -13,7 +13,7 @@ struct RecordingScript {
     static let stereo: [UInt8] = [0x11, 0x90]
     static let mono: [UInt8] = [0x11, 0x88]
 
-    /// Program time is never 0 when a recording is started.
+    /// Program time, which is never 0 when a recording is started.
     let start = MediaTime.seconds(86_400)
     var hasVideo: Bool
     let bFrames: Int
@@ -35,14 +35,14 @@ struct RecordingScript {
     mutating func configure(audio: [UInt8]) { items.append(.configuration(.init(track: .audio, bytes: audio))) }
     mutating func skip(seconds: Int) { offset += .seconds(Double(seconds)) }
 
-    /// Groups of a second of 25 pictures, sound in between; times in milliseconds.
+    /// Adds groups of a second of 25 pictures, with sound in between; times are in milliseconds.
     mutating func program(seconds: Int, configuringAfter audio: [UInt8]? = nil) {
         var new: [EncodedFrame] = []
         if hasVideo {
             for _ in 0..<seconds * 25 {
                 let isIDR = pictures % 25 == 0
                 let dts = start + offset + .milliseconds(pictures * 40)
-                // I0 B B P: each is shown after those that come later in decoding order.
+                // I0 B B P: each is displayed after those that come later in decoding order.
                 let place = pictures % (bFrames + 1)
                 let delay = bFrames == 0 ? 0 : place == 0 || isIDR ? bFrames : 0
                 let unit: [UInt8] = [isIDR ? 0x65 : 0x41, UInt8(pictures & 0xFF), 1, 2, 3]

@@ -4,7 +4,7 @@ import Testing
 @testable import EncodedMedia
 @testable import MediaFormats
 
-/// Configuration records that x264 and x265 wrote, and what it had been told.
+/// Configuration records written by x264 and x265, and the settings that they were given.
 @Suite struct SequenceParameterSetTests {
     struct Case: CustomTestStringConvertible {
         var name: String
@@ -134,7 +134,7 @@ import Testing
         ([0x11, 0x90] as [UInt8], 2, 48000, 2, 1024),
         ([0x12, 0x08], 2, 44100, 1, 1024),
         ([0x11, 0x90, 0x56, 0xE5, 0x00], 2, 48000, 2, 1024),
-        // HE-AAC: a 24 kHz core that is extended to 48 kHz.
+        // HE-AAC: a 24 kHz core with an extension to 48 kHz.
         ([0x2B, 0x11, 0x88, 0x00], 2, 24000, 2, 1024),
         // 960 samples a frame.
         ([0x11, 0x94], 2, 48000, 2, 960),
@@ -149,11 +149,11 @@ import Testing
 
     @Test(arguments: [
         ([0x11, 0x90] as [UInt8], 48_000, 2),
-        // HE-AAC: a core of 24 kHz, explicit, and in the way that decoders of LC skip, with and without SBR in use.
+        // HE-AAC: a core of 24 kHz, explicit, and in the form that LC decoders skip, with and without SBR in use.
         ([0x2B, 0x11, 0x88, 0x00], 48_000, 2),
         ([0x13, 0x10, 0x56, 0xE5, 0x98], 48_000, 2),
         ([0x13, 0x10, 0x56, 0xE5, 0x00], 24_000, 2),
-        // HE-AAC v2: a core of one channel, explicit, and in the way that decoders of LC skip.
+        // HE-AAC v2: a core of one channel, explicit, and in the form that LC decoders skip.
         ([0xEB, 0x09, 0x88, 0x00], 48_000, 2),
         ([0x13, 0x08, 0x56, 0xE5, 0x9D, 0x48, 0x80], 48_000, 2),
     ])

@@ -4,7 +4,7 @@ import TextFormats
 
 @testable import MediaFormats
 
-/// Answers of WHIP servers, as a client judges them.
+/// Answers of WHIP servers, as judged by a client.
 @Suite struct WHIPAnswerTests {
     static let text = """
         v=0\r
@@ -37,7 +37,7 @@ import TextFormats
         #expect(try WHIPAnswer(Self.text).takesAudio)
         let silent = Self.text.replacing("m=audio 9", with: "m=audio 0")
         #expect(try !WHIPAnswer(silent).takesAudio)
-        // Lines as curl and others leave them.
+        // Line ends as sent by curl and others.
         #expect(try WHIPAnswer(Self.text.replacing("\r", with: "")).takesAudio)
     }
 

@@ -3,9 +3,9 @@ import Testing
 
 @testable import MediaFormats
 
-/// Texts for players and pauses, in playlists as they are written.
+/// Messages for players and pauses, in playlists as written.
 @Suite struct PlaylistMarksTests {
-    /// Segments of 4 s each from 20:00:00 on.
+    /// Start of segments of 4 s each, at 20:00:00.
     private static let start: Int64 = 1_769_889_600_000
 
     private static func playlist(_ numbers: Range<Int>, isEnded: Bool = false, breaks: Set<Int> = []) -> MediaPlaylist {
@@ -37,7 +37,7 @@ import Testing
         #expect(
             text == "#EXT-X-DATERANGE:ID=\"a\",START-DATE=\"2026-01-31T20:00:01.250Z\",DURATION=5.007,"
                 + "X-100MSLIVE-PAYLOAD=\"eyJh\"\n")
-        // The expression with which 100ms' player for Android takes it apart.
+        // The expression with which 100ms' player for Android parses it.
         let parts = try #require(
             text.dropLast().firstMatch(
                 of: /#EXT-X-DATERANGE:ID="(.*)",START-DATE="(.*)",DURATION=(.*),X-100MSLIVE-PAYLOAD="(.*)"/))
@@ -70,7 +70,7 @@ import Testing
             var playlist = plain
             playlist.isEnded = isEnded
             let lines = marks.applied(to: playlist.text(), isComplete: false).split(separator: "\n").map(String.init)
-            // One that had ended before the first segment is not there any more.
+            // A message that had ended before the first segment is omitted.
             let order = lines.compactMap { line -> String? in
                 if let match = line.firstMatch(of: /ID="(\w+)"/) { return String(match.1) }
                 return line.hasPrefix("#") ? nil : line
@@ -113,14 +113,14 @@ import Testing
         let playlist = Self.playlist(0..<9, isEnded: true, breaks: [4])
         let kept = marks.applied(to: playlist.text(.onDemand), isComplete: true)
         #expect(Self.names(kept) == ["0", "1", "4", "5", "6"])
-        // Times do not go on across a pause; what did not go on before is said once.
+        // Times are discontinuous across a pause; an existing discontinuity is marked once.
         #expect(kept.split(separator: "\n").count { $0 == "#EXT-X-DISCONTINUITY" } == 1)
         #expect(!kept.contains("during") && kept.contains("after") && kept.hasSuffix("#EXT-X-ENDLIST\n"))
         marks.resume(at: Self.start + 30_000)
         let more = marks.applied(to: playlist.text(.onDemand), isComplete: true)
         #expect(Self.names(more) == ["0", "1", "4", "5", "6", "8"])
         #expect(more.split(separator: "\n").count { $0 == "#EXT-X-DISCONTINUITY" } == 2)
-        // Those who watch live miss nothing.
+        // Live viewers miss nothing.
         let live = marks.applied(to: playlist.text(), isComplete: false)
         #expect(Self.names(live).count == 9 && live.contains("during"))
         var whole = PlaylistMarks()

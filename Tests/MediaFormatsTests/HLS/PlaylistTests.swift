@@ -24,7 +24,7 @@ import Testing
                     isIndependent: segment.isIndependent, window: window, now: now)
                 inspector.take(variant.live.text())
                 deleted += variant.takeExpired(now: now)
-                // Nobody is told of a file that is gone.
+                // No playlist mentions a deleted file.
                 #expect(Set(deleted).isDisjoint(with: variant.live.entries.map(\.uri)))
             }
             variant.end()
@@ -60,7 +60,7 @@ import Testing
                 PlaylistEntry(number: number, uri: "\(number).ts", duration: 4_000_000, wallClock: 0),
                 isIndependent: true, window: 12, now: Int64(number) * 4000)
         }
-        // Segment 0 left with the fourth, at 12 s; the longest playlist was 16 s, and itself 4 s.
+        // Segment 0 was dropped with the fourth, at 12 s; the longest playlist was 16 s, and the segment itself 4 s.
         #expect(variant.takeExpired(now: 31_999) == [])
         #expect(variant.takeExpired(now: 32_000) == ["0.ts"])
         #expect(variant.live.entries.map(\.number) == [7, 8, 9])

@@ -13,7 +13,7 @@ import Testing
             let seconds = Int.random(in: 1...10, using: &random)
             let program = HLSProgram(&random, stretches: Int.random(in: 1...5, using: &random))
             let (segments, target) = program.segments(seconds: seconds)
-            // Nothing is lost but sound from before the first picture.
+            // Nothing is lost except sound from before the first picture.
             #expect(segments.flatMap(\.frames).filter { $0.track == .video } == program.video)
             let sound = segments.flatMap(\.frames).filter { $0.track == .audio }.map(\.pts)
             #expect(sound == sound.sorted() && Set(sound).count == sound.count)
@@ -30,7 +30,7 @@ import Testing
                 #expect(
                     next.wallClock - one.wallClock == (next.start - one.start).roundedMilliseconds
                         || abs(next.wallClock - one.wallClock - (next.start - one.start).roundedMilliseconds) <= 1)
-                // Sound lies in the segment of the pictures with which it is heard.
+                // Sound is in the segment of the pictures that accompany it.
                 for frame in one.frames where frame.track == .audio {
                     #expect(frame.pts < next.start + .milliseconds(150) && frame.pts > one.start - .milliseconds(51))
                 }
@@ -148,7 +148,7 @@ import Testing
         var items: [MediaItem] = [.configuration(HLSProgram.video(1)), .configuration(HLSProgram.audio)]
         for index in Int64(0)..<1200 {
             let time = MediaTime.milliseconds(index * 50)
-            // Pictures are away from 20 s to 40 s.
+            // Pictures are missing from 20 s to 40 s.
             if !(400..<800).contains(index) {
                 items.append(.frame(HLSProgram.picture(at: time, isIDR: index % 40 == 0, size: 40)))
             }

@@ -15,7 +15,7 @@ import Testing
         let (segments, _) = program.segments()
         var assembler = RenditionAssembler()
         assembler.push(low)
-        // Transcoded pictures come in the order in which they are shown, in ms, some time later.
+        // Transcoded pictures come in display order, in ms, some time later.
         var coming = transcoded(program)[...]
         var made: [ProgramSegment?] = []
         for (number, segment) in segments.enumerated() {
@@ -41,7 +41,8 @@ import Testing
             #expect(one.video == low && one.audio == source.audio && one.start == source.start)
             #expect(one.duration == source.duration && one.isDiscontinuity == source.isDiscontinuity)
             #expect(one.frames.filter { $0.track == .audio } == source.frames.filter { $0.track == .audio })
-            // Within a group, what is decoded in one segment may be shown before the end of the one before: it is in that.
+            // Within a group, a picture decoded in one segment may be displayed before the end of the previous one: it
+            // belongs to that one.
             let last = max(pictures(source).max() ?? shown, shown)
             #expect(pictures(one).allSatisfy { $0 > shown && $0 <= last })
             shown = last
@@ -54,7 +55,7 @@ import Testing
         var random = SeededGenerator(announcedFor: "gaps")
         var program = HLSProgram(&random, stretches: 6)
         var segments = program.segments().segments
-        // Programs whose first segments have no pictures, or hardly any, tell nothing.
+        // Programs whose first segments have no pictures, or hardly any, prove nothing.
         while segments.count < 5 || !segments[3].isIndependent
             || segments[1...3].contains(where: { pictures($0).count < 20 })
         {
@@ -63,7 +64,7 @@ import Testing
         }
         var assembler = RenditionAssembler()
         assembler.push(low)
-        // It crashed in the second segment and began anew with the first IDR of the fourth.
+        // It crashed in the second segment and restarted with the first IDR of the fourth.
         let away = segments[1].start + .milliseconds(200)..<segments[3].start
         for picture in transcoded(program) where !away.contains(picture.pts) { assembler.push(picture) }
         var gaps: [Int] = []

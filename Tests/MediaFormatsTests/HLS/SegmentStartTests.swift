@@ -5,7 +5,7 @@ import Testing
 @testable import EncodedMedia
 @testable import MediaFormats
 
-/// Where the times of a segment's tracks begin.
+/// Start times of a segment's tracks.
 @Suite struct SegmentStartTests {
     @Test(arguments: [0, 95_443, 345_600]) func theFirstFrameOfEachTrackTells(second: Int) {
         let origin = MediaTime.seconds(Double(second))

@@ -1,7 +1,7 @@
 @testable import EncodedMedia
 @testable import MediaFormats
 
-/// Takes a transport stream apart as a player would, and notes what is wrong with it.
+/// Parses a transport stream as a player would, and records its faults.
 struct TransportStreamReader {
     struct Packet: Hashable {
         var track: Track
@@ -13,7 +13,7 @@ struct TransportStreamReader {
 
     private(set) var packets: [Packet] = []
     private(set) var complaints: [String] = []
-    /// In units of 90 kHz.
+    /// Program clocks, in units of 90 kHz.
     private(set) var clocks: [Int64] = []
     private(set) var streamTypes: [UInt8] = []
     private var counters: [UInt16: UInt8] = [:]

@@ -1,9 +1,9 @@
-/// Offers as clients write them.
+/// Offers as written by clients.
 enum Offers {
     static let fingerprint =
         "sha-256 6B:8B:F0:65:5F:78:E2:51:3B:AC:6F:F3:3F:46:1B:35:DC:B8:5F:64:1A:24:C2:43:F0:A1:58:D0:A1:2C:19:08"
 
-    /// Chromium's with `addTransceiver` and `sendonly`: VP8 first, H.264 in five profiles and both modes, TWCC.
+    /// Chromium's offer with `addTransceiver` and `sendonly`: VP8 first, H.264 in five profiles and both modes, TWCC.
     static let chromium = """
         v=0
         o=- 5228595038118931041 2 IN IP4 127.0.0.1
@@ -106,7 +106,8 @@ enum Offers {
 
         """
 
-    /// Firefox's: fingerprint of the session, candidates in the offer, mids in digits, OpenH264 in both modes, a data channel.
+    /// Firefox's offer: fingerprint of the session, candidates in the offer, mids in digits, OpenH264 in both modes, a
+    /// data channel.
     static let firefox = """
         v=0
         o=mozilla...THIS_IS_SDPARTA-99.0 3170482 0 IN IP4 0.0.0.0
@@ -172,7 +173,7 @@ enum Offers {
 
         """
 
-    /// Safari's: H.264 first, high profile before baseline, H.265; the picture before the sound and bundled only.
+    /// Safari's offer: H.264 first, high profile before baseline, H.265; the video before the audio and bundled only.
     static let safari = """
         v=0
         o=- 8140962461612154000 2 IN IP4 127.0.0.1
@@ -213,7 +214,7 @@ enum Offers {
 
         """
 
-    /// aiortc's: candidates for all of its addresses, no header extension for congestion, `end-of-candidates`.
+    /// aiortc's offer: candidates for all of its addresses, no header extension for congestion, `end-of-candidates`.
     static let aiortc = """
         v=0
         o=- 3973480372 3973480372 IN IP4 0.0.0.0
@@ -266,7 +267,8 @@ enum Offers {
 
         """
 
-    /// That of GStreamer's `whipclientsink` and `webrtcbin`: one profile only, no sound, `profile-level-id` in upper case.
+    /// The offer of GStreamer's `whipclientsink` and `webrtcbin`: one profile only, no sound, `profile-level-id` in
+    /// upper case.
     static let gstreamer = """
         v=0
         o=- 1284912341 0 IN IP4 0.0.0.0

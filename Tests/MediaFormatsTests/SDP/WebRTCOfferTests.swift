@@ -164,7 +164,7 @@ struct WebRTCOfferTests {
         let candidate = "a=candidate:1 1 udp 1 192.0.2.1 4000 typ host\n"
         let many = try WebRTCOffer(Offers.gstreamer + String(repeating: candidate, count: 100))
         #expect(many.sections[0].candidates.count == WebRTCOffer.mostCandidates)
-        // Longest names of encodings that an error repeats.
+        // Longest name of an encoding that an error repeats.
         let name = String(repeating: "X", count: 33)
         #expect(try WebRTCOffer(Offers.gstreamer.replacing("H264", with: name)).sections[0].formats.isEmpty)
     }
@@ -181,7 +181,7 @@ struct WebRTCOfferTests {
         }
     }
 
-    /// Whatever comes is read or refused, and what is read is within its limits.
+    /// Any text is either read or refused, and an offer that is read is within its limits.
     @Test func mutatedOffersNeverTrap() {
         var random = SeededGenerator(announcedFor: "mutatedOffersNeverTrap")
         let rounds = TestLength.of(short: 400, long: 20_000)
@@ -216,7 +216,7 @@ struct WebRTCOfferTests {
                 #expect(publication.video.format["packetization-mode"] == "1")
             }
         }
-        // Most single changes hit a line that nothing here reads.
+        // Most single changes hit a line that is not read here.
         #expect(taken > rounds / 10)
     }
 }

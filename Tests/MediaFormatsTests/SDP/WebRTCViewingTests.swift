@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFormats
 
 struct WebRTCViewingTests {
-    /// An offer of a viewer, as a browser makes it of one to publish.
+    /// Returns a viewer's offer, in the form that a browser makes from one to publish.
     private static func viewer(_ offer: String, _ direction: String = "recvonly") -> String {
         offer.replacing("a=sendonly", with: "a=\(direction)").replacing("a=sendrecv", with: "a=\(direction)")
     }
