@@ -16,10 +16,13 @@ import Testing
         let directory = NSTemporaryDirectory() + "hls-packager-\(UUID().uuidString)"
         let told = Mutex<[HLSStatus]>([])
 
-        func packager(_ settings: HLSSettings = HLSSettings(windowSeconds: 12)) -> Packager {
+        func packager(
+            _ settings: HLSSettings = HLSSettings(windowSeconds: 12), keepFreeBytes: Int64 = 0
+        ) -> Packager {
             Packager(
                 PlannedHLS(directory: "\(directory)/room", settings: settings),
-                worker: URL(fileURLWithPath: "/nowhere/mixworker"), logger: Logger(label: "test")
+                worker: URL(fileURLWithPath: "/nowhere/mixworker"), logger: Logger(label: "test"),
+                keepFreeBytes: keepFreeBytes
             ) { [self] status in told.withLock { $0.append(status) } }
         }
 
@@ -180,6 +183,19 @@ import Testing
         #expect(bench.status?.service == ServiceState(running: true))
         await packager.finish(isInterrupted: false)
         #expect(try bench.text("video.m3u8").hasSuffix("#EXT-X-ENDLIST\n"))
+    }
+
+    /// Segments of a live playlist take turns; those that are kept fill the disk.
+    @Test(arguments: [true, false]) func whatIsKeptLeavesRoomOnTheDisk(isKept: Bool) async throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let packager = bench.packager(HLSSettings(windowSeconds: 12, enableVOD: isKept), keepFreeBytes: .max)
+        try packager.push(FLVTag.fileHeader)
+        // The directory is made for the first segment.
+        try packager.push(Self.program(from: 0, seconds: 14))
+        #expect(bench.status?.service.error?.code == (isKept ? "disk_nearly_full" : nil))
+        #expect(bench.files.count { $0.hasSuffix(".ts") } == (isKept ? 1 : 3))
+        await packager.finish(isInterrupted: false)
     }
 
     @Test func aFullDiskIsCalledThat() {

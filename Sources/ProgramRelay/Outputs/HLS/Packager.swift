@@ -18,9 +18,11 @@ public final class Packager: Sendable {
     /// Creates a packager and starts its renditions.
     /// - Parameters:
     ///   - worker: The `mixworker` binary, for renditions.
+    ///   - keepFreeBytes: Bytes that a session leaves free on the disk if it keeps all segments.
     ///   - report: Called on any thread whenever the status has changed.
     public init(
-        _ plan: PlannedHLS, worker: URL, logger: Logger, report: @escaping @Sendable (HLSStatus) -> Void
+        _ plan: PlannedHLS, worker: URL, logger: Logger,
+        keepFreeBytes: Int64 = RecordingPlace.defaultKeepFreeBytes, report: @escaping @Sendable (HLSStatus) -> Void
     ) {
         let events = Events()
         transcoders = plan.settings.renditions.enumerated().map { index, rendition in
@@ -31,7 +33,7 @@ public final class Packager: Sendable {
         }
         let transcoders = transcoders
         ticker = transcoders.isEmpty ? nil : Ticker { for transcoder in transcoders { transcoder.tick() } }
-        core = Mutex(PackagerCore(plan, logger: logger, report: report))
+        core = Mutex(PackagerCore(plan, logger: logger, keepFreeBytes: keepFreeBytes, report: report))
         events.handle = { [weak self] index, event in
             switch event {
             case .report(let message): self?.core.withLock { $0.transcoded(message, rendition: index) }

@@ -15,6 +15,7 @@ struct PackagerCore: Sendable {
 
     private let plan: PlannedHLS
     private let logger: Logger
+    private let keepFreeBytes: Int64
     private let report: @Sendable (HLSStatus) -> Void
 
     private var reader = FLVReader()
@@ -28,9 +29,12 @@ struct PackagerCore: Sendable {
     private var isBroken = false
     private var told: HLSStatus?
 
-    init(_ plan: PlannedHLS, logger: Logger, report: @escaping @Sendable (HLSStatus) -> Void) {
+    init(
+        _ plan: PlannedHLS, logger: Logger, keepFreeBytes: Int64, report: @escaping @Sendable (HLSStatus) -> Void
+    ) {
         self.plan = plan
         self.logger = logger
+        self.keepFreeBytes = keepFreeBytes
         self.report = report
         session = PackagerSession(resuming: plan.directory, settings: plan.settings, now: Self.now)
         segmenter = ProgramSegmenter(
@@ -84,6 +88,7 @@ struct PackagerCore: Sendable {
         var segment = segment
         if isBroken { segment.isDiscontinuity = true }
         do {
+            try checkSpace()
             var session = try self.session ?? makeSession()
             let number = session.nextNumber
             let bytes = writer.segment(
@@ -103,6 +108,16 @@ struct PackagerCore: Sendable {
         }
         for index in renditions.indices { assemble(index) }
         tell()
+    }
+
+    /// Segments that are all kept fill any disk, on which the service's store may be as well.
+    private func checkSpace() throws(SessionFiles.Failure) {
+        guard plan.settings.enableVOD, let free = RecordingFile.freeBytes(at: plan.directory), free < keepFreeBytes
+        else { return }
+        throw SessionFiles.Failure(
+            "disk_nearly_full",
+            "\(plan.directory): less than \(keepFreeBytes >> 20) MiB is free, which HLS that keeps its segments leaves to "
+                + "others: free disk space or set hls.directory to another disk; it resumes by itself")
     }
 
     private func makeSession() throws(SessionFiles.Failure) -> PackagerSession {
