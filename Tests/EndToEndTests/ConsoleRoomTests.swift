@@ -302,7 +302,7 @@ struct ConsoleRoomTests {
                   return true;
                 })()
                 """)
-            try await page.click("Send a test message")
+            try await page.click("Send test message")
             try await page.wait(for: "window.release")
             let _: Bool = try await page.evaluate("(location.hash = '#/service', true)")
             try await page.wait(for: "document.querySelector('h1').textContent === 'Service'")

@@ -162,7 +162,7 @@ struct StudioTests {
             let page = try await BrowserPage.open(
                 "http://127.0.0.1:\(stage.client.port)/publish/show#user=alice", in: stage.directory)
             let state = "document.getElementById('state').textContent"
-            try await page.wait(for: "\(state).startsWith('No device: ')")
+            try await page.wait(for: "\(state).startsWith('Cannot use this device: ')")
             let _: Bool = try await page.evaluate(
                 """
                 (() => {
@@ -182,15 +182,15 @@ struct StudioTests {
             try await page.wait(for: "\(state) === 'You are live.' && document.getElementById('user').readOnly")
             // What a browser may show again later is no longer live.
             let _: Bool = try await page.evaluate("(dispatchEvent(new Event('pagehide')), true)")
-            try await page.wait(for: "\(state) === 'Not live.' && !document.getElementById('user').readOnly")
+            try await page.wait(for: "\(state) === 'You are no longer live.' && !document.getElementById('user').readOnly")
             // Its end is said, and it can be chosen again.
             let _: Bool = try await page.evaluate(
                 "(screenStream.getTracks()[0].dispatchEvent(new Event('ended')), true)")
-            try await page.wait(for: "\(state).startsWith('The camera or screen has ended')")
+            try await page.wait(for: "\(state).startsWith('The camera or screen share has stopped')")
             let choice: String = try await page.evaluate("document.getElementById('camera').value")
             #expect(choice == "none")
             try await page.click("Go live")
-            try await page.wait(for: "\(state).startsWith('Allow the camera')")
+            try await page.wait(for: "\(state).startsWith('Allow access')")
             #expect(await page.complaints == [])
             await page.close()
         }

@@ -145,7 +145,7 @@ const tests = {
     await world.live();
     await world.pass(30);
     equal(world.asked.slice(0, 4), ["POST", "POST", "POST", "POST"], "until it is taken");
-    check(world.words.includes("the reason. Trying again …") && world.words.includes("Failed to fetch. Trying again …"), world.words);
+    check(world.words.includes("the reason. Retrying…") && world.words.includes("Failed to fetch. Retrying…"), world.words);
   },
   async "a connection that is there before anybody looks is live"(world) {
     world.first = "connected";
@@ -166,7 +166,7 @@ const tests = {
     equal(world.asked, ["POST"], "it may take its time");
     await world.pass(12);
     equal(world.asked, ["POST", "POST"], "after ten seconds");
-    check(world.words.includes("No answer in time. Trying again …"), world.words);
+    check(world.words.includes("No answer in time. Retrying…"), world.words);
   },
   async "a refusal for good is one"(world) {
     world.answers = [403];
@@ -225,7 +225,7 @@ const tests = {
     }
     const posts = world.asked.filter(one => one === "POST").length;
     check(posts > 5 && posts < 13, `${posts} attempts in a minute`);
-    check(world.words.includes("the reason. Trying again …"), world.words);
+    check(world.words.includes("the reason. Retrying…"), world.words);
   },
   async "a viewer who leaves while the service answers leaves no session"(world) {
     world.answers = ["held"];

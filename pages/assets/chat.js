@@ -26,30 +26,30 @@
 const MOST = 200;
 /** Most hearts of one burst, and of all bursts, that are drawn. */
 const MOST_HEARTS = 8, MOST_FLYING = 40;
-/** Time in ms over which clicks on the heart are sent as one. */
+/** The time over which clicks on the heart are sent as one request, in ms. */
 const LIKES_EVERY = 500;
 /** Most likes in one request. */
 const MOST_LIKES = 100;
 
 /**
- * Time in ms before a further attempt to follow: viewers come back one by one, and ever less often where they are refused.
+ * Returns the time before the next attempt to follow, in ms, which grows with each attempt and is spread over viewers.
  * @param {number} attempt 0, 1, … @param {number} random 0…1
  */
 export const pauseBefore = (attempt, random) => Math.min(60, 5 * 2 ** attempt) * (750 + random * 500);
 
 /**
- * Whether a visitor may follow a room's channel, of an answer about its messages.
- * @param {Response | null} answer @returns {Promise<boolean | null>} `null`: the service cannot say it now.
+ * Returns whether a visitor may follow a room's channel, from a response about its messages.
+ * @param {Response | null} answer @returns {Promise<boolean | null>} `null` if the service cannot tell now.
  */
 export async function isOpen(answer) {
   if (!answer || answer.status >= 500 || answer.status === 429) return null;
-  // A room that is yet to come has its channel then.
+  // A room that does not exist yet gets a channel when it is created.
   const isAwaited = answer.status === 404 && (await answer.json().catch(() => ({}))).type?.endsWith(":room-not-found");
   return answer.ok || Boolean(isAwaited);
 }
 
 /**
- * Makes an element with a text, never with HTML.
+ * Creates an element whose content is text, never HTML.
  * @param {string} tag
  * @param {string} [text]
  * @param {string} [className]
@@ -174,7 +174,7 @@ export class RoomChat extends HTMLElement {
     events.addEventListener("error", () => {
       // The browser reconnects by itself, unless the response was not a stream: then a new EventSource is needed.
       if (events.readyState !== EventSource.CLOSED || this.#events !== events) return;
-      this.#status.textContent = "Not connected";
+      this.#status.textContent = "Connection lost. Reconnecting…";
       this.#retry = setTimeout(() => this.#follow(), pauseBefore(this.#attempts++, Math.random()));
     });
   }
@@ -234,7 +234,7 @@ export class RoomChat extends HTMLElement {
   /** @param {Message} message */
   #burst(message) {
     this.#setLikes(message.total ?? 0);
-    // In a tab that nobody sees none comes to its end.
+    // In a hidden tab, animations do not end.
     if (document.hidden) return;
     const room = MOST_FLYING - this.querySelectorAll(".heart").length;
     for (let n = Math.min(message.count ?? 1, MOST_HEARTS, room); n > 0; n--) {

@@ -99,10 +99,10 @@ export class Api {
   }
 
   /**
-   * One login for all requests that wait for it.
-   * @param {Problem} problem @param {string} token With which it was asked: there may be another one by now.
+   * Asks once for all requests that need a login.
+   * @param {Problem} problem @param {string} token The token of the refused request, which may have been replaced since.
    * @param {boolean} isReading What the page does by itself: who has said no is not asked every few seconds.
-   * @returns {Promise<boolean>} Whether it is worth while to ask again.
+   * @returns {Promise<boolean>} Whether to repeat the request.
    */
   async ask(problem, token, isReading) {
     if (token !== this.token) return true;
@@ -128,7 +128,7 @@ export class Api {
     }
   }
 
-  /** A file, with the token. @param {string} path @returns {Promise<Blob>} @throws {Problem} */
+  /** Downloads a file with the token. @param {string} path @returns {Promise<Blob>} @throws {Problem} */
   async file(path) {
     const response = await fetch(this.url(path), { headers: this.headers(), cache: "no-store" }).catch(() => null);
     const body = await (response?.ok ? response.blob() : response?.json())?.catch(() => null);
@@ -136,7 +136,7 @@ export class Api {
     throw new Problem(response?.ok ? 0 : response?.status ?? 0, body ?? { title: "The file could not be loaded", detail: "The connection was lost." });
   }
 
-  /** How loud a task's program and sources are; `null` if that is not known. @param {string} task Path of the task. @param {{ signal?: AbortSignal }} options */
+  /** Returns the levels of a task's program and sources; `null` if they are unknown. @param {string} task Path of the task. @param {{ signal?: AbortSignal }} options */
   async levels(task, { signal } = {}) {
     try {
       const response = await fetch(this.url(`${task}/levels`), { headers: this.headers(), signal, cache: "no-store" });

@@ -5,7 +5,7 @@ import { Problem } from "./console-api.js";
 const WAITS = [500, 1000, 2000, 4000, 8000];
 /** The time without a byte after which a connection counts as lost, in ms. The service sends a comment every 15 s. */
 const SILENCE = 40000;
-/** Time in ms after which a page that nobody sees gives up its connection: a browser has six to a service, for all of its tabs. */
+/** The time after which a hidden page closes its connection, in ms. Browsers allow six connections to a service over all tabs. */
 const UNSEEN = 10000;
 
 /** @param {number} attempt @param {number} random 0…1 */
@@ -13,13 +13,13 @@ export const backoff = (attempt, random) => WAITS[Math.min(attempt, WAITS.length
 
 /** @param {number} time @param {AbortSignal} signal */
 export const pause = (time, signal) => new Promise(resolve => {
-  // A view that is open for a day pauses a hundred thousand times: nothing may be left of a pause.
+  // Removes its listener: a view that is open for a day pauses a hundred thousand times.
   const end = () => { clearTimeout(timer); signal.removeEventListener("abort", end); resolve(); };
   const timer = setTimeout(end, time);
   signal.addEventListener("abort", end);
 });
 
-/** Waits until somebody sees the page. @param {AbortSignal} signal */
+/** Waits until the page is visible. @param {AbortSignal} signal */
 export const untilSeen = signal => new Promise(resolve => {
   if (!document.hidden || signal.aborted) return resolve();
   const look = () => {
@@ -112,7 +112,7 @@ export async function follow(api, path, { onEvent, onState, signal, unseen = UNS
 }
 
 /**
- * Runs `read` at once and then every `interval` ms, later while it fails. A page that nobody sees waits, and reads as soon as it is seen.
+ * Runs `read` at once and then every `interval` ms, less often while it fails. A hidden page waits, and reads as soon as it is visible.
  * @param {(signal: AbortSignal) => Promise<void>} read @param {number} interval @param {AbortSignal} signal
  */
 export async function repeat(read, interval, signal) {

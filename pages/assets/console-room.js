@@ -81,7 +81,7 @@ export class RoomView {
   }
 
   hasChanges() { return !this.#isDeleted && (this.settings.isChanged || this.params.isChanged); }
-  mayLeave() { return !this.hasChanges() || confirm("The room has changes that are not applied. Leave them?"); }
+  mayLeave() { return !this.hasChanges() || confirm("This room has changes that are not applied. Discard them?"); }
 
   readSoon() {
     clearTimeout(this.#timer);
@@ -174,7 +174,7 @@ export class RoomView {
     if (!isSure) return;
     await this.api.call("DELETE", this.path);
     this.#isDeleted = true;
-    announce(`${this.name} is deleted.`);
+    announce(`${this.name} was deleted.`);
     location.hash = "#/rooms";
   }
 

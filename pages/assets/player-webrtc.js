@@ -73,8 +73,8 @@ export class WebRTCSession {
   }
 
   /**
-   * Ends the session at the service, also while the page is closed.
-   * @returns {Promise<Refusal | null>} What the service says if it has ended the session before.
+   * Ends the session at the service, even while the page is being closed.
+   * @returns {Promise<Refusal | null>} The service's reason, if it had already ended the session.
    */
   async end() {
     const answer = await this.#ask("DELETE", { headers: this.headers(), keepalive: true });

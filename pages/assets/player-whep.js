@@ -2,7 +2,7 @@
 import { ABSENCE } from "./player-policy.js";
 import { WebRTCSession } from "./player-webrtc.js";
 
-/** Longest time that the service may take to answer, in ms: a network that has changed tells nobody. */
+/** The longest time to wait for the service's response, in ms. A changed network is not reported otherwise. */
 const PATIENCE = 10000;
 
 export class WHEPSession {
@@ -46,10 +46,10 @@ export class WHEPSession {
     } finally {
       clearInterval(timer);
       clearTimeout(absence);
-      // The signal lives as long as the page; connections come and go.
+      // The signal outlives this connection.
       signal.removeEventListener("abort", leave);
       connection.close();
-      // Also one that is answered only now.
+      // Also ends a session whose response arrives only now.
       begun?.then(session => session.end()).catch(() => {});
     }
   }

@@ -1,10 +1,10 @@
-// Keeps the screen on while the page is live: a phone that locks it takes the camera away.
+// Keeps the screen on while the page is live, because a phone that locks its screen stops the camera.
 
 export class Awake {
   #lock = null;
   #isWanted = false;
 
-  /** @param {WakeLock | undefined} [locks] The browser's; some have none, or only over HTTPS. */
+  /** @param {WakeLock | undefined} [locks] The browser's wake locks. Some browsers have none, or only over HTTPS. */
   constructor(locks = navigator.wakeLock) { this.locks = locks; }
 
   /** @param {boolean} isWanted */
@@ -16,10 +16,10 @@ export class Awake {
     } else await this.renew();
   }
 
-  /** Asks again: browsers give it up while nobody sees the page. */
+  /** Requests the lock again, because browsers release it while the page is hidden. */
   async renew() {
     if (!this.#isWanted || !this.locks || this.#lock?.released === false) return;
-    // Refused while the battery is low.
+    // Browsers refuse it while the battery is low.
     const lock = await this.locks.request("screen").catch(() => null);
     if (this.#isWanted && !(this.#lock?.released === false)) this.#lock = lock;
     else await lock?.release();

@@ -3,13 +3,13 @@
 /** The interval at which the microphone's level is measured, in ms. */
 const LOOK = 100;
 
-/** Whether a device may be there a moment later: another program has it, or it is slow to start. @param {Error} error */
+/** Whether a device may become available soon: another program uses it, or it is slow to start. @param {Error} error */
 export const mayPass = error => ["AbortError", "NotReadableError"].includes(error.name);
 
 const stop = stream => stream?.getTracks().forEach(track => track.stop());
 
 export class Devices {
-  /** What is sent. @type {MediaStream | null} */
+  /** The stream to send. @type {MediaStream | null} */
   stream = null;
   #context = null;
   #openings = 0;
@@ -21,12 +21,12 @@ export class Devices {
    */
   constructor(lists, onLevel, media = navigator.mediaDevices) { Object.assign(this, { lists, onLevel, media }); }
 
-  /** Fills the lists, and keeps what is chosen. What is gone is not replaced by something that nobody has chosen. */
+  /** Fills the lists and keeps the selection. A device that is gone is not replaced by another one. */
   async list() {
     const devices = await this.media.enumerateDevices(), tracks = this.stream?.getTracks() ?? [];
     const fill = (select, kind, word, extra) => {
       const track = tracks.find(track => track.kind === (kind === "videoinput" ? "video" : "audio"));
-      // Before a page may use devices they have no names; then browsers choose, or ask people to.
+      // Before permission is given, devices have no names, and the browser chooses or asks the user.
       const chosen = select.value || track?.getSettings?.().deviceId || "";
       const options = devices.filter(device => device.kind === kind)
         .map((device, index) => new Option(device.label || `${word} ${index + 1}`, device.deviceId));
@@ -41,9 +41,9 @@ export class Devices {
   get isScreen() { return this.lists.camera.value === "screen"; }
 
   /**
-   * Opens what is chosen in place of what is open.
-   * @param {{width: number, height: number}} size @param {Record<string, boolean>} isOff What was switched off stays off.
-   * @returns {Promise<boolean>} Whether it is what is sent now; not if something else has been chosen meanwhile.
+   * Opens the selected devices and closes the previous ones.
+   * @param {{width: number, height: number}} size @param {Record<string, boolean>} isOff The kinds of track that stay off.
+   * @returns {Promise<boolean>} Whether the devices are in use now; `false` if the selection has changed in the meantime.
    */
   async open(size, isOff) {
     const own = this.#openings += 1, wanted = new MediaStream();
@@ -51,7 +51,7 @@ export class Devices {
       await this.list();
       await this.#take(wanted, size);
     } catch (error) {
-      // A screen that was chosen is not captured for nothing, and nothing is sent of which the page says that it is off.
+      // Stops a screen capture that is not used, and tracks that the page shows as off.
       stop(wanted);
       if (own === this.#openings && !this.#isAny) this.stream?.getTracks().forEach(track => this.#drop(track));
       throw error;
@@ -71,7 +71,7 @@ export class Devices {
     return true;
   }
 
-  /** Notes that a device has ended: it can be chosen again. @param {MediaStreamTrack} track */
+  /** Removes a device that has stopped; it can be selected again. @param {MediaStreamTrack} track */
   async lose(track) {
     this.lists[track.kind === "video" ? "camera" : "microphone"].value = "none";
     this.#drop(track);
@@ -84,12 +84,12 @@ export class Devices {
     this.#measure();
   }
 
-  /** Whether anything is chosen to be sent. */
+  /** Whether any device is selected. */
   get #isAny() { return Object.values(this.lists).some(list => list.value !== "none"); }
 
   async #take(wanted, { width, height }) {
     const { camera, microphone } = this.lists;
-    // A browser that names no device may have some all the same, before the page may use any.
+    // Before permission is given, a browser may list no devices although it has some.
     const isBlind = !this.#isAny && !this.#hasAsked;
     this.#hasAsked = true;
     if (isBlind) camera.selectedIndex = microphone.selectedIndex = -1;
@@ -124,7 +124,7 @@ export class Devices {
     if (!this.stream.getAudioTracks().length) return this.onLevel(0);
     const context = this.#context = new AudioContext(), analyser = context.createAnalyser();
     context.createMediaStreamSource(this.stream).connect(analyser);
-    // Browsers let a page listen from its first gesture on.
+    // Browsers allow audio processing only after the first gesture.
     if (context.state === "suspended") {
       for (const name of ["click", "keydown"]) addEventListener(name, () => context.resume().catch(() => {}), { once: true });
     }

@@ -2,14 +2,14 @@
 import { WHEPSession } from "./player-whep.js";
 import { backOff } from "./player-policy.js";
 
-/** Time between two looks at who is there, and where this page may not know it, in ms. */
+/** The interval at which the participants are read, normally and after a refusal, in ms. */
 const LOOK = 2000, REFUSED = 30000;
-/** People who are shown at a time; each costs this machine a decoder. */
+/** Most participants that are shown at a time. Each one needs a decoder on this machine. */
 const MOST = 8;
 
 /**
- * Who publishes a picture, of an answer about the room.
- * @param {Response | null} answer @returns {Promise<{user: string, name?: string}[] | null>} `null`: nothing is known, and all stay.
+ * Returns the participants with a live camera from a response about the room.
+ * @param {Response | null} answer @returns {Promise<{user: string, name?: string}[] | null>} `null` if nothing is known; the shown ones stay.
  */
 export async function publishersIn(answer) {
   if (answer && [401, 403, 404, 421].includes(answer.status)) return [];
@@ -17,14 +17,14 @@ export async function publishersIn(answer) {
   return room?.participants?.filter(({ streams }) => streams.some(stream => stream.stream === "camera" && stream.state === "live")) ?? null;
 }
 
-/** Who is on air, of an answer about the room's channel; as `publishersIn`. @param {Response | null} answer */
+/** Returns the participants on air from a response about the room's channel; like `publishersIn`. @param {Response | null} answer */
 export async function onAirIn(answer) {
   if (!answer || answer.status >= 500 || answer.status === 429) return null;
   const channel = answer.ok ? await answer.json().catch(() => null) : { state: { onAir: { people: [] } } };
   return channel?.state.onAir.people.map(user => ({ user })) ?? null;
 }
 
-/** One of the others. */
+/** The tile of another participant. */
 class Tile {
   #abort = new AbortController();
 
@@ -72,7 +72,7 @@ export class People {
   /** @type {Map<string, Tile>} */
   #tiles = new Map();
   #isHeard = false;
-  /** The last answer that did not let this page see the room: its status, the token, and until when that is not asked again. */
+  /** The last refusal to show the room: its status, the token, and the time before which the request is not repeated. */
   #refused = { status: 0, token: "", until: 0 };
 
   /**
@@ -92,7 +92,7 @@ export class People {
     for (const { video } of this.#tiles.values()) video.muted = !isHeard;
   }
 
-  /** Keeps looking who is there, where this page may know it. */
+  /** Keeps reading the participants, as far as this page has access. */
   async follow() {
     for (;;) {
       const found = document.hidden ? null : await this.#look();
@@ -105,13 +105,13 @@ export class People {
     const { room, app } = this.place, headers = this.page.headers(), token = headers.Authorization ?? "";
     const query = app && `?${new URLSearchParams({ app })}`;
     const ask = (what, options) => fetch(`/v1/rooms/${encodeURIComponent(room)}${what}${query}`, options).catch(() => null);
-    // Requests without a good token are counted against the address, which others may share.
+    // Requests without a valid token count against the IP address, which others may share.
     if (token !== this.#refused.token || performance.now() > this.#refused.until) {
       const answer = await ask("", { headers });
       if (![401, 403].includes(answer?.status)) return publishersIn(answer);
       this.#refused = { status: answer.status, token, until: performance.now() + REFUSED };
     }
-    // A token that lets people publish does not show the room. Who is on air is known to everybody who may follow its channel.
+    // A token for publishing does not give access to the room, but its channel shows who is on air.
     return this.#refused.status === 403 ? onAirIn(await ask("/messages")) : [];
   }
 

@@ -4,7 +4,7 @@ import { WebRTCSession } from "./player-webrtc.js";
 
 /** Longest time to wait for the server's response, and then for the connection, in ms. */
 const PATIENCE = 10000;
-/** Time in ms after which a connection counts as good: one that ends sooner is made again more and more slowly. */
+/** The time after which a connection counts as good, in ms. One that ends sooner is retried with growing delays. */
 const GOOD = 10000;
 
 export class WHIPSession {
@@ -28,26 +28,26 @@ export class WHIPSession {
       try {
         await this.#publish();
         if (performance.now() - begun > GOOD) attempt = 0;
-        if (this.#isWanted) this.events.say("The connection was lost. Connecting again …");
+        if (this.#isWanted) this.events.say("Connection lost. Reconnecting…");
       } catch (error) {
         if (error instanceof Refusal && error.status < 500 && error.status !== 429) this.#refuse(error);
-        else if (this.#isWanted) this.events.say(`${error.detail || error.message}. Trying again …`);
+        else if (this.#isWanted) this.events.say(`${error.detail || error.message}. Retrying…`);
       }
       const end = await this.#end();
-      // Two pages that take a stream from each other would never stop.
+      // Otherwise two pages would take the stream from each other for ever.
       if (end?.code === "whip-stream-replaced") this.#refuse(end);
-      else if (end?.code === "whip-stream-refused" && this.#isWanted) this.events.say(`${end.detail}. Trying again …`);
+      else if (end?.code === "whip-stream-refused" && this.#isWanted) this.events.say(`${end.detail}. Retrying…`);
       if (this.#isWanted) await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
     }
   }
 
   #refuse(refusal) {
-    // Who has stopped does not wait for an answer any more.
+    // A response that arrives after stop() is ignored.
     if (this.#isWanted) this.events.onRefused(refusal);
     this.#isWanted = false;
   }
 
-  /** Ends the session; the server is told. */
+  /** Ends the session, also at the server. */
   stop() {
     this.#isWanted = false;
     this.#over?.();

@@ -1,6 +1,6 @@
 // The page /publish/{room}: publishes a camera, microphone or screen into a room, and shows its other participants.
 //
-// Behind # (or ?) stand `app`, for a room of another app, `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells
+// Parameters after # (or ?): `app`, for a room of another app, `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells
 // the console once a second what is shown; `auth_key` signs the address.
 import { pageOf, placeOf } from "./page-room.js";
 import { Awake } from "./publish-awake.js";
@@ -38,7 +38,7 @@ const people = new People(at("tiles"), place, {
 function showState() {
   at("go").textContent = session ? "Stop" : "Go live";
   at("go").classList.toggle("live", session !== null);
-  // Whoever is there under this name is the one whose picture is not shown among the others.
+  // The name identifies the own stream, which is not shown among the others.
   at("user").readOnly = session !== null;
   awake.set(session !== null);
 }
@@ -68,7 +68,7 @@ function stop() {
   session?.stop();
   session = null;
   showState();
-  say("Not live.");
+  say("You are no longer live.");
 }
 
 at("form").addEventListener("submit", event => {
@@ -76,7 +76,7 @@ at("form").addEventListener("submit", event => {
   if (session) {
     stop();
   } else if (devices.stream?.getTracks().length) goLive();
-  else say("Allow the camera or the microphone first.");
+  else say("Allow access to your camera or microphone first.");
 });
 
 function toggle(id, [on, off], action) {
@@ -94,14 +94,14 @@ toggle("hide", ["Turn off camera", "Turn on camera"], isOff => enable("video", i
 toggle("hear", ["Unmute others", "Mute others"], isHeard => people.hear(isHeard));
 
 let complaint = "";
-/** Says what is wrong with the devices, until they are right. */
+/** Shows a problem with the devices until it is solved. */
 function complain(text) {
   complaint = text;
   say(text);
 }
 
 let choice = 0, isToGoLive = words.get("live") === "1";
-/** Opens what is chosen; a device that may come is tried again until another one is chosen. */
+/** Opens the selected devices. One that may become available is retried until another one is selected. */
 async function reopen() {
   const own = choice += 1;
   for (let attempt = 0, isOpen = false; !isOpen; attempt += 1) {
@@ -111,13 +111,13 @@ async function reopen() {
       if (!isOpen) return;
     } catch (error) {
       if (own !== choice) return;
-      // To be asked for a screen again and again is a nuisance.
+      // Retrying would ask the user for a screen again and again.
       if (devices.isScreen || !mayPass(error)) {
         isToGoLive = false;
         session?.replaceTracks();
-        return complain(`No device: ${error.message}`);
+        return complain(`Cannot use this device: ${error.message}`);
       }
-      complain(`No device: ${error.message}. Trying again …`);
+      complain(`Cannot use this device: ${error.message}. Retrying…`);
       await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
       if (own !== choice) return;
     }
@@ -130,7 +130,7 @@ async function reopen() {
       if (devices.stream !== stream) return;
       await devices.lose(track);
       session?.replaceTracks();
-      complain(track.kind === "video" ? "The camera or screen has ended: choose another one." : "The microphone has ended: choose another one.");
+      complain(track.kind === "video" ? "The camera or screen share has stopped. Choose another one." : "The microphone has stopped. Choose another one.");
     });
   }
   session?.replaceTracks();
@@ -139,7 +139,7 @@ async function reopen() {
   isToGoLive = false;
 }
 for (const id of ["camera", "microphone", "size"]) at(id).addEventListener("change", reopen);
-// A browser may show the page again as it was left.
+// A browser may restore the page from its cache.
 addEventListener("pagehide", () => { if (session) stop(); });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) awake.renew(); });
 

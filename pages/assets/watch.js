@@ -1,6 +1,6 @@
 // The page /watch/{room}, and /embed/{room} for frames of other sites.
 //
-// `?app=` is for a room of another app. The rest of the query goes on to the program (`?auth_key=…`, `?task=…`). Behind # stand `webrtc` (plays over WHEP), `user=…` (this participant
+// `?app=` is for a room of another app. The rest of the query goes on to the program (`?auth_key=…`, `?task=…`). Parameters after #: `webrtc` (plays over WHEP), `user=…` (this participant
 // alone, over WHEP), `figures` (tells the console once a second what was shown), and for comments `as=…`, `name=…` (who writes),
 // `post_key=…` and `stream_key=…` (the `auth_key` of the URLs that the app has signed).
 import { isOpen, pauseBefore } from "./chat.js";
@@ -23,7 +23,7 @@ const words = () => new URLSearchParams(location.hash.slice(1));
 /** Plays the program or participant that the address names. */
 function tune() {
   const user = words().get("user");
-  // The first of two names behind /whep is a room's: programs of other apps are beside their HTTP-FLV.
+  // The first of two names after /whep is a room; programs of other apps are played next to their HTTP-FLV.
   const whep = user ? `/whep${path}/${encodeURIComponent(user)}` : app ? `/live${path}.whep` : `/whep${path}`;
   document.title = `${user ?? room} – live`;
   if (at("room")) at("room").textContent = user ? `${user} in ${room}` : room;
