@@ -24,14 +24,26 @@ package final class RTMPSession: @unchecked Sendable {
 
     /// Timeouts in whole seconds.
     package struct Timeouts: Hashable, Sendable {
-        /// Timeout of each step in establishing the connection.
+        /// Timeout of each step in establishing the connection, except the last.
         package var step = 5
         /// Timeout without media; 0 means no limit.
         package var idle = 15
+        /// Timeout of the answer to play or publish, before which a server may ask others.
+        package var start: Int
 
-        package init(step: Int = 5, idle: Int = 15) {
+        /// - Parameter start: `nil` means that of every step.
+        package init(step: Int = 5, idle: Int = 15, start: Int? = nil) {
             self.step = step
             self.idle = idle
+            self.start = start ?? step
+        }
+
+        func limit(of step: RTMPClient.Step) -> Int {
+            switch step {
+            case .handshake, .connect, .createStream: self.step
+            case .start: start
+            case .running, .ended: idle
+            }
         }
     }
 
@@ -187,7 +199,7 @@ package final class RTMPSession: @unchecked Sendable {
             }
         }
         guard client.step != before else { return }
-        expect(within: client.step < .running ? timeouts.step : timeouts.idle)
+        expect(within: timeouts.limit(of: client.step))
     }
 
     private func begin() {
@@ -219,7 +231,7 @@ package final class RTMPSession: @unchecked Sendable {
         guard !isOver else { return }
         if farewell != nil { return awaitFarewell() }
         if client.step < .running, !hasFrames {
-            let words = "timed out: no answer to \(client.step.words) within \(timeouts.step) s"
+            let words = "timed out: no answer to \(client.step.words) within \(timeouts.limit(of: client.step)) s"
             end(with: ConnectionFault(.timedOut, words))
         } else {
             end(

@@ -55,13 +55,17 @@ final class RTMPSocketConnection: OutputConnection {
     private let shared = Shared()
     private let session: RTMPSession
 
+    /// The service's own server, of another room or on another machine, asks the service before it accepts a publisher, and
+    /// waits 8 s for it.
+    static let timeouts = RTMPSession.Timeouts(step: 5, idle: 0, start: 9)
+
     /// Creates a connection; `open()` connects it.
     /// - Parameter trust: Trusted certificates; `nil` uses those of the system.
     /// - Throws: `RTMPError.badURL` if no attempt can succeed.
     init(url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil) throws(RTMPError) {
         let address = try RTMPAddress(url)
         session = RTMPSession(
-            .publish, address, limits: limits, trust: trust, timeouts: RTMPSession.Timeouts(step: 5, idle: 0)
+            .publish, address, limits: limits, trust: trust, timeouts: Self.timeouts
         ) { [shared] event in shared.take(event) }
     }
 

@@ -1,0 +1,23 @@
+import Testing
+
+@testable import ProgramRelay
+@testable import RTMP
+@testable import StreamIngest
+
+/// How long an RTMP output waits for its server.
+@Suite struct OutputTimeoutTests {
+    @Test func aServerMayTakeAsLongToAcceptAPublisherAsOurOwn() {
+        let wait = Int64(RTMPSocketConnection.timeouts.limit(of: .start)) * 1_000_000_000
+        #expect(wait > StreamBook.Limits().answer)
+        #expect(wait < OutputMachine.Policy().connectLimit, "and its own words say what was missing")
+        #expect(RTMPSocketConnection.timeouts.limit(of: .connect) == 5)
+    }
+
+    @Test func withoutAnotherLimitEveryStepHasTheSame() {
+        let timeouts = RTMPSession.Timeouts(step: 7, idle: 3)
+        for step in [RTMPClient.Step.handshake, .connect, .createStream, .start] {
+            #expect(timeouts.limit(of: step) == 7, "\(step)")
+        }
+        #expect(timeouts.limit(of: .running) == 3)
+    }
+}
