@@ -122,6 +122,15 @@ import Testing
         }
     }
 
+    /// With `grace: 0`, too, a service that starts again does not end what it has not been told of yet.
+    @Test(arguments: [(0.0, 5.0), (2.5, 5.0), (10.0, 10.0)]) func streamsAreMissingForSomeSeconds(
+        grace: Double, absence: Double
+    ) {
+        var rules = IngestRules(host: "127.0.0.1", port: 1935)
+        rules.grace = grace
+        #expect(rules.absence == absence)
+    }
+
     @Test func relaysGetTheLoopbackAddressAndACode() {
         #expect(IngestRules(host: "127.0.0.1", port: 1935).playPlace == "rtmp://127.0.0.1")
         #expect(IngestRules(host: "::1", port: 1936).playPlace == "rtmp://[::1]:1936")

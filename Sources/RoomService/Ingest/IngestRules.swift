@@ -29,6 +29,10 @@ package struct IngestRules: Sendable {
         self.port = port
     }
 
+    /// Seconds after which a stream that the ingest has not named has ended. Longer than a service that starts, or has lost its
+    /// connection to the ingest, takes to be told of all streams.
+    var absence: Double { max(grace, 5) }
+
     /// Range of `grace` in seconds.
     package static let graces = 0.0...300.0
 

@@ -161,7 +161,8 @@ actor IngestWorker {
     func tick() -> [Job] {
         defer { (untold, displaced) = ([], []) }
         let now = MonotonicClock.now()
-        var jobs = desk.overdue(grace: rules.grace, now: now).filter { lanes.isIdle($0.key.names.room) }
+        let absence = configuration.isOn ? rules.absence : 0
+        var jobs = desk.overdue(grace: absence, now: now).filter { lanes.isIdle($0.key.names.room) }
             .flatMap { add(.end($0.key, session: $0.session)) }
         if courier.hasOthers { jobs += looks.due(desk.keys, now: now).flatMap { add(.look($0)) } }
         return jobs + displaced + (untold.isEmpty ? [] : [.tell(untold)])
