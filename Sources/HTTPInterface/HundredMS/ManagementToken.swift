@@ -6,13 +6,13 @@ import Foundation
 enum ManagementToken {
     /// Longest token, in bytes.
     static let longest = 4096
-    /// Difference of clocks that is forgiven, in seconds.
+    /// Tolerated clock difference, in seconds.
     static let leeway = 30.0
 
     /// Returns the key with which a token is signed.
     ///
     /// - Parameter now: Seconds since 1970.
-    /// - Throws: `HMSFault` of status 401. An unknown key and a wrong signature read the same.
+    /// - Throws: `HMSFault` of status 401. The error is the same for an unknown key and a wrong signature.
     static func key(of token: String, among keys: AccessKeys, now: Double) throws(HMSFault) -> AccessKey {
         guard token.utf8.count <= longest else { throw .token("the token has more than \(longest) bytes") }
         let parts = Array(token.utf8).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -30,7 +30,7 @@ enum ManagementToken {
         return key
     }
 
-    /// Checks what a token that is signed well claims.
+    /// Checks the claims of a token whose signature is valid.
     private static func check(_ claims: [String: JSONValue], _ now: Double) throws(HMSFault) {
         guard case .number(let end)? = claims["exp"] else { throw .token("exp is missing") }
         guard now < end + leeway else { throw .token("the token has expired: sign a new one") }

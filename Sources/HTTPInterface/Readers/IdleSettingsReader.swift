@@ -2,9 +2,9 @@ import EventSubscription
 import MixModel
 import RoomService
 
-/// Reads which media a program plays while no participant can be shown.
+/// Reads the media that a program plays while no participant can be shown.
 struct IdleSettingsReader {
-    /// Places that media may be fetched from.
+    /// Permitted sources of media.
     var sources: AllowList
 
     static let expectedName = "a path relative to media.directory, without \"..\", or an http:// or https:// URL"

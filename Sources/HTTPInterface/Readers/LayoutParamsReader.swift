@@ -4,7 +4,7 @@ import MixModel
 import RoomService
 import TextFormats
 
-/// Reads values of layouts' parameters, and says everything that is wrong with them at once.
+/// Reads values of layouts' parameters, and reports all errors at once.
 package struct LayoutParamsReader: Sendable {
     let layouts: Layouts
     let defaultLayout: String
@@ -19,16 +19,16 @@ package struct LayoutParamsReader: Sendable {
         self.directory = directory
     }
 
-    /// Most bytes of a document that consists of values.
+    /// Largest document of values, in bytes.
     static let mostBytes = 64 << 10
 
     /// Returns the patch in a body, with its images checked; `nil` if there is none.
     ///
     /// - Parameters:
-    ///   - body: JSON, which has been parsed before.
-    ///   - key: Key of the patch in the body; `nil` = the body is the patch.
-    ///   - layout: Layout that will probably be used; `nil` = the default. The values are checked against the layout that is
-    ///     used then.
+    ///   - body: JSON that has already been parsed.
+    ///   - key: Key of the patch in the body; `nil` means that the body is the patch.
+    ///   - layout: Layout that will probably be used; `nil` means the default. The values are checked against the
+    ///     layout that is actually used.
     func patch(in body: [UInt8], key: String?, layout: String?) async -> Patch? {
         guard let document = try? JSONNode(parsing: body, limits: .requests),
             let node = key.map({ document[key: $0] }) ?? document

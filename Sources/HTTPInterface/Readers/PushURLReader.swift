@@ -1,10 +1,10 @@
 import EventSubscription
 import TextFormats
 
-/// Reads the address of an output: its URL, and `kind` and `token`, by which a WHIP server is named as its users know it,
-/// by an HTTP URL and a bearer token.
+/// Reads the address of an output: its URL, and `kind` and `token`, with which a WHIP server is given in the usual
+/// form, as an HTTP URL and a bearer token.
 ///
-/// The outcome is one URL, which holds the token as it holds stream keys of other protocols.
+/// The result is one URL, which contains the token like the stream keys of other protocols.
 struct PushURLReader {
     /// The protocols of outputs.
     private enum Kind: String, CaseIterable {
@@ -24,7 +24,7 @@ struct PushURLReader {
 
     /// Reads `url`, `kind` and `token`.
     ///
-    /// - Returns: The URL, unchecked but for what the other fields say about it.
+    /// - Returns: The URL, checked only against the other fields.
     static func url(of reader: inout FieldReader) throws(InputError) -> String {
         var url = try reader.requiredString(
             "url", expected: "the URL to push to, such as rtmp://host/app/key")
@@ -44,7 +44,7 @@ struct PushURLReader {
                     .invalidField, field: reader.path(of: "url"),
                     expected: "a URL that starts with one of \(names), as \"kind\": \"\(kind.rawValue)\" says")
             }
-            // What is stored and planned says by its scheme what it is.
+            // In stored and planned URLs, the scheme states the protocol.
             if let secure = ["http": "whip", "https": "whips"][scheme] { url = secure + url.dropFirst(scheme.count) }
         }
         guard let token else { return url }

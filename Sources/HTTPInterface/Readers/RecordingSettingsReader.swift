@@ -38,8 +38,8 @@ enum RecordingSettingsReader {
 }
 
 extension RecordingSettings {
-    /// Returns these settings as the next ones of a room that has `current` now. A recording that goes on keeps its id
-    /// and its start.
+    /// Returns these settings as the next ones of a room that has `current` now. A recording that continues keeps its
+    /// id and its start.
     func following(_ current: RecordingSettings?, at time: Double = Date().timeIntervalSince1970) -> Self {
         var settings = self
         settings.id = current?.id ?? String(UInt32.random(in: 0 ... .max), radix: 36)

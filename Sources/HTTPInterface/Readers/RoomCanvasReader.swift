@@ -9,8 +9,8 @@ struct RoomCanvasReader {
 
     /// Reads the field `canvas`.
     ///
-    /// A size or frame rate makes a canvas fixed unless `follows` is beside it, so that canvases in the form of answers
-    /// can be sent back. Omitted fields stay as in `base`.
+    /// A size or frame rate makes a canvas fixed unless `follows` is also given, so that canvases in the form of
+    /// answers can be sent back. Omitted fields stay as in `base`.
     ///
     /// - Returns: `nil` for null: the configured canvas.
     func canvas(of parent: inout FieldReader, patching base: RoomCanvas) throws(InputError) -> RoomCanvas? {

@@ -78,7 +78,7 @@ package struct RoomSettingsReader: Sendable {
                 try layout(name, field: reader.path(of: "layout"))
             }
         }
-        // Read by `LayoutParamsReader`, with their places in the body.
+        // Read by `LayoutParamsReader`, with their positions in the body.
         _ = reader.has("params")
         if reader.has("outputs") {
             settings.outputs = try reader.array("outputs").map { elements throws(InputError) in

@@ -28,7 +28,7 @@ struct SettingsPatch: Sendable {
 
     /// Returns the settings after the patch.
     ///
-    /// - Parameter check: Throws if the settings must not be like that.
+    /// - Parameter check: Throws if the resulting settings are not allowed.
     func applied(
         to current: RoomSettings, in room: RoomID, check: (RoomSettings) throws(InputError) -> Void
     ) throws(OrchestratorError) -> RoomSettings {

@@ -24,7 +24,7 @@ struct SubscriptionReader: Sendable {
         return subscription
     }
 
-    /// Applies a JSON merge patch (RFC 7396): omitted fields stay, null gives the default.
+    /// Applies a JSON merge patch (RFC 7396): omitted fields stay, and null restores the default.
     func patch(_ subscription: inout Subscription, with document: JSONValue) throws(InputError) {
         var reader = try FieldReader(document)
         try patch(&subscription, &reader)
@@ -35,7 +35,7 @@ struct SubscriptionReader: Sendable {
     static func secret(_ reader: inout FieldReader) throws(InputError) -> String? {
         guard let text = try reader.string("secret") else { return nil }
         guard WebhookSignature.key(of: text) != nil else {
-            // Not quoted, because the value may be a secret all the same.
+            // Not quoted, because the value may nevertheless be a secret.
             throw InputError(
                 .invalidField, field: "secret",
                 expected: "whsec_ and 24 to 64 bytes in Base64, as `echo whsec_$(openssl rand -base64 32)` prints")
@@ -47,7 +47,7 @@ struct SubscriptionReader: Sendable {
         if reader.has("url") {
             let url = try reader.requiredString(
                 "url", expected: "the URL to post messages to, such as https://host/path")
-            // The placeholder that answers show instead of a query must not come back as one.
+            // The placeholder that answers show instead of a query must not be accepted as a query.
             guard !url.hasSuffix("?***") else {
                 throw InputError(
                     .invalidField, field: "url", found: "a redacted URL",

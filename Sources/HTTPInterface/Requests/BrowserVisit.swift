@@ -1,18 +1,19 @@
 import HTTPTypes
 import Hummingbird
 
-/// The question whether somebody opens an address of an interface for programs in a browser.
+/// Detects that a person opens the address of an API in a browser.
 enum BrowserVisit {
-    /// Whether `request` comes from a browser's address bar: a `GET` for an HTML page, without a query and without anything that
-    /// calls of programs have. Only what no call of an SDK looks like counts, so that none is ever sent to a page.
+    /// Returns whether `request` comes from a browser's address bar: a `GET` for an HTML page, without a query and
+    /// without anything that is specific to API calls. Requests that could be calls of an SDK do not count, so that no
+    /// SDK is ever sent to a page.
     static func isVisit(_ request: Request) -> Bool {
         request.method == .get && request.uri.query == nil && request.headers[.authorization] == nil
             && !request.headers.contains { $0.name.canonicalName.hasPrefix("x-acs-") }
             && request.headers[values: .accept].contains { asksForPage($0) }
     }
 
-    /// The answer that shows the browser another page: `path` is relative to the address, so that it holds behind a proxy that
-    /// serves the interface below a path of its own.
+    /// Returns a redirect to another page: `path` is relative to the address, so that it also works behind a proxy that
+    /// serves the interface below another path.
     static func response(to path: String) -> Response {
         Response(status: .seeOther, headers: [.location: path, .vary: "Accept", .cacheControl: "no-store"])
     }

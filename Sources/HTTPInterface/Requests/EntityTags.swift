@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Parser of the `If-Match` and `If-None-Match` headers (RFC 9110 §8.8.3, §13.1.1, §13.1.2).
 enum EntityTags {
-    /// Whether a client has the content with this tag. Tags are compared weakly, as caches send them.
+    /// Returns whether a client has the content with this tag. Tags are compared weakly, because caches send weak tags.
     ///
     /// - Parameter header: `If-None-Match` of the request.
     static func isKnown(_ tag: String, ifNoneMatch header: String?) -> Bool {
@@ -23,7 +23,7 @@ enum EntityTags {
         return tags
     }
 
-    /// Cuts a list at its commas, of which a tag may have some between its quotes, and takes the spaces off its parts.
+    /// Splits a list at its commas, except for commas between the quotes of a tag, and trims its parts.
     private static func parts(of text: String) -> [String] {
         var isQuoted = false
         let parts = text.utf8.split(omittingEmptySubsequences: false) { byte in

@@ -4,9 +4,9 @@ import Hummingbird
 /// The answer with a recorded file or its picture, or with the part of it that the request names.
 struct FileDownload: Sendable {
     var path: String
-    /// Name under which it is saved.
+    /// Name under which the file is saved.
     var name: String
-    /// In bytes.
+    /// Size in bytes.
     var size: Int
     /// Media type.
     var type = FileDownload.video

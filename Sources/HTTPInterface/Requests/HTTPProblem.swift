@@ -7,8 +7,8 @@ import RoomService
 
 /// The error answer of an API call, as RFC 9457 problem details.
 ///
-/// Errors of the service become one with `init(_:)`. What only HTTP knows, such as a method that a path does not have, is
-/// thrown as one.
+/// Errors of the service become one with `init(_:)`. Errors that exist only in HTTP, such as a method that a path does
+/// not have, are thrown as one.
 struct HTTPProblem: Error, Hashable, Sendable {
     var status: HTTPResponse.Status
     /// Stable identifier of the problem, whose `type` is `urn:mixorchestrator:problem:{code}`.

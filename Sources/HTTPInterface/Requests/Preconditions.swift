@@ -18,7 +18,7 @@ extension SettingsPrecondition {
         }
     }
 
-    /// Requires `If-Match`, for changes that must not overwrite what their sender has not seen.
+    /// Requires `If-Match`, for changes that must not overwrite a state that their sender has not seen.
     ///
     /// - Throws: `HTTPProblem` with status 428 without `If-Match`, together with the tag to send.
     func required(_ current: SettingsTag) throws(HTTPProblem) {

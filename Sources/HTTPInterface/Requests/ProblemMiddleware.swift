@@ -9,7 +9,7 @@ import RoomService
 import TaskStore
 import TextFormats
 
-/// The form in which one interface has its errors, in place of problem details.
+/// The form of one interface's errors, used instead of problem details.
 package struct ProblemForm: Sendable {
     /// First part of the paths, as in `/v2`.
     let prefix: String
@@ -131,7 +131,7 @@ extension Request {
 }
 
 extension RequestContext {
-    /// Returns a part of the path, percent-decoded and checked, as the name of an existing thing in any spelling.
+    /// Returns a part of the path, percent-decoded and checked, as the name of an existing object in any spelling.
     ///
     /// Not inlined: Swift 6.3's optimiser crashes on several of them in one asynchronous function.
     @inline(never)
@@ -140,9 +140,9 @@ extension RequestContext {
         return try EventParser.knownIdentifier(text.removingPercentEncoding ?? text, field: name, longest: longest)
     }
 
-    /// Returns a part of the path, percent-decoded and checked, as the name of a thing that the request may create.
+    /// Returns a part of the path, percent-decoded and checked, as the name of an object that the request may create.
     ///
-    /// Not inlined, as `identifier(_:longest:)`.
+    /// Not inlined, like `identifier(_:longest:)`.
     @inline(never)
     func newIdentifier(_ name: String) throws -> String {
         let text = try parameters.require(name)

@@ -30,7 +30,8 @@ package struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         let duration = MonotonicClock.now() - start
         let method = knownMethods.contains(request.method) ? request.method.rawValue : "other"
         metrics.request(method, context.endpointPath, status: response.status.code, duration: duration)
-        // The path of a hook may end with its secret, and who knows the path of a session may end it.
+        // The path of a hook may end with its secret, and any client that knows the path of a session may end the
+        // session.
         let isSecret = [HookPath.prefix, WebRTCPath.publishers, WebRTCPath.viewers].contains {
             request.uri.path.startsInUTF8(with: $0)
         }

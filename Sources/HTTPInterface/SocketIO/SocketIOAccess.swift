@@ -6,18 +6,19 @@ import RoomService
 
 /// Decides who may connect over Socket.IO, and in which app.
 ///
-/// Clients of old versions can show a token in the URL or in a header only, those of version 4 also in what they connect to the
-/// namespace with. The connection itself therefore needs none: it can do nothing before the namespace.
+/// Clients of old versions can present a token only in the URL or in a header, those of version 4 also in the packet
+/// with which they connect to the namespace. The connection itself therefore needs no token: it can do nothing before
+/// it is connected to the namespace.
 struct SocketIOAccess: Sendable {
     let tokens: AccessTokens
     /// The apps that a client may name besides the standard one.
     let apps: Set<AppID>
     let limits: RateLimits
     let origins: PlaybackOrigins
-    /// Whether clients without a token are let in although there are tokens.
+    /// Whether clients without a token are admitted although tokens are configured.
     let isOpen: Bool
 
-    /// What a connection begins with.
+    /// The credentials that a connection begins with.
     struct Shown: Hashable, Sendable {
         var caller: Caller?
         /// App that the client names.
@@ -27,7 +28,7 @@ struct SocketIOAccess: Sendable {
     /// Scopes of which a token needs one.
     static let scopes: [Scope] = [.chat, .read, .publish, .tasks]
 
-    /// Checks a request, and reads whose it is.
+    /// Checks a request, and returns its credentials.
     ///
     /// - Throws: `HTTPProblem` of status 401, 403, 421 or 429.
     func check(
@@ -41,7 +42,7 @@ struct SocketIOAccess: Sendable {
         return shown
     }
 
-    /// Reads whose a request is.
+    /// Returns the credentials of a request.
     func shown(_ head: HTTPRequest, _ value: (String) -> String?, address: String) throws(HTTPProblem) -> Shown {
         var caller: Caller?
         if !tokens.isEmpty, let token = AccessMiddleware.token(head.headerFields) ?? value("token") {
@@ -50,7 +51,7 @@ struct SocketIOAccess: Sendable {
         return Shown(caller: caller, app: value("app"))
     }
 
-    /// Keeps out web pages that may not connect. Which host they mean is checked for all of them.
+    /// Refuses web pages that may not connect. The requested host is checked for every page.
     private func checkPage(_ head: HTTPRequest, isUpgrade: Bool) throws(HTTPProblem) {
         guard let origin = head.headerFields[.origin], origins.contains(origin) else {
             return try BrowserGuard.check(head, isUpgrade: isUpgrade)
@@ -74,9 +75,9 @@ struct SocketIOAccess: Sendable {
         return caller
     }
 
-    /// Decides whether a client is let into the namespace.
+    /// Decides whether a client is admitted to the namespace.
     ///
-    /// - Parameter auth: What the client says of itself there: `token` and `app` count.
+    /// - Parameter auth: The client's data for the namespace, of which `token` and `app` are used.
     func admit(_ shown: Shown, auth: JSONValue?, address: String) throws(SocketIORefusal) -> Caller {
         var fields: [String: JSONValue] = [:]
         if case .object(let members)? = auth { fields = members }

@@ -17,7 +17,7 @@ package struct SocketIOController: Sendable {
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("socket.io") { request, context in try await answer(request, context, with: get) }
         router.post("socket.io") { request, context in try await answer(request, context, with: post) }
-        // Handshakes are `GET`s only.
+        // Only `GET` requests are handshakes.
         router.head("socket.io") { request, context in try await answer(request, context, with: refuse) }
         router.put("socket.io") { request, context in try await answer(request, context, with: refuse) }
         router.on("socket.io", method: .options) { request, _ in
@@ -57,7 +57,7 @@ package struct SocketIOController: Sendable {
 
     // MARK: Polling
 
-    /// What a request is about.
+    /// The subject of a request.
     private struct Call {
         let server: SocketIOServer
         let query: EngineIOQuery

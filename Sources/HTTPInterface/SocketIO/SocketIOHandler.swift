@@ -1,25 +1,26 @@
 import EventSubscription
 import SocketIO
 
-/// What an app does with the events of its clients. One instance serves all of them.
+/// Handles the events of an app's clients. One instance serves all clients.
 ///
-/// The calls for one client come one after another, and before the client's next packet is read: one that takes long slows down
-/// this client only.
+/// Calls for one client are made one after another, before the client's next packet is read: a slow call delays only
+/// this client.
 package protocol SocketIOHandler: Sendable {
     /// Namespaces that clients may connect to.
     var namespaces: Set<String> { get }
 
-    /// Takes a client that has been let in. What it is sent from here on comes after the answer to its request.
+    /// Handles the arrival of a client that has been admitted. Packets sent to it from here on follow the answer to its
+    /// request.
     func connected(_ socket: SocketIOSocket, auth: JSONValue?) async
 
-    /// Takes an event.
+    /// Handles an event.
     ///
     /// - Returns: The acknowledgement, if the client wants one.
     func received(_ event: SocketIOEvent, from socket: SocketIOSocket) async -> SocketIOReply
 
-    /// Takes the end of a client that was connected. It is in no room any more.
+    /// Handles the end of a client that was connected. The client has already left all rooms.
     ///
-    /// - Parameter end: Why its connection is over; `nil` if it has only left the namespace.
+    /// - Parameter end: The reason why its connection has ended; `nil` if the client has only left the namespace.
     func disconnected(_ socket: SocketIOSocket, by end: EngineSession.End?) async
 }
 

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Notices that a connection ends while a `GET` waits on it: nothing is written that could fail.
+/// Detects that a connection ends while a `GET` waits on it, since no write could fail meanwhile.
 ///
 /// There is one for each connection, with the last `GET` that waited. Lives on the connection's event loop.
 final class SocketIOPollHandler: ChannelInboundHandler {
@@ -14,7 +14,7 @@ final class SocketIOPollHandler: ChannelInboundHandler {
     struct Watch: Sendable {
         fileprivate let channel: any Channel
 
-        /// Watches for the sake of a `GET`.
+        /// Watches the connection for a waiting `GET`.
         func set(_ session: SocketIOSession, _ number: Int) {
             channel.eventLoop.execute { [channel] in
                 let pipeline = channel.pipeline.syncOperations

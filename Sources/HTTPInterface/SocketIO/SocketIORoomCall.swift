@@ -4,7 +4,7 @@ import RoomChannel
 import RoomService
 import SocketIO
 
-/// An event of an app's client, read: what it wants of which room.
+/// A parsed event of an app's client: the requested action and its room.
 enum SocketIORoomCall: Hashable, Sendable {
     case open(room: String, title: String?)
     case close(room: String)
@@ -12,8 +12,8 @@ enum SocketIORoomCall: Hashable, Sendable {
     case leave(room: String)
     case send(room: String, ChannelDraft)
 
-    /// - Returns: `nil` for an event that nobody knows.
-    /// - Throws: `OrchestratorError` for one without what it needs.
+    /// - Returns: `nil` for an unknown event.
+    /// - Throws: `OrchestratorError` if the event lacks required values.
     init?(_ event: SocketIOEvent) throws(OrchestratorError) {
         let argument = event.arguments.first ?? .null
         do {
@@ -64,7 +64,7 @@ enum SocketIORoomCall: Hashable, Sendable {
         return Int(exactly: number) ?? 0
     }
 
-    /// Returns the fields of a gift without those that each message has.
+    /// Returns the fields of a gift without those that every message has.
     private static func gift(_ argument: JSONValue) -> ChannelGift? {
         guard case .object(let members) = argument else { return nil }
         var fields: [String: ChannelGift.Value] = [:]

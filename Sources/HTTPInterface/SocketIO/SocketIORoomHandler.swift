@@ -5,11 +5,11 @@ import RoomService
 import SocketIO
 import Synchronization
 
-/// The events of apps for live rooms (`create_room`, `join_room`, `comment`, `upvote`, `gift`, …) on the rooms' channels: what is
-/// written here is read over every other interface of the channel, and the other way round.
+/// The events of apps for live rooms (`create_room`, `join_room`, `comment`, `upvote`, `gift`, …) mapped to the rooms'
+/// channels: messages sent here are received over every other interface of the channel, and vice versa.
 ///
-/// Who wants to write in a room has to be in it, and who closes one has opened it. Refusals are acknowledged, or sent as the
-/// event `refused` if the client does not ask for an acknowledgement.
+/// A client must be in a room to write in it, and only the client that has opened a room may close it. Refusals are
+/// acknowledged, or sent as the event `refused` if the client does not ask for an acknowledgement.
 package final class SocketIORoomHandler: SocketIOHandler {
     private struct Client {
         var viewers: [RoomID: ChannelViewer.ID] = [:]
@@ -21,7 +21,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
     private let channels: RoomChannels
     private let anonymousWriting: Bool
     private let clients = Mutex<[String: Client]>([:])
-    /// The notice that was encoded last: all viewers of a room get it one after another.
+    /// The notice that was encoded last, since all viewers of a room get it one after another.
     private let last = Mutex<(delivery: ChannelDelivery, messages: [EngineIOMessage])?>(nil)
 
     /// Maximum numbers of rooms that a client follows, and that it has opened.
@@ -37,7 +37,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
     }
 
     package func connected(_ socket: SocketIOSocket, auth: JSONValue?) async {
-        // Clients without a name of their own are told apart by one that is as long as the connection.
+        // Clients without a name are distinguished by one that lasts as long as the connection.
         var client = Client(user: socket.caller.user ?? UserID("guest-\(socket.id)"))
         if case .object(let fields)? = auth {
             if case .string(let name)? = fields["name"] { client.name = name }
@@ -70,7 +70,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
     package func disconnected(_ socket: SocketIOSocket, by end: EngineSession.End?) async {
         guard let client = clients.withLock({ $0.removeValue(forKey: socket.id) }) else { return }
         for (room, viewer) in client.viewers { await channels.leave(room, viewer) }
-        // Rooms outlive a restart of the service: those who opened them come back.
+        // Rooms outlive a restart of the service: the clients that opened them reconnect.
         guard end != .serviceClosed else { return }
         for room in client.opened { try? await channels.close(room, by: sender(client, socket)) }
     }
@@ -100,7 +100,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
             return try await join(room, client, socket)
         case .close(let name):
             let room = RoomID(app: socket.app, name: name)
-            // Who is in it hears `ended` from its channel, and then `room_closed`.
+            // Clients in the room receive `ended` from its channel, and then `room_closed`.
             try await channels.close(room, by: sender(client, socket))
             clients.withLock { _ = $0[socket.id]?.opened.remove(room) }
             return [:]

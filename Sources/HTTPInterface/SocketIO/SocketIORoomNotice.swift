@@ -3,8 +3,8 @@ import MixModel
 import RoomChannel
 import SocketIO
 
-/// What everybody in a room is told, as events of Socket.IO. Names and fields of `comment`, `upvote` and `gift` are those of the
-/// apps that speak this interface; other fields are added to them.
+/// Notices to all clients in a room, as Socket.IO events. Names and fields of `comment`, `upvote` and `gift` are those
+/// of the apps that use this interface; further fields are added.
 enum SocketIORoomNotice {
     static func packet(_ notice: ChannelNotice, room: String) -> SocketIOPacket {
         let (name, fields) = content(notice)
@@ -48,7 +48,8 @@ enum SocketIORoomNotice {
         }
     }
 
-    /// Returns the fields of a message. What an app gave a gift comes first: it may not change the others.
+    /// Returns the fields of a message. An app's own fields of a gift come first, so that they cannot change the
+    /// others.
     static func fields(_ message: ChannelMessage) -> [String: JSONValue] {
         var fields: [String: JSONValue] = [:]
         for (name, value) in message.gift?.fields ?? [:] {

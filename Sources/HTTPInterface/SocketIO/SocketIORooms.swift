@@ -2,7 +2,7 @@ import MixModel
 import SocketIO
 import Synchronization
 
-/// Which clients are in which rooms. Thread-safe.
+/// The membership of clients in rooms. Thread-safe.
 final class SocketIORooms: Sendable {
     struct Key: Hashable, Sendable {
         let namespace: String

@@ -71,7 +71,7 @@ extension SocketIOServer {
         } catch let error as HTTPProblem {
             socket.close(.refused(error.detail))
         } catch {
-            // It was there when the handshake was answered.
+            // The session still existed when the handshake was answered.
             socket.close(.refused("the connection is gone"))
         }
         return nil

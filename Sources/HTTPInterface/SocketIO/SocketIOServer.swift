@@ -7,7 +7,7 @@ import ServiceLifecycle
 import SocketIO
 import Synchronization
 
-/// Socket.IO at `/socket.io/`: the connections of all clients, and what time brings for them.
+/// Socket.IO at `/socket.io/`: the connections of all clients, and their timers.
 package final class SocketIOServer: Service {
     private struct State {
         var sessions: [String: SocketIOSession] = [:]
@@ -26,7 +26,7 @@ package final class SocketIOServer: Service {
     private let wakes: AsyncStream<SocketIOSession>
     private let wakeUp: AsyncStream<SocketIOSession>.Continuation
 
-    /// Time between two looks at the connections, in ms.
+    /// Interval between two checks of the connections, in ms.
     private static let tick: Int64 = 100
 
     package init(
@@ -40,7 +40,7 @@ package final class SocketIOServer: Service {
         access = SocketIOAccess(
             tokens: apps.tokens, apps: apps.ids, limits: limits, origins: settings.origins, isOpen: settings.isOpen)
         state = Mutex(State(visits: DeadlineWheel(tick: Self.tick * 1_000_000, now: MonotonicClock.now())))
-        // Bounded by the connections: one that ends is woken a few times.
+        // Bounded by the connections: a connection that ends is woken a few times.
         (wakes, wakeUp) = AsyncStream.makeStream()
     }
 
@@ -78,7 +78,7 @@ package final class SocketIOServer: Service {
 
     /// Begins a connection.
     ///
-    /// - Parameter socket: WebSocket of the handshake; `nil` = polling.
+    /// - Parameter socket: WebSocket of the handshake; `nil` means polling.
     /// - Throws: `HTTPProblem` of status 503 if there are too many.
     func open(
         _ query: EngineIOQuery, _ shown: SocketIOAccess.Shown, address: String, socket: WebSocket? = nil
@@ -102,14 +102,14 @@ package final class SocketIOServer: Service {
             headers: [.retryAfter: "5"])
     }
 
-    /// Returns the connection of a request. It belongs to who began it: another token is refused.
+    /// Returns the connection of a request. It belongs to the client that began it: another token is refused.
     func session(_ id: String, _ shown: SocketIOAccess.Shown) throws(EngineIOError) -> SocketIOSession {
         guard let session = state.withLock({ $0.sessions[id] }) else { throw .unknownSession }
         guard shown.caller == nil || shown.caller == session.shown.caller else { throw .forbidden }
         return session
     }
 
-    /// Returns an identifier that nobody can guess: 120 bits.
+    /// Returns an unguessable identifier of 120 bits.
     static func newID() -> String {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<15).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -124,7 +124,7 @@ package final class SocketIOServer: Service {
         }
     }
 
-    /// Has a connection's work done.
+    /// Schedules a connection's pending work.
     func wake(_ session: SocketIOSession) { wakeUp.yield(session) }
 
     func remove(_ session: SocketIOSession, _ reason: EngineSession.End) {

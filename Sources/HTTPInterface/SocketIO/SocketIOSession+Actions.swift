@@ -1,9 +1,9 @@
 import NIOCore
 import SocketIO
 
-/// What `EngineSession` decides, done.
+/// Performs the decisions of `EngineSession`.
 extension SocketIOSession {
-    /// Maximum number and size of messages that wait for their turn.
+    /// Maximum number and size in bytes of messages that wait for their turn.
     private static let mostWork = (count: 2000, bytes: 4 << 20)
 
     func change(_ body: (inout State) -> [EngineSession.Action]) {
@@ -11,7 +11,7 @@ extension SocketIOSession {
         schedule()
     }
 
-    /// Has the server look after the connection in time.
+    /// Schedules the next check of the connection with the server.
     func schedule() {
         let time = state.withLock { state -> Int64? in
             let times = [state.engine.deadline, state.engine.isOver ? nil : state.connection.deadline]
@@ -22,7 +22,7 @@ extension SocketIOSession {
         if let time { server.visit(self, at: time) }
     }
 
-    /// Nothing here waits or calls back: sockets and continuations only take note.
+    /// Performs actions without waiting or calling back: sockets and continuations only record the request.
     func perform(_ actions: [EngineSession.Action], _ state: inout State) {
         for action in actions {
             switch action {

@@ -5,10 +5,10 @@ import ServiceLifecycle
 import SocketIO
 import Synchronization
 
-/// One client's connection: performs what `EngineSession` and `SocketIOConnection` decide. Thread-safe.
+/// One client's connection: performs the decisions of `EngineSession` and `SocketIOConnection`. Thread-safe.
 ///
-/// It has no task of its own. What a client sends is handled by the task of its request or WebSocket, what time brings by the
-/// server's.
+/// It has no separate task. Packets from a client are handled by the task of its request or WebSocket, timers by the
+/// server's task.
 final class SocketIOSession: Sendable {
     /// The answer to a request of a client that polls.
     enum Answer: Sendable {
@@ -17,7 +17,7 @@ final class SocketIOSession: Sendable {
         case refused(EngineIOError)
     }
 
-    /// What is left to be done, in order.
+    /// Pending work, in order.
     enum Work {
         case begin
         case message(EngineIOMessage)
@@ -29,22 +29,22 @@ final class SocketIOSession: Sendable {
         var connection: SocketIOConnection
         /// Clients by namespace.
         var clients: [String: SocketIOSocket] = [:]
-        /// Requests and WebSockets until now.
+        /// Number of requests and WebSockets so far.
         var count = 0
         var polls: [Int: CheckedContinuation<Answer, Never>] = [:]
-        /// Answers that are there when a request is taken.
+        /// Answers that are already available when a request is accepted.
         var answers: [Int: Answer] = [:]
         var sockets: [Int: WebSocket] = [:]
         var work: [Work] = [.begin]
         var workBytes = 0
-        /// Whether a task is at work.
+        /// Whether a task is performing the work.
         var isBusy = false
-        /// Time at which the server looks after the connection.
+        /// Time at which the server next checks the connection.
         var visitAt = Int64.max
-        /// Why it is over.
+        /// The reason why the connection has ended.
         var end: EngineSession.End?
 
-        /// Returns what packets of Socket.IO are for Engine.IO.
+        /// Converts packets of Socket.IO to actions of Engine.IO.
         mutating func send(_ actions: [SocketIOConnection.Action]) -> [EngineSession.Action] {
             var sent: [EngineSession.Action] = []
             for case .send(let messages) in actions { sent += engine.send(messages) }
@@ -103,7 +103,7 @@ final class SocketIOSession: Sendable {
         await work()
     }
 
-    /// Waits for packets.
+    /// Waits for packets to the client.
     ///
     /// - Parameter channel: The request's connection. The client is gone when that ends.
     func poll(on channel: any Channel) async -> Answer {
@@ -127,7 +127,7 @@ final class SocketIOSession: Sendable {
         server.wake(self)
     }
 
-    /// Takes a `POST` before its body is read.
+    /// Accepts a `POST` before its body is read.
     func beginPost() -> (number: Int, refusal: EngineIOError?) {
         let result = state.withLock { state -> (Int, EngineIOError?) in
             let number = state.next()
@@ -139,7 +139,7 @@ final class SocketIOSession: Sendable {
         return result
     }
 
-    /// - Parameter packets: `nil` if the body is no payload.
+    /// - Parameter packets: `nil` if the body is not a payload.
     func endPost(_ number: Int, _ packets: [EngineIOPacket]?) async -> Answer {
         server.received(packets?.count ?? 0)
         let answer = state.withLock { state in
@@ -155,7 +155,7 @@ final class SocketIOSession: Sendable {
 
     // MARK: WebSockets
 
-    /// Takes a WebSocket to which the client wants to change.
+    /// Accepts a WebSocket to which the client wants to upgrade.
     func attach(_ socket: WebSocket) -> Int {
         let number = state.withLock { state in
             let number = state.next()
@@ -227,7 +227,7 @@ final class SocketIOSession: Sendable {
 
     // MARK: Work
 
-    /// Does what is left to be done, unless another task is at it.
+    /// Performs the pending work, unless another task is performing it.
     func work() async {
         guard
             state.withLock({ state in
@@ -240,10 +240,10 @@ final class SocketIOSession: Sendable {
         }
     }
 
-    /// Returns `nil` when nothing is left; the caller is then no longer at work.
+    /// Returns the next actions; `nil` when nothing is left, and the caller then stops working.
     private func nextActions() -> [SocketIOConnection.Action]? {
         state.withLock { state in
-            // A client that the server has disconnected is told like one that has left.
+            // A client that the server has disconnected is reported like one that has left.
             if let gone = state.clients.keys.first(where: { !state.connection.isConnected(to: $0) }) {
                 return [.left(namespace: gone)]
             }

@@ -1,6 +1,6 @@
 import SocketIO
 
-/// Configured rules of Socket.IO.
+/// Settings of Socket.IO.
 package struct SocketIOSettings: Sendable {
     package var engine = EngineIOSettings()
     package var packets = SocketIOLimits()
@@ -12,16 +12,16 @@ package struct SocketIOSettings: Sendable {
     package var missingVersionIsThree = true
     /// Maximum number of connections.
     package var maxSessions = 10_000
-    /// Of one address, which may be a proxy's.
+    /// Maximum number of connections of one address, which may be a proxy's.
     package var maxSessionsPerAddress = 10_000
-    /// Whether clients without a token are let in although there are tokens.
+    /// Whether clients without a token are admitted although tokens are configured.
     package var isOpen = false
     /// Paths of the interface. Clients add the slash.
     package var path = "/socket.io"
 
     package init() {}
 
-    /// The limits of a WebSocket. Engine.IO has heartbeats of its own, which both sides check.
+    /// The limits of a WebSocket. Engine.IO has its own heartbeats, which both sides check.
     var sockets: WebSocketLimits {
         var limits = WebSocketLimits()
         limits.message = engine.limits.payload

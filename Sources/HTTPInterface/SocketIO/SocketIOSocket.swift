@@ -4,7 +4,7 @@ import Synchronization
 
 /// A client in a namespace. Thread-safe.
 package final class SocketIOSocket: Sendable {
-    /// Identifier that others may see: with it nobody can take part in the client's name.
+    /// Public identifier: it does not allow others to act in the client's name.
     package let id: String
     package let namespace: String
     /// The app of the client's rooms.
@@ -44,7 +44,7 @@ package final class SocketIOSocket: Sendable {
 
     package func isIn(_ room: String) -> Bool { rooms.contains(self, key(room)) }
 
-    /// Sends a packet to everybody in a room of the client's app and namespace, encoded once.
+    /// Sends a packet to all clients in a room of the client's app and namespace, encoded once.
     package func emit(_ packet: SocketIOPacket, to room: String) { rooms.emit(packet.messages, to: key(room)) }
 
     /// Disconnects the client from the namespace.

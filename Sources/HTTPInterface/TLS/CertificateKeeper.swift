@@ -6,16 +6,16 @@ import RoomService
 import ServiceLifecycle
 import Synchronization
 
-/// The certificate of the HTTP server, which is read again when its files change.
+/// The certificate of the HTTP server, which is reloaded when its files change.
 ///
-/// Existing connections keep the certificate with which they began. Files that cannot be used leave the former
-/// certificate in use.
+/// Existing connections keep the certificate with which they began. If the files are unusable, the previous certificate
+/// stays in use.
 package final class CertificateKeeper: Service {
     private struct State {
         var certificate: ServerCertificate
-        /// What was read last, whether it could be used or not; `nil` = nothing could be read.
+        /// The contents read last, whether usable or not; `nil` if nothing could be read.
         var contents: ServerCertificate.Contents?
-        /// Words that were logged last, so that each is logged once.
+        /// The problem that was logged last, so that each is logged once.
         var told: String?
     }
 
@@ -26,7 +26,7 @@ package final class CertificateKeeper: Service {
 
     /// Reads the files.
     ///
-    /// - Parameter interval: Time between two looks at the files.
+    /// - Parameter interval: Interval between two checks of the files.
     /// - Throws: `StartupError` that names the file.
     package init(_ files: TLSFiles, logger: Logger, interval: Duration = .seconds(1)) throws(StartupError) {
         self.files = files
@@ -53,7 +53,7 @@ package final class CertificateKeeper: Service {
         }
     }
 
-    /// Reads the files, and uses what they hold if it has changed.
+    /// Reads the files, and uses their contents if they have changed.
     private func look() {
         do throws(ServerCertificate.Failure) {
             let contents = try ServerCertificate.contents(of: files)
@@ -82,9 +82,9 @@ package final class CertificateKeeper: Service {
 }
 
 extension String? {
-    /// Takes a new value.
+    /// Replaces the value.
     ///
-    /// - Returns: False if it is the present one.
+    /// - Returns: False if the value is unchanged.
     fileprivate mutating func exchange(for words: String) -> Bool {
         defer { self = words }
         return self != words

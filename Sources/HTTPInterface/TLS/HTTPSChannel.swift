@@ -5,7 +5,8 @@ import NIOSSL
 
 /// A connection that begins with a TLS handshake, in front of HTTP/1.1.
 ///
-/// Hummingbird's own channel for TLS is made once with one certificate; this one takes the keeper's for each connection.
+/// Hummingbird's own TLS channel is created once with one certificate; this one uses the keeper's current certificate
+/// for each connection.
 struct HTTPSChannel: ServerChildChannel {
     let base: HTTP1Channel
     let certificate: CertificateKeeper

@@ -3,7 +3,7 @@ import NIOSSL
 
 /// A certificate with its chain and key, ready for handshakes.
 package struct ServerCertificate: Sendable {
-    /// The reason why the files cannot be used, in words that name the file.
+    /// The reason why the files cannot be used. The description names the file.
     package struct Failure: Error, Hashable, CustomStringConvertible {
         package let description: String
     }
@@ -83,7 +83,7 @@ package struct ServerCertificate: Sendable {
         return Array(bytes)
     }
 
-    /// Returns what is wrong with the validity, in words; `nil` for a certificate that is good for the next two weeks.
+    /// Returns the problem of the validity; `nil` for a certificate that stays valid for the next two weeks.
     package func problem(at now: Date = .now) -> Problem? {
         let day = ISO8601DateFormatter()
         if now < begins {

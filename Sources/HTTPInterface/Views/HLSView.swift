@@ -1,7 +1,7 @@
 import Foundation
 import MixModel
 
-/// The HLS of a room as answers show it.
+/// The HLS of a room as the API shows it.
 struct HLSView: Encodable {
     struct Variant: Encodable {
         /// Path of the playlist at this service.

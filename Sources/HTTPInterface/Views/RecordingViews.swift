@@ -23,7 +23,7 @@ struct RecordingView: Encodable {
         var maxSeconds: Int?
         var maxBytes: Int64?
         var partSeconds: Int?
-        /// Absent unless only sound is recorded.
+        /// Absent unless only audio is recorded.
         var audioOnly: Bool?
     }
 
@@ -102,9 +102,9 @@ struct RecordingFileView: Encodable {
     var switches: [Switch]
     /// Whether the file is on this service; absent if files are not uploaded.
     var local: Bool?
-    /// Where the file is uploaded to; absent if files are not uploaded.
+    /// Uploads of the file to storages; absent if files are not uploaded.
     var storage: [StorageView]?
-    /// Where its picture is uploaded to; absent if there is none.
+    /// Uploads of its thumbnail; absent if there is none.
     var thumbnail: [StorageView]?
 
     init(_ recorded: RecordingShelf.Recorded, room: RoomID) {

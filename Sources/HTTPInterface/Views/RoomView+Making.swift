@@ -48,7 +48,7 @@ extension RoomView.Control {
         self.init(user: control.user, muted: control.muted, gain: control.gain, hidden: control.hidden)
     }
 
-    /// Returns everything that is set for users of a room; `nil` if that is nothing.
+    /// Returns all settings for users of a room; `nil` if there are none.
     static func all(of room: Room) -> [Self]? {
         let controls = room.allControls
         return controls.isEmpty ? nil : controls.map(Self.init)

@@ -9,7 +9,7 @@ struct StorageView: Encodable {
     var endpoint: String
     var bucket: String
     var key: String?
-    /// Bytes that the storage has.
+    /// Number of bytes that the storage has.
     var sentBytes: Int64
     /// Attempts that failed since the last progress.
     var failures: Int
@@ -34,7 +34,7 @@ struct StorageView: Encodable {
     }
 }
 
-/// An archive of a room's HLS, as the API shows it where archives are uploaded.
+/// An archive of a room's HLS, as the API shows it if archives are uploaded.
 struct ArchiveFileView: Encodable {
     var session: String
     /// Path of the archive on this service.

@@ -8,14 +8,14 @@ import TaskStore
 struct SubscriptionView: Encodable {
     struct Delivery: Encodable {
         enum State: String, Encodable {
-            /// Messages are sent as they come.
+            /// Messages are sent as they arrive.
             case active
             /// The endpoint has failed several times, and nothing is sent for a while.
             case failing
             case disabled
         }
         var state: State
-        /// Number of messages that wait.
+        /// Number of waiting messages.
         var waiting: Int
         /// Number of messages that were given up and are kept.
         var dead: Int
@@ -83,7 +83,7 @@ struct DeliveryView: Encodable {
     var state: DeliveryState
     var queuedAt: Date
     var attempts: Int
-    /// Absent while an earlier message of the room waits, and in the end.
+    /// Absent while an earlier message of the room waits, and once delivery has ended.
     var nextAttemptAt: Date?
     var settledAt: Date?
     var lastAttempt: Attempt?

@@ -84,7 +84,7 @@ extension TaskView {
         }
     }
 
-    /// The reason why what is copied is not what the source sends.
+    /// The reason why the copied stream differs from the one that the source sends.
     private static func transcoding(_ source: SourceID, _ tracks: TrackSelection) -> String {
         switch tracks {
         case .video: "\(source) sends no H.264: its pictures are transcoded when they are pulled"
@@ -99,7 +99,7 @@ extension TaskView {
         return status?.load?.twin?.pace.made ?? 0 > 0 ? .ready : .starting
     }
 
-    /// The reason why a mix is on air although one participant is to be copied; `nil` if that is not so.
+    /// The reason why a mix is on air although one participant is to be copied; `nil` if this is not the case.
     private static func waiting(_ status: RelayStatus?, _ plan: ProgramPlan?) -> String? {
         guard case .bypass(let host)? = plan?.mode, plan?.revision == status?.revision else { return nil }
         let source = status?.sources.first { $0.id == host }

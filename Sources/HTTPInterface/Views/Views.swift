@@ -15,10 +15,10 @@ struct TaskView: Encodable {
     }
     /// The state of a mixer's twin.
     enum Twin: String, Encodable {
-        /// It can take over at once.
+        /// It can take over immediately.
         case ready
         case starting
-        /// It is left out while the machine is overloaded.
+        /// It does not run while the machine is overloaded.
         case paused
     }
     struct Output: Encodable {
@@ -42,7 +42,7 @@ struct TaskView: Encodable {
         var url: String
         var state: SourceStatus.State
         var error: String?
-        /// What is wrong with its quality, as text.
+        /// Description of its quality problem.
         var poor: String?
         /// Whether its backup is pulled. Absent if not.
         var usesBackup: Bool?
@@ -79,7 +79,7 @@ struct TaskView: Encodable {
         /// Times of the schedule, if there are any.
         var startsAt: Date?
         var endsAt: Date?
-        /// Media in place of the slate, if there are any.
+        /// Media instead of the slate, if there are any.
         var idle: IdleView?
         /// Values of the layout's parameters that have been set. Absent if there are none.
         var params: [String: LayoutParameter.Value]?
@@ -151,8 +151,8 @@ struct TaskView: Encodable {
 
 /// A room as the API shows it. URLs are redacted.
 struct RoomView: Encodable {
-    /// Places of the program at this service, without the signature that they may require. Paths are relative to the URL of
-    /// the service.
+    /// Addresses of the program at this service, without the signature that they may require. Paths are relative to the
+    /// URL of the service.
     struct Playback: Encodable {
         var flv: String
         /// Absent if HLS is not requested.
@@ -208,17 +208,17 @@ struct RoomView: Encodable {
     var policy: RoomPolicy
     /// The program's settings. Absent if the participants in the room determine the program.
     var program: ProgramView?
-    /// Media in place of the slate. Absent if there are none.
+    /// Media instead of the slate. Absent if there are none.
     var idle: IdleView?
     var outputs: [Output]
     var participants: [Person]
     /// Users for whom an operator has set something, whether or not they are there. Absent if there are none.
     var controls: [Control]?
-    /// The web pages that the service shows in the room. Absent if there are none, or if they were not asked for.
+    /// The web pages that the service shows in the room. Absent if there are none, or if they were not requested.
     var pages: [PageSupervisor.View]?
-    /// The web pages that lie over the room's programs. Absent if there are none, or if they were not asked for.
+    /// The web pages that are overlaid on the room's programs. Absent if there are none, or if they were not requested.
     var overlayPages: [OverlaySupervisor.View]?
-    /// Where the program of the automatic task can be watched.
+    /// Addresses at which the program of the automatic task can be watched.
     var playback: Playback
     /// The room's automatic task.
     var task: TaskView?
@@ -228,7 +228,7 @@ struct RoomView: Encodable {
     var viewers: Int
     var rtmp: ServiceDocument
     var recording: ServiceDocument
-    /// `recording` by the name that 100ms' clients know: what viewers see is recorded.
+    /// `recording` under the name that 100ms' clients use: the recording of what viewers see.
     var browserRecording: ServiceDocument
     /// The recordings of single participants.
     var serverRecording: ServiceDocument

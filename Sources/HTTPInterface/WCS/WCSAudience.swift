@@ -4,12 +4,12 @@ import Synchronization
 /// The players of WCS clients, by the stream that they play.
 final class WCSAudience: Sendable {
     struct Player: Sendable {
-        /// Identifier that the client gave it.
+        /// Identifier that the client chose.
         let id: String
         /// Number of the attempt to begin.
         let number: Int
         let onChange: AsyncStream<WCSConnection.Change>.Continuation
-        /// Bounded: a client that does not read loses what publishers say.
+        /// Bounded: a client that does not read loses messages of publishers.
         let onSaying: AsyncStream<WCSConnection.Saying>.Continuation
     }
 
@@ -33,7 +33,7 @@ final class WCSAudience: Sendable {
         }
     }
 
-    /// Tells all players of a stream what its publisher says.
+    /// Passes a publisher's message to all players of its stream.
     func tell(_ target: WebRTCPlayTarget, _ type: String, _ payload: JSONValue?) {
         for player in all(of: target) { player.onSaying.yield(.init(id: player.id, type: type, payload: payload)) }
     }

@@ -1,8 +1,8 @@
 import EventSubscription
 
-/// What a client says of itself in `connection`.
+/// A client's data in `connection`.
 struct WCSConnect: Hashable, Sendable {
-    /// All that the client sent.
+    /// All fields that the client sent.
     var fields: [String: JSONValue]
 
     init(_ fields: [String: JSONValue]) {

@@ -2,9 +2,9 @@ import EventSubscription
 import MixModel
 import RoomService
 
-/// What comes to a connection beside its client's messages, and what its client's messages lead to.
+/// Other inputs of a connection besides its client's messages, and the work that results from its client's messages.
 extension WCSConnection {
-    /// What others say of a stream.
+    /// A change of a stream that is reported by others.
     struct Change: Sendable {
         enum What: Sendable {
             case news(WebRTCNews)
@@ -17,7 +17,7 @@ extension WCSConnection {
         let what: What
     }
 
-    /// What the publisher of a played stream says to its players.
+    /// A message of a played stream's publisher to its players.
     struct Saying: Sendable {
         let id: String
         let type: String

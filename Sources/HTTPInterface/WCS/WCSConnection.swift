@@ -11,7 +11,7 @@ actor WCSConnection {
         let number: Int
         /// The door's session; `nil` until the offer is answered.
         var session: String?
-        /// What the door said before the answer was passed on.
+        /// News from the door that arrived before the answer was passed on.
         var early: [WebRTCNews] = []
     }
 
@@ -46,9 +46,9 @@ actor WCSConnection {
         hooks = (WCSHookBody(node: server.hooks?.node ?? "", session: name), WCSHookRules())
     }
 
-    /// Returns what is to be performed beside the reading of messages.
+    /// Handles a message, and returns the work that is to be performed concurrently with the reading of messages.
     func receive(_ message: WebSocketMessage) -> [Work] {
-        // Binary messages are of clients that play over them.
+        // Binary messages are sent by clients that play over them.
         guard case .text(let text) = message else { return [] }
         return perform(session.received(text))
     }
@@ -92,7 +92,7 @@ actor WCSConnection {
 
     func terminate(_ id: String) { _ = perform(session.terminated(id)) }
 
-    /// What the app's server sees of the connection; `nil` before it is let in.
+    /// The connection from the point of view of the app's server; `nil` before it is admitted.
     var entry: (app: AppID, fields: [String: JSONValue])? {
         guard isIn else { return nil }
         var fields = hooks.body.connection("ESTABLISHED")
@@ -101,10 +101,10 @@ actor WCSConnection {
         return (admission.app, fields)
     }
 
-    /// Closes the connection at the wish of the app's server.
+    /// Closes the connection at the request of the app's server.
     nonisolated func terminate() { socket.close(.normal("ended by the app's server")) }
 
-    /// Ends what the client has begun.
+    /// Ends everything that the client has begun.
     func end() {
         for id in opened.keys.sorted() { close(id) }
         asked = [:]
@@ -171,7 +171,7 @@ actor WCSConnection {
         return perform(session.admitted())
     }
 
-    /// Asks the app's server about a stream, if it wants to be asked.
+    /// Asks the app's server about a stream, if its settings require it.
     private func ask(_ wish: WCSSession.Wish) -> [Work] {
         guard admission.mayPublish || !wish.isPublished else {
             return perform(session.failed(wish.id, WCSInfo.restricted))
@@ -187,7 +187,7 @@ actor WCSConnection {
         return decided(question, .failed(words: "was not asked: too many calls are waiting"))
     }
 
-    /// Takes the app's server's answer.
+    /// Handles the answer of the app's server.
     func decided(_ question: WCSHookLane.Question, _ verdict: WCSHookVerdict) -> [Work] {
         switch question {
         case .connect:
@@ -244,7 +244,7 @@ actor WCSConnection {
         return [.play(id: id, number: number, target, offer: wish.offer)]
     }
 
-    /// Performs what takes time, and takes the outcome.
+    /// Performs slow work, and handles the outcome.
     func perform(_ work: Work) async {
         switch work {
         case .publish(let id, let number, let names, let offer):
@@ -301,7 +301,7 @@ actor WCSConnection {
 
     private static func info(_ error: OrchestratorError, isPublished: Bool) -> String {
         switch error.kind {
-        // Not of the stream, but of the service.
+        // An error of the service, not of the stream.
         case _ where error.code == "webrtc-off" || error.code == "stream-elsewhere": WCSInfo.restricted
         case .malformed, .invalid: WCSInfo.noCommonCodecs
         case .notFound: WCSInfo.streamNotFound

@@ -2,7 +2,7 @@ import EventSubscription
 import MixModel
 import RoomService
 
-/// The clients that are connected, for the app's server: those of its own app.
+/// The connected clients of one app, for the app's server.
 struct WCSConnections: Sendable {
     let server: WCSServer
 

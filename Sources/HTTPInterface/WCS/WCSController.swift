@@ -8,7 +8,7 @@ import TextFormats
 
 /// `/rest-api/{family}/{action}`: the calls of Web Call Server's REST interface that have a counterpart here.
 ///
-/// They need a token as all calls do: Web Call Server's own interface has no authentication.
+/// Like all calls, they need a token: Web Call Server's own interface has no authentication.
 package struct WCSController: Sendable {
     private typealias Action = @Sendable (WCSCall) async throws -> Response
 

@@ -1,7 +1,7 @@
 import EventSubscription
 import TextFormats
 
-/// The bodies of hooks: the fields that Web Call Server's have, as far as they have a meaning here. Pure.
+/// The bodies of hooks: the fields of Web Call Server's hooks, as far as they have a meaning here. Pure.
 struct WCSHookBody: Sendable {
     /// The fields of every call.
     private var common: [String: JSONValue]
@@ -17,7 +17,7 @@ struct WCSHookBody: Sendable {
         "record", "width", "height", "bitrate", "minBitrate", "maxBitrate", "quality", "transport", "cvoExtension",
         "mediaProvider",
     ]
-    /// Maximum size of what an application adds of its own, in bytes of JSON. More is left out.
+    /// Maximum size of an application's own fields, in bytes of JSON. Larger ones are dropped.
     static let longestCustom = 4 << 10
 
     init(node: String, session: String) {
@@ -27,8 +27,8 @@ struct WCSHookBody: Sendable {
     // MARK: Connections
 
     /// - Parameters:
-    ///   - fields: What the client sent in `connection`.
-    ///   - hidesToken: Whether the client's token is one of this service, which is nobody else's business.
+    ///   - fields: Fields that the client sent in `connection`.
+    ///   - hidesToken: Whether the client's token is one of this service, which must not be disclosed.
     mutating func connect(_ fields: [String: JSONValue], hidesToken: Bool) -> [String: JSONValue] {
         common["appKey"] = .string(fields.text("appKey") ?? "defaultApp")
         connection = Self.chosen(Self.connectionFields, of: fields)
@@ -44,7 +44,7 @@ struct WCSHookBody: Sendable {
 
     // MARK: Streams
 
-    /// - Parameter fields: What the client sent in `publishStream` or `playStream`.
+    /// - Parameter fields: Fields that the client sent in `publishStream` or `playStream`.
     mutating func begin(
         _ id: String, _ stream: WCSSession.Stream, _ fields: [String: JSONValue], offer: String, at now: Double
     ) -> [String: JSONValue] {
@@ -56,13 +56,13 @@ struct WCSHookBody: Sendable {
         return status(WCSMessage.status(id, stream, "PENDING").fields).merging(["sdp": .string(offer)]) { $1 }
     }
 
-    /// - Parameter fields: Those of the status that the client is told.
+    /// - Parameter fields: Fields of the status that the client is sent.
     func status(_ fields: [String: JSONValue]) -> [String: JSONValue] {
         let details = fields.text("mediaSessionId").flatMap { streams[$0] } ?? [:]
         return common.merging(details) { $1 }.merging(fields) { $1 }
     }
 
-    /// The stream has ended.
+    /// Removes a stream that has ended.
     mutating func forget(_ id: String) { streams[id] = nil }
 
     /// Returns texts, numbers, flags, and lists of texts.

@@ -3,9 +3,9 @@ import EventSubscription
 import RoomService
 import Synchronization
 
-/// The hooks of one connection, which are called one after another in the order in which they came about.
+/// The hooks of one connection, which are called one after another in order of occurrence.
 final class WCSHookLane: Sendable {
-    /// What hangs on an answer.
+    /// The decision that depends on an answer.
     enum Question: Sendable {
         case connect
         /// - Parameter number: Number of the attempt: a client may end a stream and begin another one with its identifier.
@@ -24,9 +24,9 @@ final class WCSHookLane: Sendable {
     /// Time until which calls are made, in ns of CLOCK_MONOTONIC; set when the connection has ended.
     private let end = Mutex<Int64?>(nil)
 
-    /// Most calls that wait.
+    /// Largest number of waiting calls.
     static let mostWaiting = 64
-    /// Time for the calls of a connection that has ended.
+    /// Time limit for the calls of a connection that has ended.
     static let farewell = Duration.seconds(5)
 
     init(_ hooks: WCSHooks) {
@@ -44,7 +44,7 @@ final class WCSHookLane: Sendable {
         return false
     }
 
-    /// Lets the calls that wait be made, for `farewell` at most.
+    /// Ends the lane. Waiting calls are still made, for at most `farewell`.
     func finish() {
         end.withLock { $0 = MonotonicClock.now() + Int64(Self.farewell / .nanoseconds(1)) }
         call.finish()
@@ -61,7 +61,7 @@ final class WCSHookLane: Sendable {
                 hooks.drop(call.method)
                 continue
             }
-            // Nobody is there any more to be let in.
+            // The client that asked for admission has gone.
             if end != nil, call.question != nil { continue }
             let answer = await hooks.call(call.method, call.fields, within: left)
             if let question = call.question { await answered(question, answer) }

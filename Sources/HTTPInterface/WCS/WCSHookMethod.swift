@@ -1,13 +1,13 @@
-/// A call to the app's server, as Web Call Server names it.
+/// A call to the app's server, by Web Call Server's name.
 enum WCSHookMethod: String, CaseIterable, Sendable {
-    /// Asks whether a client is let in.
+    /// Asks whether a client may connect.
     case connect
     /// Asks whether a client may publish.
     case publishStream
     /// Asks whether a client may play.
     case playStream
-    /// A stream's status, as the client is told.
+    /// Reports a stream's status, as sent to the client.
     case streamStatus = "StreamStatusEvent"
-    /// The client is let in, or has gone.
+    /// Reports that the client is admitted, or has gone.
     case connectionStatus = "ConnectionStatusEvent"
 }

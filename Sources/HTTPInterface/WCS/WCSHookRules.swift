@@ -1,18 +1,18 @@
 import EventSubscription
 
-/// What the app's server wants of the hooks of one connection: `restClientConfig` in its answer to `connect`. Pure.
+/// The app server's settings for the hooks of one connection: `restClientConfig` in its answer to `connect`. Pure.
 struct WCSHookRules: Hashable, Sendable {
     private struct Rule: Hashable, Sendable {
         var isSent = true
         var failsOnError = false
         var renames = false
-        /// Fields that are left out.
+        /// Fields that are omitted.
         var excluded: Set<String> = []
     }
 
     private var rules: [WCSHookMethod: Rule] = [:]
 
-    /// Everything is sent, and errors are logged.
+    /// Creates the default rules: everything is sent, and errors are logged.
     init() {}
 
     /// - Parameter answer: The fields of the answer to `connect`.
@@ -35,10 +35,10 @@ struct WCSHookRules: Hashable, Sendable {
 
     func isSent(_ method: WCSHookMethod) -> Bool { rule(method).isSent }
 
-    /// Whether a stream is refused when the server cannot be asked.
+    /// Returns whether a stream is refused if the server cannot be asked.
     func failsOnError(_ method: WCSHookMethod) -> Bool { rule(method).failsOnError }
 
-    /// Whether the server's answer may name the stream.
+    /// Returns whether the server's answer may rename the stream.
     func renames(_ method: WCSHookMethod) -> Bool { rule(method).renames }
 
     func fields(_ method: WCSHookMethod, _ fields: [String: JSONValue]) -> [String: JSONValue] {
@@ -46,7 +46,7 @@ struct WCSHookRules: Hashable, Sendable {
         return excluded.isEmpty ? fields : fields.filter { !excluded.contains($0.key) }
     }
 
-    /// Reads names of fields: a list, or a text with commas.
+    /// Reads names of fields: a list, or a comma-separated text.
     private static func names(_ value: JSONValue?) -> Set<String> {
         switch value {
         case .string(let text):

@@ -2,20 +2,20 @@ import EventSubscription
 import RoomService
 import TextFormats
 
-/// What the app's server says to a question of WCS' hooks. Pure.
+/// The app server's answer to a question of WCS' hooks. Pure.
 enum WCSHookVerdict: Hashable, Sendable {
-    /// - Parameter fields: The answer's fields; empty if it has none that can be read.
+    /// - Parameter fields: The answer's fields; empty if none can be read.
     case allowed([String: JSONValue])
-    /// The server says no: 403.
+    /// The server refuses: 403.
     ///
-    /// - Parameter reason: Its words for the client, if any.
+    /// - Parameter reason: Its text for the client, if any.
     case denied(reason: String?)
     /// The server cannot be asked.
     ///
-    /// - Parameter words: The reason for the log.
+    /// - Parameter words: Description for the log.
     case failed(words: String)
 
-    /// Most bytes of a reason that is passed on.
+    /// Longest reason that is passed on, in bytes.
     static let longestReason = 200
 
     init(_ answer: WebhookAnswer) {

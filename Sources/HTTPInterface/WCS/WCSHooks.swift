@@ -14,7 +14,7 @@ package final class WCSHooks: Service {
         let urls: [String: StreamURL]
         let timeout: Duration
         let secret: String?
-        /// Whether the server's answer to `connect` lets clients in that have no token.
+        /// Whether the server's answer to `connect` admits clients without a token.
         package var replacesTokens = false
 
         /// Range of a timeout in seconds.
@@ -24,7 +24,7 @@ package final class WCSHooks: Service {
         /// - Parameters:
         ///   - url: Returns the checked URL of a text.
         ///   - base: The URL of the app's server, to which `/connect` and the others are appended.
-        ///   - timeout: Seconds for an answer.
+        ///   - timeout: Time limit in seconds for an answer.
         ///   - secret: A secret that `WebhookSignature.key(of:)` can read; `nil` leaves calls unsigned.
         package init(
             base: String, timeout: Double = Self.standardTimeout, secret: String? = nil,
@@ -43,10 +43,10 @@ package final class WCSHooks: Service {
     private let post: SignedPost
     private let metrics: Metrics
     private let logger: Logger
-    /// What the server is told of this one.
+    /// Name of this service for the app's server.
     let node: String
 
-    /// Most calls at once; further ones wait, within their timeout.
+    /// Largest number of simultaneous calls; further ones wait, within their timeout.
     private static let mostCalls = 64
 
     /// - Parameters:
@@ -61,12 +61,12 @@ package final class WCSHooks: Service {
     }
 
     package func run() async throws {
-        // The WebSockets, whose hooks these are, end before.
+        // The WebSockets to which the hooks belong end before this.
         try? await gracefulShutdown()
         await post.close()
     }
 
-    /// - Parameter limit: Time for an answer, at most that of the settings.
+    /// - Parameter limit: Time limit for an answer, at most that of the settings.
     func call(_ method: WCSHookMethod, _ fields: [String: JSONValue], within limit: Duration) async -> WebhookAnswer {
         guard let url = settings.urls[method.rawValue] else { return WebhookAnswer(result: .abandoned) }
         let body = Array(JSONText.of(.object(fields)).utf8)

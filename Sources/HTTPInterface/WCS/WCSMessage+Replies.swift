@@ -1,6 +1,6 @@
 import EventSubscription
 
-/// What the service says to clients.
+/// Messages of the service to clients.
 extension WCSMessage {
     static let ping = WCSMessage("ping", [.null])
     static let pong = WCSMessage("pong", [.null])
@@ -20,7 +20,7 @@ extension WCSMessage {
     /// The name of the message with a stream's status.
     static let statusName = "notifyStreamStatusEvent"
 
-    /// Something that happened to a stream, or that its publisher sends to its players.
+    /// Returns a stream's event, or a message of its publisher to its players.
     static func event(_ id: String, _ type: String, _ payload: JSONValue?) -> WCSMessage {
         var fields: [String: JSONValue] = ["mediaSessionId": .string(id), "type": .string(type)]
         fields["payload"] = payload
@@ -36,16 +36,16 @@ extension WCSMessage {
             ])
     }
 
-    /// Clients compare the text `true`, not the flag.
+    /// Returns whether a stream is available. Clients compare the text `true`, not a Boolean.
     static func availability(_ id: String, _ isThere: Bool, _ info: String) -> WCSMessage {
         WCSMessage(
             "availableStream",
             ["id": .string(id), "status": .string(isThere ? "true" : "false"), "info": .string(info)])
     }
 
-    /// The client is let in.
+    /// Returns the message that admits the client.
     ///
-    /// - Parameter fields: What it sent in `connection`.
+    /// - Parameter fields: Fields that it sent in `connection`.
     static func welcome(_ fields: [String: JSONValue]) -> WCSMessage {
         var answer = ["authToken", "appKey", "clientVersion", "mediaProviders"].reduce(into: [String: JSONValue]()) {
             $0[$1] = fields[$1]
@@ -57,7 +57,8 @@ extension WCSMessage {
         return WCSMessage("getUserData", answer)
     }
 
-    /// The client is not let in. Its SDK passes this on as a warning before the connection is closed.
+    /// Returns the message that refuses the client. Its SDK passes this on as a warning before the connection is
+    /// closed.
     static func denial(_ reason: String) -> WCSMessage {
         WCSMessage(
             "fail",

@@ -14,7 +14,7 @@ struct WCSMessage: Hashable, Sendable {
 
     init(_ name: String, _ fields: [String: JSONValue]) { self.init(name, [.object(fields)]) }
 
-    /// Reads a client's message; `nil` if it is none. Clients send one element, an object or null.
+    /// Reads a client's message; `nil` if the text is not a message. Clients send one element, an object or null.
     init?(parsing text: String) {
         guard case .object(let fields)? = try? JSONValue(parsing: text.utf8),
             case .string(let name)? = fields["message"],
@@ -33,13 +33,13 @@ struct WCSMessage: Hashable, Sendable {
 }
 
 extension [String: JSONValue] {
-    /// A text of at most `longest` bytes; `nil` for anything else.
+    /// Returns a text of at most `longest` bytes; `nil` for anything else.
     func text(_ key: String, atMost longest: Int = 512) -> String? {
         guard case .string(let text)? = self[key], text.utf8.count <= longest else { return nil }
         return text
     }
 
-    /// A flag, which clients also send as a text.
+    /// Returns a Boolean, which clients also send as text.
     func flag(_ key: String) -> Bool? {
         switch self[key] {
         case .boolean(let flag): flag

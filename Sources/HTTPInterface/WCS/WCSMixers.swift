@@ -130,7 +130,8 @@ struct WCSMixers: Sendable {
 
     // MARK: Parts
 
-    /// Whether a task of this interface has ended for good: the others go on with a push, a stream or room on the machine.
+    /// Returns whether a task of this interface has ended for good: other tasks continue with a push, a stream, or free
+    /// capacity on the machine.
     static func isOver(_ reason: EndReason?) -> Bool {
         switch reason {
         case nil, .idle?, .roomClosed?, .hostLeft?, .noOutputs?, .noCapacity?: false
@@ -169,7 +170,7 @@ struct WCSMixers: Sendable {
         return streams?.contains { $0.kind == source.kind } ?? false
     }
 
-    /// Returns a grid of equal panes, as square as can be, with the streams in their order.
+    /// Returns a grid of equal panes, as square as possible, with the streams in their order.
     static func composition(_ sources: [SourceSelection]) -> FixedComposition {
         let count = max(1, sources.count)
         var columns = 1

@@ -37,7 +37,7 @@ struct WCSPulls: Sendable {
         }
     }
 
-    /// Takes all streams of the URI out of their rooms.
+    /// Removes all streams of the URI from their rooms.
     func stop(_ call: WCSCall) async throws {
         let uri = try call.required("uri", "the URL of a pull")
         let found = try await streams(of: call.app).filter { $0.stream.url.hasSameUTF8(as: uri) }
@@ -54,7 +54,7 @@ struct WCSPulls: Sendable {
     }
 
     private func streams(of app: AppID) async throws -> [(names: StreamNames, stream: LiveStream)] {
-        // Publishers of the service's own ingest are no pulls.
+        // Publishers of the service's own ingest are not pulls.
         try await WCSStreams.all(of: app, registry).filter { !$0.stream.url.contains("/relay/") }
     }
 }

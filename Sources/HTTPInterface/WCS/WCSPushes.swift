@@ -56,7 +56,7 @@ struct WCSPushes: Sendable {
         return Self.entry(id, name, target)
     }
 
-    /// Returns the name in a form that a URL may have.
+    /// Returns the name in a form that is valid in a URL.
     private static func key(_ name: String) -> String { PercentEncoding.encoded(name) }
 
     func list(_ call: WCSCall) async throws -> [JSONValue] {
@@ -114,7 +114,7 @@ struct WCSPushes: Sendable {
         .conflict, "output-taken", "The destination is in use", detail: "the mixer pushes to this URL", field: "rtmpUrl"
     )
 
-    /// The URL without its key, which a caller knows and others need not.
+    /// Returns the entry of a push. Its URL lacks the stream key, which the caller knows and others need not see.
     private static func entry(_ id: String, _ name: String, _ url: String) -> [String: JSONValue] {
         [
             "mediaSessionId": .string(id), "streamName": .string("rtmp_" + name),

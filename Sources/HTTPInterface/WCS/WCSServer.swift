@@ -8,11 +8,11 @@ import RoomService
 import Synchronization
 import TextFormats
 
-/// Web Call Server's signalling at `/`: lets clients in, and knows what they publish.
+/// Web Call Server's signalling at `/`: admits clients, and tracks their published streams.
 package final class WCSServer: Sendable {
     /// A stream that a client publishes.
     struct Publisher: Sendable {
-        /// Identifier that the client gave it.
+        /// Identifier that the client chose.
         let id: String
         let names: StreamNames
         let begun: Double
@@ -34,11 +34,11 @@ package final class WCSServer: Sendable {
     let hooks: WCSHooks?
     private let limits: RateLimits
     let logger: Logger
-    /// Publishers by stream, which has one at most.
+    /// Publishers by stream, each of which has at most one.
     private let publishers = Mutex<[StreamNames: Publisher]>([:])
     let audience = WCSAudience()
     private let clients = Mutex((connections: [String: WCSConnection](), count: 0))
-    /// Tells the connections of this run from those of others.
+    /// Distinguishes the connections of this run from those of other runs.
     private let run = UUID.quick().uuidString.prefix(8).lowercased()
 
     /// - Parameters:
@@ -77,11 +77,11 @@ package final class WCSServer: Sendable {
         }
     }
 
-    /// Whether each client shows a token of the service.
+    /// Whether each client must present a token of the service.
     var checksTokens: Bool { !tokens.isEmpty && hooks?.settings.replacesTokens != true }
 
-    /// Whether web pages of other hosts may connect: they show a token, which no page has unless it may, or the app's
-    /// server decides.
+    /// Whether web pages of other hosts may connect: they present a token, which only permitted pages have, or the
+    /// app's server decides.
     private var isOpenToPages: Bool { checksTokens || hooks?.settings.replacesTokens == true }
 
     private func serve(_ socket: WebSocket) async {
@@ -135,7 +135,7 @@ package final class WCSServer: Sendable {
         }
     }
 
-    /// Returns what the app's server calls a connection, in the form of WCS: client, then server.
+    /// Returns a connection's name for the app's server, in the form of WCS: client, then server.
     private func newName(_ address: String) -> String {
         let number = clients.withLock { clients in
             clients.count += 1
@@ -144,19 +144,19 @@ package final class WCSServer: Sendable {
         return "/\(address):\(number)/\(run)"
     }
 
-    /// Time between two pings of WCS.
+    /// Interval between two pings of WCS.
     private static let tick = Duration.seconds(5)
 
     // MARK: For connections
 
-    /// What a client may do that is let in.
+    /// The rights of an admitted client.
     struct Admission: Sendable {
         /// The app of its rooms.
         var app = AppID.standard
         var mayPublish = true
     }
 
-    /// Decides whether a client is let in.
+    /// Decides whether a client is admitted.
     ///
     /// - Returns: `nil` if it is refused.
     func admit(_ connect: WCSConnect, from address: String) -> Admission? {
@@ -171,7 +171,7 @@ package final class WCSServer: Sendable {
         return Admission(app: caller.app, mayPublish: caller.scopes.contains(.publish))
     }
 
-    /// Counts a client that is not let in.
+    /// Counts a client that is refused.
     func countRefusal(from address: String) { _ = limits.failures.take(by: .address(address)) }
 
     func names(_ name: String, app: AppID) -> Result<StreamNames, NamePatterns.Unmatched> {
@@ -182,9 +182,9 @@ package final class WCSServer: Sendable {
         return names
     }
 
-    /// Takes the place of a stream's publisher.
+    /// Registers a client as a stream's publisher.
     ///
-    /// - Returns: False if another client has it.
+    /// - Returns: False if another client is already its publisher.
     func enter(_ names: StreamNames, _ id: String, _ stream: WCSSession.Stream, _ connection: WCSConnection) -> Bool {
         publishers.withLock { publishers in
             guard publishers[names] == nil else { return false }
@@ -212,7 +212,7 @@ package final class WCSServer: Sendable {
         if isOver { audience.lose(target) }
     }
 
-    /// Returns what the name of a stream to be played stands for: a participant's stream, or the program of a room.
+    /// Returns the target of a stream name that is to be played: a participant's stream, or the program of a room.
     func target(_ name: String, app: AppID) -> WebRTCPlayTarget? {
         if case .success(let names) = names(name, app: app) { return .participant(names) }
         guard !name.utf8.contains(UInt8(ascii: "#")), let room = try? EventParser.knownIdentifier(name, field: "name")
@@ -220,7 +220,7 @@ package final class WCSServer: Sendable {
         return .program(RoomID(app: app, name: room))
     }
 
-    /// Whether a stream is in its room, or a program on the air.
+    /// Returns whether a stream is in its room, or a program on air.
     func isThere(_ target: WebRTCPlayTarget) async -> Bool {
         guard let state = try? await registry.shownState(of: target.room) else { return false }
         switch target {
@@ -238,7 +238,7 @@ package final class WCSServer: Sendable {
         }
     }
 
-    /// Tells the room that the client has turned its sound or picture on or off.
+    /// Tells the room that the client has turned its audio or video on or off.
     func mute(_ names: StreamNames, audio: Bool?, video: Bool?) async {
         let event = RoomEvent(
             room: names.room, app: names.room.app.rawValue, source: "/wcs", id: UUID.quick().uuidString,
@@ -253,12 +253,12 @@ package final class WCSServer: Sendable {
 
     // MARK: For the app's server
 
-    /// The connections, by the names that the app's server knows.
+    /// The connections that have names known to the app's server.
     var connections: [WCSConnection] {
         clients.withLock { Array($0.connections.values) }.sorted { $0.begun < $1.begun }
     }
 
-    /// The publishers of an app, in the order in which they began.
+    /// Returns the publishers of an app, in the order in which they began.
     func publishers(of app: AppID) -> [Publisher] {
         publishers.withLock { $0.values.filter { $0.names.room.app == app } }.sorted { $0.begun < $1.begun }
     }

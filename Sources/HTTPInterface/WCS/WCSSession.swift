@@ -6,7 +6,7 @@ import EventSubscription
 struct WCSSession {
     enum Action: Hashable, Sendable {
         case send(WCSMessage)
-        /// The client wants in, with what it sent in `connection`.
+        /// The client asks to be admitted, with its data in `connection`.
         case admit(WCSConnect)
         /// The client wants to publish or to play a stream.
         case begin(Wish)
@@ -41,7 +41,7 @@ struct WCSSession {
         var isPublished: Bool
         /// The client's session description.
         var offer: String
-        /// All that the client sent.
+        /// All fields that the client sent.
         var fields: [String: JSONValue]
     }
 
@@ -51,9 +51,9 @@ struct WCSSession {
     static let mostStreams = 16
     /// Maximum size of an offer, in bytes.
     static let longestOffer = 64 << 10
-    /// Number of pings in a row without an answer after which a connection is over.
+    /// Number of consecutive unanswered pings after which a connection ends.
     static let mostMissed = 10
-    /// Number of ticks after which a connection without `connection` is over.
+    /// Number of ticks after which a connection without `connection` ends.
     static let patience = 2
 
     private var phase = Phase.new
@@ -66,13 +66,13 @@ struct WCSSession {
     mutating func received(_ text: String) -> [Action] {
         guard phase != .over else { return [] }
         guard let message = WCSMessage(parsing: text) else { return over(WebSocketClose(1003, "not a message of WCS")) }
-        // A client that is not let in has its time, whatever it sends.
+        // Messages do not extend the time of a client that is not admitted.
         if phase == .established { missed = 0 }
         let fields = message.fields
         switch message.name {
         case "connection": return connect(fields)
         case "ping": return [.send(.pong)]
-        // The others are of no use before `getUserData`; clients that do not wait learn it for streams.
+        // Other messages are of no use before `getUserData`; clients that do not wait are told so for streams.
         case "publishStream", "playStream": return begin(fields, isPublished: message.name == "publishStream")
         case "unPublishStream", "stopStream": return end(fields, isPublished: message.name == "unPublishStream")
         case "availableStream": return look(fields)
@@ -101,7 +101,7 @@ struct WCSSession {
             hasVideo: fields.flag("hasVideo") ?? true)
         func failed(_ info: String) -> [Action] { [.send(.status(id, stream, "FAILED", info))] }
         guard phase == .established else { return failed(WCSInfo.notReady) }
-        // The stream that has the identifier goes on, so that its status must not change.
+        // The stream with this identifier continues, so its status must not change.
         guard streams[id] == nil else { return [.send(.fail(id, WCSInfo.idInUse))] }
         guard streams.count < Self.mostStreams else { return failed(WCSInfo.restricted) }
         guard let offer = fields.text("sdp", atMost: Self.longestOffer), !offer.isEmpty else {
@@ -147,7 +147,7 @@ struct WCSSession {
 
     // MARK: Outcomes
 
-    /// The client is let in. The first ping follows at once: some clients wait for it before they publish.
+    /// Admits the client. The first ping follows immediately: some clients wait for it before they publish.
     mutating func admitted() -> [Action] {
         guard phase == .asking else { return [] }
         (phase, missed) = (.established, 0)
@@ -155,7 +155,7 @@ struct WCSSession {
         return [.send(.welcome(fields)), .send(.ping)]
     }
 
-    /// The client is not let in: WCS closes the connection.
+    /// Refuses the client: WCS closes the connection.
     mutating func denied(_ reason: String) -> [Action] {
         phase == .over ? [] : [.send(.denial(reason))] + over(.refused(reason))
     }
@@ -176,13 +176,13 @@ struct WCSSession {
         return [.send(.status(id, stream, stream.status))]
     }
 
-    /// The stream could not begin, or has ended without the client's wish.
+    /// Handles a stream that could not begin, or has ended without the client's request.
     mutating func failed(_ id: String, _ info: String) -> [Action] {
         guard let stream = streams.removeValue(forKey: id) else { return [] }
         return [.send(.status(id, stream, "FAILED", info))]
     }
 
-    /// The stream is ended by the app's server.
+    /// Handles the end of a stream by the app's server.
     mutating func terminated(_ id: String) -> [Action] {
         guard let stream = streams.removeValue(forKey: id) else { return [] }
         return [.end(id: id), .send(.status(id, stream, stream.ended, WCSInfo.stoppedByREST))]
@@ -198,17 +198,17 @@ struct WCSSession {
         [.send(.availability(id, isThere, isThere ? "" : WCSInfo.streamNotFound))]
     }
 
-    /// The publisher of a stream that the client plays says something.
+    /// Handles a message from the publisher of a stream that the client plays.
     func told(_ id: String, _ type: String, _ payload: JSONValue?) -> [Action] {
         streams[id]?.isPublished == false ? [.send(.event(id, type, payload))] : []
     }
 
-    /// Another 5 s have passed.
+    /// Handles a tick, every 5 s.
     mutating func tick() -> [Action] {
         missed += 1
         switch phase {
         case .new: return missed > Self.patience ? over(.refused("no connection message")) : []
-        // Who decides about clients has its own limit.
+        // The decision about clients has its own time limit.
         case .asking: return []
         case .established: return missed > Self.mostMissed ? over(.goingAway("no pong")) : [.send(.ping)]
         case .over: return []
@@ -222,7 +222,7 @@ struct WCSSession {
         return ids.map { .end(id: $0) } + [.close(close)]
     }
 
-    /// Returns the identifier that the client gave its stream: a UUID, or what its application chose.
+    /// Returns the identifier that the client gave its stream: a UUID, or one that its application chose.
     private static func id(_ fields: [String: JSONValue]) -> String? {
         guard let id = fields.text("mediaSessionId", atMost: 128), !id.isEmpty,
             id.utf8.allSatisfy({ 0x21...0x7E ~= $0 })

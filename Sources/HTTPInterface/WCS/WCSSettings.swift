@@ -1,12 +1,12 @@
 import EventSubscription
 
-/// Configured rules of Web Call Server's interface.
+/// Settings of Web Call Server's interface.
 package struct WCSSettings: Sendable {
-    /// The rules by which a stream's name belongs to a room and a user.
+    /// The rules that map a stream's name to a room and a user.
     package var names: NamePatterns
     /// Maximum numbers of connections.
     package var numbers = WebSocketServer.Numbers()
-    /// Calls of the app's server, if it wants any.
+    /// Calls to the app's server, if configured.
     package var hooks: WCSHooks.Settings?
     /// Problems that do not prevent the service from starting but should be fixed.
     package var warnings: [String] = []

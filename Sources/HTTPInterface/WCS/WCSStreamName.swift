@@ -1,11 +1,11 @@
 import EventSubscription
 import MixModel
 
-/// Names of streams: `user#room`, and `user#room#desktop` for a screen, as Web Call Server's conferences have them.
+/// Names of streams: `user#room`, and `user#room#desktop` for a screen, as in Web Call Server's conferences.
 enum WCSStreamName {
     static let patterns = ["{user}#{room}#{stream}", "{user}#{room}"]
 
-    /// Returns what a name stands for.
+    /// Returns the stream that a name stands for.
     static func read(_ name: String, by patterns: NamePatterns, app: AppID) -> Result<
         StreamNames, NamePatterns.Unmatched
     > {

@@ -4,15 +4,15 @@ import Foundation
 import MixModel
 import RoomService
 
-/// Streams of Web Call Server's interface: all that are in the app's rooms, whoever publishes them.
+/// Streams of Web Call Server's interface: all that are in the app's rooms, regardless of their publishers.
 struct WCSStreams: Sendable {
     let registry: RoomRegistry
     let server: WCSServer
 
-    /// Maximum number of streams of an answer.
+    /// Maximum number of streams in an answer.
     static let most = 1000
 
-    /// - Parameter filter: Whether the call's fields name the streams that are wanted.
+    /// - Parameter filter: Whether the call's fields select the streams.
     func list(_ call: WCSCall, filter: Bool) async throws -> [JSONValue] {
         let clients = Dictionary(server.publishers(of: call.app).map { ($0.names, $0) }) { $1 }
         var entries = try await Self.all(of: call.app, registry).map { names, stream in
@@ -67,7 +67,7 @@ struct WCSStreams: Sendable {
         return entry
     }
 
-    /// Returns an identifier of a stream that no WCS client publishes: the same for the same name.
+    /// Returns an identifier for a stream that no WCS client publishes: the same for the same name.
     static func id(of names: StreamNames) -> String {
         let text = [names.room.app.rawValue, names.room.name, names.user.rawValue, names.stream.rawValue]
         return SHA256.hash(data: Data(text.joined(separator: "/").utf8)).prefix(16)

@@ -2,7 +2,7 @@ import EventSubscription
 import MixModel
 import RoomService
 
-/// Where publishers over WebRTC are let in, by whatever way their offers come.
+/// The entrance for WebRTC publishers, independent of the protocol that carries their offers.
 package protocol WebRTCDoor: Sendable {
     /// Answers an offer.
     ///
@@ -10,13 +10,13 @@ package protocol WebRTCDoor: Sendable {
     ///   - names: Room, participant and kind of the stream.
     ///   - offer: The session description.
     ///   - address: The client's IP address, which may be a proxy's.
-    ///   - onChange: Called with what happens to the session, if it has begun; at last once with its end.
-    /// - Throws: `OrchestratorError` within some seconds.
+    ///   - onChange: Called with the events of the session, if it has begun; the last call reports its end.
+    /// - Throws: `OrchestratorError` within a few seconds.
     func open(
         _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession
 
-    /// Ends a session, whose stream ends at once. A session that has ended is ignored.
+    /// Ends a session, whose stream ends immediately. A session that has ended is ignored.
     func close(_ session: String, of app: AppID)
 }
 

@@ -6,7 +6,7 @@ import RoomService
 package enum WebRTCPlayTarget: Hashable, Sendable {
     /// A room's program.
     case program(RoomID)
-    /// What a participant publishes.
+    /// A participant's stream.
     case participant(StreamNames)
 
     package var room: RoomID {
@@ -17,20 +17,20 @@ package enum WebRTCPlayTarget: Hashable, Sendable {
     }
 }
 
-/// Where viewers over WebRTC are let in, by whatever way their offers come.
+/// The entrance for WebRTC viewers, independent of the protocol that carries their offers.
 package protocol WebRTCPlayDoor: Sendable {
     /// Answers an offer.
     ///
     /// - Parameters:
     ///   - offer: The viewer's session description.
     ///   - address: The client's IP address, which may be a proxy's.
-    ///   - onChange: Called with what happens to the session, if it has begun; at last once with its end.
-    /// - Throws: `OrchestratorError` within some seconds.
+    ///   - onChange: Called with the events of the session, if it has begun; the last call reports its end.
+    /// - Throws: `OrchestratorError` within a few seconds.
     func play(
         _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession
 
-    /// Ends a viewer's session. One that has ended is ignored.
+    /// Ends a viewer's session. A session that has ended is ignored.
     func stopPlaying(_ session: String, of app: AppID)
 }
 

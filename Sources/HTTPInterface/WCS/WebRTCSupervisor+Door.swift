@@ -12,7 +12,7 @@ extension WebRTCSupervisor: WebRTCDoor {
     }
 
     package func close(_ session: String, of app: AppID) {
-        // One that has ended needs no end.
+        // A session that has ended need not be closed.
         try? close(session, of: app, reason: "the client has stopped")
     }
 }

@@ -18,7 +18,7 @@ extension WebRTCViewers: WebRTCPlayDoor {
     }
 
     package func stopPlaying(_ session: String, of app: AppID) {
-        // One that has ended needs no end.
+        // A session that has ended need not be closed.
         try? close(session, of: app)
     }
 }

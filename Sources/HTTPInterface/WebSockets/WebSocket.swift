@@ -4,9 +4,9 @@ import Synchronization
 /// One WebSocket connection, for the code that serves it. Thread-safe.
 package final class WebSocket: Sendable {
     private struct State {
-        /// Bytes that wait for the client.
+        /// Number of bytes that wait for the client.
         var outgoing = 0
-        /// Messages that wait for the service.
+        /// Number of messages that wait for the service.
         var waiting = 0
         var isClosed = false
     }
@@ -41,10 +41,10 @@ package final class WebSocket: Sendable {
         }
     }
 
-    /// Sends a text, unless the connection has ended. A client for which too much waits is disconnected.
+    /// Sends a text, unless the connection has ended. A client with too much waiting data is disconnected.
     package func send(_ text: String) { send(ByteBuffer(string: text), isText: true) }
 
-    /// Sends a message, unless the connection has ended. A client for which too much waits is disconnected.
+    /// Sends a message, unless the connection has ended. A client with too much waiting data is disconnected.
     ///
     /// - Parameter isText: Whether the message is UTF-8.
     func send(_ bytes: ByteBuffer, isText: Bool) {
@@ -66,7 +66,7 @@ package final class WebSocket: Sendable {
         }
     }
 
-    /// Closes the connection with a handshake, or at once if the client does not take part in it.
+    /// Closes the connection with a handshake, or without one if the client does not take part in it.
     package func close(_ close: WebSocketClose) {
         channel.eventLoop.execute { self.handler.value.close(close) }
     }

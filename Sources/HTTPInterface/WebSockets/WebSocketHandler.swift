@@ -1,7 +1,7 @@
 import NIOCore
 import NIOWebSocket
 
-/// The frames of one WebSocket connection: answers pings, checks that the client is there, and closes with a handshake.
+/// The frames of one WebSocket connection: answers pings, checks that the client is alive, and closes with a handshake.
 ///
 /// Lives on the connection's event loop.
 final class WebSocketHandler: ChannelDuplexHandler {
@@ -18,14 +18,14 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     /// Whether a close frame was sent.
     private var isClosing = false
-    /// Whether the channel waits for room before it reads on.
+    /// Whether the channel waits for room before it continues to read.
     private var isHeld = false
-    /// Pings since the client was heard last.
+    /// Number of pings since the last data from the client.
     private var silentPings = 0
     private var pings: Scheduled<Void>?
     private var deadline: Scheduled<Void>?
 
-    /// Number of pings in a row after which a silent client is disconnected.
+    /// Number of consecutive pings after which a silent client is disconnected.
     private static let mostSilentPings = 2
 
     /// - Parameters:
@@ -102,7 +102,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         context.read()
     }
 
-    /// Reads on, after the service has taken a message.
+    /// Continues to read, after the service has taken a message.
     func resume() {
         guard isHeld, let context else { return }
         isHeld = false
@@ -111,7 +111,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        // Later handlers know HTTP only: they would close the connection without a close frame.
+        // Later handlers know only HTTP: they would close the connection without a close frame.
         case is ChannelShouldQuiesceEvent: close(.goingAway("the service stops"))
         case ChannelEvent.inputClosed: context.close(promise: nil)
         default: context.fireUserInboundEventTriggered(event)
@@ -134,7 +134,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     private func ping() {
         guard let context, !isClosing else { return }
-        // The answers of a client that is not read cannot be seen.
+        // While the client is not read, its answers cannot be seen.
         if !isHeld {
             guard silentPings < Self.mostSilentPings else { return context.close(promise: nil) }
             silentPings += 1
@@ -159,7 +159,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard let context else { return }
         if !isClosing { sendClose(code, "") }
         socket?.ended()
-        // Everything before was flushed, so that it is in the socket's buffer, or waits for a client that does not read.
+        // All earlier data was flushed, so that it is in the socket's buffer, or waits for a client that does not read.
         context.close(promise: nil)
     }
 

@@ -4,12 +4,12 @@ import HTTPTypes
 
 /// The opening handshake (RFC 6455, section 4.2).
 enum WebSocketHandshake {
-    /// Whether a request asks for a WebSocket.
+    /// Returns whether a request asks for a WebSocket.
     static func isAsked(by head: HTTPRequest) -> Bool {
         head.method == .get && names("websocket", head.headerFields[.upgrade])
     }
 
-    /// Returns the header fields of the answer with status 101. Subprotocols and extensions are not agreed on.
+    /// Returns the header fields of the answer with status 101. Subprotocols and extensions are not negotiated.
     ///
     /// - Throws: `HTTPProblem` of status 400 or 426.
     static func answer(to head: HTTPRequest) throws(HTTPProblem) -> HTTPFields {
@@ -33,7 +33,7 @@ enum WebSocketHandshake {
         Data(Insecure.SHA1.hash(data: Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))).base64EncodedString()
     }
 
-    /// Whether a list of a header names an option, in any case.
+    /// Returns whether a header's list names an option, ignoring case.
     private static func names(_ option: String, _ list: String?) -> Bool {
         (list ?? "").split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces).lowercased() == option }
     }

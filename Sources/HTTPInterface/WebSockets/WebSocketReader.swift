@@ -1,4 +1,4 @@
-/// The frames of one client, put together to messages and checked (RFC 6455, sections 5 and 8.1).
+/// Assembles the frames of one client into messages and checks them (RFC 6455, sections 5 and 8.1).
 ///
 /// A value without a socket: frames in, events out. Nothing is read after a close frame or an error.
 struct WebSocketReader {
@@ -41,10 +41,10 @@ struct WebSocketReader {
 
     init(largest: Int) { self.largest = largest }
 
-    /// Bytes of a message that has not ended, at most `largest`.
+    /// Number of bytes of the incomplete message, at most `largest`.
     var heldBytes: Int { fragments.count }
 
-    /// Returns what a frame means, or `nil` if its message goes on.
+    /// Returns the event that results from a frame, or `nil` if its message continues.
     mutating func take(_ frame: Frame) -> Event? {
         guard !isOver else { return nil }
         let event = read(frame)

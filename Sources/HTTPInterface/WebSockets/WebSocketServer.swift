@@ -51,7 +51,7 @@ package final class WebSocketServer: Service {
     /// Maximum numbers of connections.
     package struct Numbers: Hashable, Sendable {
         package var all = 1000
-        /// Of one address, which may be a proxy's.
+        /// Maximum number of connections of one address, which may be a proxy's.
         package var perAddress = 1000
 
         package init() {}
@@ -91,7 +91,7 @@ package final class WebSocketServer: Service {
                 }
             }
         } onGracefulShutdown: { [arrive] in
-            // The connections end with the HTTP server, which tells them.
+            // The connections end with the HTTP server, which notifies them.
             arrive.finish()
         }
     }

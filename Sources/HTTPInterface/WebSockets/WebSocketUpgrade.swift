@@ -6,7 +6,7 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOWebSocket
 
-/// Takes the requests for WebSockets out of a connection's HTTP, and turns the connection into one.
+/// Intercepts WebSocket requests on an HTTP connection, and turns the connection into a WebSocket.
 ///
 /// The request never reaches Hummingbird, whose task for the connection waits for the next request until the connection ends.
 ///
@@ -39,7 +39,7 @@ final class WebSocketUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
             asked = (head, route)
             return
         case .body:
-            // A request for a WebSocket has none.
+            // A request for a WebSocket has no body.
             if asked != nil { return stop(context) }
         case .end:
             guard let (head, route) = asked else { break }
@@ -106,7 +106,7 @@ final class WebSocketUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
                     ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: route.limits.message)), handler,
                 ], position: .before(self))
         } catch {
-            // The connection has ended: no handler will tell.
+            // The connection has ended: no handler will report it.
             server.leave(address, route)
             return context.close(promise: nil)
         }
@@ -115,7 +115,7 @@ final class WebSocketUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
             pipeline.removeHandler(try pipeline.handler(type: HTTPConnectionStateHandler.self), promise: nil)
             pipeline.removeHandler(try pipeline.handler(type: HTTP1ToHTTPServerCodec.self), promise: nil)
             pipeline.removeHandler(try pipeline.handler(type: HTTPResponseEncoder.self), promise: nil)
-            // It leaves when the bytes that it is reading are done.
+            // It is removed once it has processed the bytes that it is reading.
             pipeline.removeHandler(
                 try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self), promise: nil)
             pipeline.removeHandler(self, promise: nil)
