@@ -11,7 +11,7 @@ import TaskStore
 /// Builds the service, for `serve` and for the tests.
 ///
 /// - Parameters:
-///   - store: The store, which the caller closes after the application has run. No other service uses it meanwhile.
+///   - store: The store, which the caller closes after the application has run. No other service may use it meanwhile.
 ///   - starter: Starts relays.
 ///   - shutdown: The shutdown notice, which the caller runs after the application in the same service group.
 ///   - metrics: The metrics, which also measure the store.

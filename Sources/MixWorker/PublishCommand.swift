@@ -3,7 +3,8 @@ import Foundation
 import LayoutEngine
 import ViewerProbe
 
-/// `mixworker publish`: a synthetic source. Becomes the `ffmpeg` process, so that its process identifier stays.
+/// `mixworker publish`: a synthetic source. Replaces itself with the `ffmpeg` process, so that its process identifier
+/// stays the same.
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",

@@ -3,7 +3,7 @@ import Foundation
 import MixModel
 import ProgramMixer
 
-/// `mixworker thumbnail`: decodes keyframes and sound for operators' previews.
+/// `mixworker thumbnail`: decodes keyframes and audio for operators' previews.
 struct ThumbnailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "thumbnail",

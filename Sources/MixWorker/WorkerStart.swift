@@ -65,7 +65,8 @@ enum WorkerStart {
     private static func contain(
         readable: [String], restrictsFiles: Bool, keepsNetwork: Bool = false, sockets: [String] = []
     ) {
-        // Reads the registry of plug-ins, and may have to write it with a helper process. A failure shows again later.
+        // Reads the registry of plug-ins, and may have to write it with a helper process. A failure is reported again
+        // later.
         try? GStreamerRuntime.start()
         let found = Containment.enter(
             readable: readable, restrictsFiles: restrictsFiles, keepsNetwork: keepsNetwork, sockets: sockets)
@@ -78,7 +79,7 @@ enum WorkerStart {
         return value(of: "--encoder", in: arguments) == "software"
     }
 
-    /// The directory of the socket that the process listens on.
+    /// Returns the directory of the socket that the process listens on.
     private static func socketDirectory(_ arguments: [String]) -> [String] {
         value(of: "--socket", in: arguments).map { [URL(filePath: $0).deletingLastPathComponent().path] } ?? []
     }

@@ -1,7 +1,7 @@
 import TextFormats
 
-/// Where requests of a page may go: to public addresses, and to those of local networks that the operator has listed.
-/// Pure.
+/// The permitted destinations of a page's requests: to public addresses, and to those of local networks that the
+/// operator has listed. Pure.
 struct ProxyRules: Sendable {
     var reach: Reach
 

@@ -39,9 +39,8 @@ public enum Containment {
 
     /// Files that libraries open at a later time: plug-ins, fonts and their caches, properties of the machine.
     ///
-    /// Of `/proc`, libdispatch reads `/proc/TID/stat` of threads that do not exist yet, and crashes if it cannot.
-    /// Landlock and the kernel refuse access to the secrets of other processes (memory, environment, descriptors) in
-    /// any case.
+    /// libdispatch reads `/proc/TID/stat` of threads that do not exist yet, and crashes if it cannot. Landlock and the
+    /// kernel refuse access to the secrets of other processes (memory, environment, descriptors) in any case.
     static var systemFiles: [String] {
         let home = ProcessInfo.processInfo.environment["HOME"] ?? "/nonexistent"
         return [

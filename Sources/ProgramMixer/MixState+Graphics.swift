@@ -96,7 +96,7 @@ extension MixState {
 
     /// Chooses the content of one pane.
     /// - Parameters:
-    ///   - pane: The pane as it is drawn. A card fills it, whatever its fit.
+    ///   - pane: The pane as it is drawn. A card fills it, regardless of its fit.
     ///   - end: The source's pane in the scene that the transition leads to; `nil` if the source leaves.
     private mutating func content(
         of pane: inout Pane, end: Pane?, chosen: SourcePicture?, tick: Int64, now: MediaTime

@@ -126,7 +126,7 @@ public struct ProgramDirector: Sendable {
             let isHeard = !panes.isEmpty || onAir != nil || sources[host]?.isConnected ?? false
             let isComplete = ready.count == panes.count && isHeard
             let isEnough = isComplete || (ready.count >= min(2, panes.count) && age > ProgramDirector.panePatience)
-            // A participant whose camera is off is not shown, whatever their stream contains.
+            // A participant whose camera is off is not shown, regardless of the content of their stream.
             let canShow = { (id: SourceID) in
                 (isSoundAlone || panes.contains(id)) && sources[id]?.canBypass ?? false
             }

@@ -30,7 +30,7 @@ struct ContentAnalysis: Sendable {
                     report.torn += 1
                 }
                 defer { last[id] = (index, reading.mark.counter) }
-                // A source that was off air in between has not lost the pictures that it sent meanwhile.
+                // A source that was off air in between has not lost the pictures that it sent during that time.
                 guard let before = last[id], before.index == index - 1 else { continue }
                 let step = SourceMark.steps(from: before.counter, to: reading.mark.counter)
                 let passed = Double(picture.time - pictures[before.index].time)

@@ -26,13 +26,13 @@ public struct FLVRecording: Sendable {
         self.lastError = lastError
     }
 
-    /// Opens a recording made earlier, with its arrival times if they lie beside it.
+    /// Opens an earlier recording, with its arrival times if they are stored next to it.
     public init(existing path: String) {
         let times = (try? String(contentsOfFile: path + ".arrivals", encoding: .utf8)) ?? ""
         self.init(path: path, arrivals: times.split(separator: "\n").compactMap { Int64($0) })
     }
 
-    /// Writes the arrival times beside the file, for `init(existing:)`.
+    /// Writes the arrival times next to the file, for `init(existing:)`.
     public func saveArrivals() throws {
         let text = arrivals.map(String.init).joined(separator: "\n")
         try text.write(toFile: path + ".arrivals", atomically: true, encoding: .utf8)
@@ -58,7 +58,7 @@ public struct ProgramTrace: Sendable {
 
     public private(set) var video: [Frame] = []
     public private(set) var audio: [Frame] = []
-    /// Every sequence header, even if it repeats the one before.
+    /// Every sequence header, even if it repeats the previous one.
     public private(set) var configurations: [CodecConfiguration] = []
     /// Timestamps of all tags with frames, in file order, in ms.
     private(set) var timestamps: [Int64] = []

@@ -7,7 +7,7 @@ import MediaFormats
 final class HTTPFLVPlayer {
     private let socket: StreamSocket
     private let isChunked: Bool
-    /// Bytes left of the current chunk, if the body is chunked.
+    /// Remaining bytes of the current chunk, if the body is chunked.
     private var chunkLeft = 0
     private var body: [UInt8] = []
 

@@ -31,7 +31,7 @@ struct MarkGeometry: Hashable, Sendable {
     let mark: PixelRectangle
     /// Area that is black, and white while the source flashes.
     let flash: PixelRectangle
-    /// Area with nothing but the source's own colour.
+    /// Area with only the source's own colour.
     let colour: PixelRectangle
 
     init(width: Int, height: Int, place: Place = .centre) {

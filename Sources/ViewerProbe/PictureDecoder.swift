@@ -3,8 +3,8 @@
 /// Blocking.
 enum PictureDecoder {
     /// - Parameters:
-    ///   - receive: Takes each picture with its presentation time in ms, in the order of presentation.
-    /// - Returns: The decoder's complaints, which are all that `ffmpeg -v error` prints.
+    ///   - receive: Receives each picture with its presentation time in ms, in the order of presentation.
+    /// - Returns: The decoder's errors, as printed by `ffmpeg -v error`.
     static func decode(_ path: String, receive: (Int64, Picture) -> Void) throws(ProbeError) -> [String] {
         let child = try ChildProcess(
             "ffmpeg",

@@ -10,8 +10,8 @@ struct PictureFile {
     /// Whether the file was made for the decoder, so that the caller removes it after decoding.
     var isTemporary: Bool
 
-    /// Returns the recording itself or, if it holds H.265, a transport stream beside it for each stretch of one codec:
-    /// FFmpeg's FLV reader supports H.265 only from 6.1 on.
+    /// Returns the recording itself or, if it contains H.265, a transport stream next to it for each stretch of one
+    /// codec: FFmpeg's FLV reader supports H.265 only from 6.1 on.
     static func files(of recording: FLVRecording, _ trace: ProgramTrace) throws(ProbeError) -> [PictureFile] {
         guard trace.configurations.contains(where: { $0.videoCodec == .h265 }) else {
             return [PictureFile(path: recording.path, offset: 0, isTemporary: false)]

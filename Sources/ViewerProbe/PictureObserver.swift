@@ -4,7 +4,7 @@ import LayoutEngine
 struct Shown: Hashable, Sendable {
     var source: Int
     var area: PixelRectangle
-    /// Whether the source fills the picture as it is, not cropped, as in a bypass.
+    /// Whether the source fills the picture uncropped, as in a bypass.
     var isWhole: Bool
 }
 

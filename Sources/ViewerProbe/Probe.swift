@@ -29,7 +29,7 @@ public enum Probe {
         return Judgement(report: report, observation: observation, configuration: configuration)
     }
 
-    /// Decodes and judges a recording on a thread of its own.
+    /// Decodes and judges a recording on a separate thread.
     public static func judge(
         _ recording: FLVRecording, _ configuration: ProbeConfiguration
     ) async throws -> ProbeReport {

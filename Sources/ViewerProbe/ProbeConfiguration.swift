@@ -4,7 +4,7 @@ import LayoutEngine
 public struct ProbeConfiguration: Codable, Sendable {
     /// Every synthetic source that may be on air.
     public var publishers: [SyntheticPublisher]
-    /// Every scene that may be on air. Without scenes, marks are found only where a source fills the picture.
+    /// Every scene that may be on air. Without scenes, marks are found only if a source fills the picture.
     public var scenes: [Scene]
     /// Number of splices between bypass and mix that must be seen; `nil` means any number.
     public var expectedSwitches: Int?
@@ -33,7 +33,7 @@ public struct ProbeLimits: Hashable, Codable, Sendable {
     public var audioGapAtRateChangeMs = 24.0
     /// Largest change of the A/V offset across a switch, in ms.
     public var avShiftMs = 2.0
-    /// Largest difference per channel between pane and bypass, of 255.
+    /// Largest difference per channel between pane and bypass, out of 255.
     public var colour = 3.0
     /// Largest jump of the host's tone, in degrees.
     public var phaseDegrees = 10.0

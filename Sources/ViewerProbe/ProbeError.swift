@@ -6,7 +6,7 @@ public enum ProbeError: Error, Hashable, Sendable, CustomStringConvertible {
     case refused(String)
     /// The stream violates RTMP or FLV.
     case malformed(String)
-    /// A program that the probe needs cannot be run or fails.
+    /// A helper program of the probe cannot be run or fails.
     case tool(String)
     /// The file cannot be read or written.
     case file(String)

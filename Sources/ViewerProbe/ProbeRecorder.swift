@@ -3,7 +3,7 @@ import Foundation
 import MediaFormats
 import Synchronization
 
-/// Records the stream that a viewer of an RTMP or HTTP-FLV address receives, on a thread of its own.
+/// Records the stream that a viewer of an RTMP or HTTP-FLV address receives, on a separate thread.
 ///
 /// Nothing is decoded during the recording, so that judging does not disturb the stream. A lost connection is made
 /// again and counted.
@@ -55,7 +55,7 @@ public final class ProbeRecorder: Sendable {
         thread.start()
     }
 
-    /// Ends the recording within 0.2 s; `recording()` returns it then.
+    /// Ends the recording within 0.2 s; `recording()` then returns it.
     public func stop() { state.withLock { $0.isStopped = true } }
 
     /// Returns the finished recording. Suspends until the recorder has been stopped or the stream has ended.

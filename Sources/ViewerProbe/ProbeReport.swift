@@ -6,7 +6,7 @@ public struct ProbeReport: Hashable, Codable, Sendable {
         public var id: Int
         /// Number of pictures in which it was seen.
         public var pictures = 0
-        /// Number of content pictures that were never shown while the source was on air. Where program and source have
+        /// Number of content pictures that were never shown while the source was on air. If program and source have
         /// different rates, only losses beyond the difference count.
         public var lost = 0
         /// Number of content pictures that were shown more than once.
@@ -33,9 +33,9 @@ public struct ProbeReport: Hashable, Codable, Sendable {
     public var videoIntervalsMs: [Double]
     /// Greatest deviation of an audio interval from the length of an AAC frame, in ms.
     public var audioDeviationMs: Double
-    /// Number of timestamps that go back or stand still, in video and in audio.
+    /// Number of timestamps that go backwards or do not advance, in video and in audio.
     public var backwardTimestamps: Int
-    /// Complaints of the decoders.
+    /// Errors reported by the decoders.
     public var decodeErrors: [String]
     public var frozenMs: Double
     public var blackMs: Double

@@ -25,7 +25,7 @@ final class RTMPPlayer {
         var partial: [UInt8] = []
     }
 
-    /// Limit of chunk streams in one connection; each may hold a message of 16 MiB.
+    /// Limit of chunk streams in one connection; each may contain a message of 16 MiB.
     private static let mostStreams = 64
 
     private let socket: StreamSocket

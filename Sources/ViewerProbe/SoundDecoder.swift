@@ -1,7 +1,7 @@
 import Foundation
 import MediaFormats
 
-/// The decoded sound of consecutive AAC frames that share one configuration.
+/// The decoded audio of consecutive AAC frames that share one configuration.
 struct SoundRun: Sendable {
     /// Sample rate in Hz.
     var sampleRate: Int
@@ -31,9 +31,9 @@ struct SoundRun: Sendable {
     }
 }
 
-/// Decodes the sound of a program with `ffmpeg`. Blocking.
+/// Decodes the audio of a program with `ffmpeg`. Blocking.
 enum SoundDecoder {
-    /// - Returns: The runs, and the decoder's complaints.
+    /// - Returns: The runs, and the decoder's errors.
     static func decode(_ trace: ProgramTrace) throws(ProbeError) -> (runs: [SoundRun], errors: [String]) {
         var runs: [SoundRun] = []
         var errors: [String] = []

@@ -1,7 +1,7 @@
 /// The machine-readable mark in each picture of a synthetic publisher, which identifies the source and the picture.
 ///
-/// 25 bits, drawn as 5 × 5 black and white cells, row by row, lowest bit first: 16 bits of counter, 4 bits of source,
-/// 5 bits of checksum. The checksum is a residue modulo 31, so any single wrong cell is noticed, and an all-black or
+/// 25 bits, drawn as 5 × 5 black and white cells, row by row, lowest bit first: 16 bits of counter, 4 bits of source, 5
+/// bits of checksum. The checksum is a residue modulo 31, so any single wrong cell is detected, and an all-black or
 /// all-white square is never a mark.
 public struct SourceMark: Hashable, Codable, Sendable {
     /// Number of cells in a row and in a column.

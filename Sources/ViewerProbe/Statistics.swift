@@ -1,5 +1,5 @@
 extension Collection where Element: BinaryFloatingPoint {
-    /// The middle value; `nil` if empty. For an even number of values it is the upper one.
+    /// The middle value; `nil` if empty. For an even number of values, it is the upper of the two.
     var median: Element? { percentile(0.5) }
 
     /// Returns the value that `share` (0…1) of all values do not exceed, nearest rank; `nil` if empty.

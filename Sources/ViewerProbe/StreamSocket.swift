@@ -58,7 +58,7 @@ final class StreamSocket {
 
     /// Reads exactly `count` bytes.
     ///
-    /// - Parameter timeout: Seconds without a single byte after which it gives up.
+    /// - Parameter timeout: Seconds without a byte after which the read fails.
     func read(_ count: Int, timeout: Double = 30) throws(ProbeError) -> [UInt8] {
         while buffer.count - position < count { try fill(timeout: timeout) }
         defer { position += count }

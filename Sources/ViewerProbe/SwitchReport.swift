@@ -18,7 +18,7 @@ public struct SwitchReport: Hashable, Codable, Sendable {
     /// Usual picture interval before and after the change, in ms.
     public var intervalBeforeMs: Double?
     public var intervalAfterMs: Double?
-    /// Pictures by which the host's content advances across the change; 1 means none lost, none repeated.
+    /// Number of pictures by which the host's content advances across the change; 1 means none lost, none repeated.
     public var contentStep: Int?
     /// The host's own picture interval, in ms.
     public var hostIntervalMs: Double?

@@ -68,9 +68,9 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         RGB(red: 40, green: 150, blue: 70), RGB(red: 200, green: 150, blue: 40),
     ]
 
-    /// Amplitude of the steady tone, of full scale.
+    /// Amplitude of the steady tone, as a fraction of full scale.
     static let toneAmplitude = 0.1
-    /// Highest amplitude of a beep, of full scale.
+    /// Highest amplitude of a beep, as a fraction of full scale.
     static let beepAmplitude = 0.3
     /// Length of a beep in seconds. Its amplitude is half a sine, squared, so that its middle is its centre of energy.
     static let beepSeconds = 0.04

@@ -48,7 +48,7 @@ package struct ChannelController: Sendable {
         router.patch("v1/rooms/{room}/rules", use: change)
     }
 
-    // MARK: Everybody
+    // MARK: All callers
 
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await readable(request) {

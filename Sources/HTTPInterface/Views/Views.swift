@@ -178,13 +178,13 @@ struct RoomView: Encodable {
         var role: Role?
         var joinOrder: Int
         var streams: [Stream]
-        /// What an operator has set for the user.
+        /// Whether an operator has muted the user.
         var muted: Bool
         /// Loudness in mixes, in percent.
         var gain: Int
         var hidden: Bool
     }
-    /// What an operator has set for a user, who may be absent.
+    /// An operator's settings for a user, who may be absent.
     struct Control: Encodable {
         var user: UserID
         var muted: Bool

@@ -16,7 +16,7 @@ struct ConfigurationValues {
         reader.string(forKey: ConfigKey(key)).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Returns a setting as `text` does, marked as a secret that is never shown.
+    /// Returns a setting like `text`, marked as a secret that is never shown.
     func secret(_ key: String) -> String? {
         reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
     }

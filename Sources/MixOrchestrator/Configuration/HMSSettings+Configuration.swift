@@ -10,7 +10,7 @@ extension HMSSettings {
     /// - Parameters:
     ///   - sources: Addresses from which pages may be loaded.
     ///   - callbacks: Addresses that may be called.
-    ///   - file: The configuration file, whose permissions are checked when it holds a secret.
+    ///   - file: The configuration file, whose permissions are checked if it contains a secret.
     /// - Returns: `nil` if the interface is off.
     init?(
         _ values: ConfigurationValues, apps: AppSettings, sources: AllowList, callbacks: AllowList, file: String?

@@ -161,7 +161,7 @@ struct OrchestratorConfiguration: Sendable {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
-    /// Path of `mixworker` beside this executable.
+    /// Path of `mixworker` next to this executable.
     static var defaultWorker: String {
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]

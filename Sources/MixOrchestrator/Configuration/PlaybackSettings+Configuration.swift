@@ -3,7 +3,7 @@ import HTTPInterface
 import RoomService
 
 extension PlaybackSettings {
-    /// - Parameter file: The configuration file, whose permissions are checked when it holds a key.
+    /// - Parameter file: The configuration file, whose permissions are checked if it contains a key.
     init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
         self.init()
         var keys: [String] = []
@@ -74,7 +74,7 @@ extension PlaybackSettings {
         return key
     }
 
-    /// Adds a warning if other users may read or change a file that holds a secret.
+    /// Adds a warning if other users may read or change a file that contains a secret.
     mutating func warn(ifOpen file: String) {
         guard let mode = try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int,
             mode & 0o007 != 0

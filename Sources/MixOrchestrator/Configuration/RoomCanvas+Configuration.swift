@@ -2,8 +2,8 @@ import LayoutEngine
 import MixModel
 
 extension RoomCanvas {
-    /// Creates the canvas of rooms that name none, from the keys under `rooms.canvas`. It follows the host unless a size or
-    /// a frame rate is configured without `follows`.
+    /// Creates the canvas of rooms that specify none, from the keys under `rooms.canvas`. It follows the host unless a
+    /// size or a frame rate is configured without `follows`.
     ///
     /// - Throws: `StartupError` for a value that cannot be used.
     init(_ values: ConfigurationValues) throws {

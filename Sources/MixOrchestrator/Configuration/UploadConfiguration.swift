@@ -8,7 +8,7 @@ struct UploadConfiguration: Sendable {
     /// Whether recordings, and archives of HLS, are uploaded.
     var takesRecordings: Bool
     var takesArchives: Bool
-    /// Whether a picture of each recording is uploaded.
+    /// Whether a thumbnail of each recording is uploaded.
     var takesThumbnails: Bool
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String] = []
@@ -18,7 +18,7 @@ struct UploadConfiguration: Sendable {
     /// Lowest limit of bandwidth in bytes per second.
     private static let slowest = 16_384
 
-    /// - Parameter file: The configuration file, whose permissions are checked when it holds a secret.
+    /// - Parameter file: The configuration file, whose permissions are checked if it contains a secret.
     /// - Returns: `nil` if uploads are off.
     init?(_ values: ConfigurationValues, file: String?) throws(StartupError) {
         var holder = PlaybackSettings()
@@ -98,7 +98,7 @@ struct UploadConfiguration: Sendable {
         }
     }
 
-    /// Reads the keys of a storage, from the configuration or from a file of their own.
+    /// Reads the keys of a storage, from the configuration or from separate files.
     private static func keys(
         _ group: String, _ secret: String?, _ values: ConfigurationValues, _ holder: inout PlaybackSettings
     ) throws(StartupError) -> StorageKeys {

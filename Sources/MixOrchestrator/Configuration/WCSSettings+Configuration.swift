@@ -7,7 +7,7 @@ extension WCSSettings {
 
     /// - Parameters:
     ///   - callbacks: Addresses that may be called.
-    ///   - file: The configuration file, whose permissions are checked when it holds a key.
+    ///   - file: The configuration file, whose permissions are checked if it contains a key.
     /// - Returns: `nil` if the interface is off.
     init?(_ values: ConfigurationValues, callbacks: AllowList, file: String?) throws(StartupError) {
         let patterns = values.list("wcs.patterns")

@@ -19,7 +19,7 @@ struct WebRTCConfiguration: Sendable {
     private static let mostAddresses = 16
 
     /// - Parameters:
-    ///   - file: The configuration file, whose permissions are checked when it holds a password.
+    ///   - file: The configuration file, whose permissions are checked if it contains a password.
     /// - Returns: `nil` if WHIP and WHEP are off.
     init?(_ values: ConfigurationValues, ingest: IngestConfiguration?, file: String?) throws(StartupError) {
         let whip: Switch? = try values.choice("webrtc.whip")

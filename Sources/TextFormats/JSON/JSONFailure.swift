@@ -2,8 +2,8 @@ import Foundation
 
 /// An error in a JSON document.
 package struct JSONFailure: Error {
-    /// What the document must or must not have at the position of the error. Cases carry no values: a small error costs
-    /// less in every function that can throw it.
+    /// The requirement that the document violates at the position of the error. Cases carry no values: a small error
+    /// costs less in every function that can throw it.
     package enum Problem: Hashable, Sendable {
         case value
         case wordTrue
