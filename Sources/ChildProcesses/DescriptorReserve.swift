@@ -24,7 +24,7 @@ public struct DescriptorReserve: Hashable, Sendable {
     /// - Parameter limit: Number of descriptors that the process may have.
     public func size(ofLimit limit: Int) -> Int { min(most, limit / share) }
 
-    /// Whether so few descriptors are left that no connection may be accepted.
+    /// Returns whether so few descriptors are left that no connection may be accepted.
     ///
     /// - Parameters:
     ///   - descriptor: The lowest free descriptor.

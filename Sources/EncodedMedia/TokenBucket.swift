@@ -29,7 +29,7 @@ package struct TokenBucket: Hashable, Sendable {
         return Int64((missing / rate * 1e9).rounded(.up))
     }
 
-    /// Whether the bucket is full again.
+    /// Returns whether the bucket is full again.
     package func isFull(at now: Int64) -> Bool {
         var copy = self
         copy.refill(at: now)

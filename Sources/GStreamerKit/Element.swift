@@ -46,7 +46,7 @@ public struct Element: Sendable {
     /// - Parameter pad: The element's pad on which the pictures arrive.
     public func requestKeyframe(from pad: String) { _ = cgst_request_keyframe(reference.pointer, pad) }
 
-    /// Whether the pad of this name is linked to another element's.
+    /// Returns whether the pad of this name is linked to another element's.
     public func isLinked(_ pad: String) -> Bool {
         guard let pad = gst_element_get_static_pad(reference.pointer, pad) else { return false }
         defer { gst_object_unref(pad) }

@@ -4,15 +4,15 @@ import LayoutEngine
 // Comparison of compositions. Pictures and graphics are the same only if they are the same object, because their pixels
 // never change.
 extension Composition {
-    /// Whether both result in the same canvas.
+    /// Returns whether both result in the same canvas.
     func isSame(as other: Composition) -> Bool {
         hasSameGround(as: other) && panes.count == other.panes.count && layers.count == other.layers.count
             && zip(panes, other.panes).allSatisfy { $0.isSame(as: $1) }
             && zip(layers, other.layers).allSatisfy { $0.isSame(as: $1) }
     }
 
-    /// Whether the rectangle of a pane looks as it does on the canvas of another composition: the pane shows the same
-    /// over the same background, and neither canvas contains anything else there.
+    /// Returns whether the rectangle of a pane looks as it does on the canvas of another composition: the pane shows
+    /// the same over the same background, and neither canvas contains anything else there.
     func keepsPane(_ index: Int, of other: Composition) -> Bool {
         guard panes.count == other.panes.count, panes[index].isSame(as: other.panes[index]), hasSameGround(as: other)
         else { return false }
@@ -23,7 +23,7 @@ extension Composition {
         background == other.background && backdrop === other.backdrop && hasSameShadows(as: other)
     }
 
-    /// Whether all panes cast the same shadows at the same positions.
+    /// Returns whether all panes cast the same shadows at the same positions.
     private func hasSameShadows(as other: Composition) -> Bool {
         zip(panes, other.panes).allSatisfy { content, same in
             let (pane, other) = (content.pane, same.pane)
@@ -33,13 +33,14 @@ extension Composition {
         }
     }
 
-    /// Whether a pane lies over part of one before it, so that its shadow falls on that pane and not only on the ground.
+    /// Returns whether a pane lies over part of one before it, so that its shadow falls on that pane and not only on
+    /// the ground.
     func isFloating(_ index: Int) -> Bool {
         let rect = panes[index].pane.rect
         return panes[index].pane.shadow != nil && panes[..<index].contains { $0.pane.rect.overlaps(rect) }
     }
 
-    /// Whether no other pane or layer overlaps a pane.
+    /// Returns whether no other pane or layer overlaps a pane.
     private func isAlone(_ index: Int) -> Bool {
         let rect = panes[index].pane.rect
         return panes.indices.allSatisfy { $0 == index || !reach(of: $0).overlaps(rect) }

@@ -24,7 +24,7 @@ struct DecoderBacklog: Sendable {
         times.removeAll { $0 <= time }
     }
 
-    /// Whether a wanted picture is about to be delivered.
+    /// Returns whether a wanted picture is about to be delivered.
     func contains(where isWanted: (MediaTime) -> Bool) -> Bool {
         times.count <= Self.most && times.contains(where: isWanted)
     }

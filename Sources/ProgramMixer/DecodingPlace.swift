@@ -33,7 +33,7 @@ struct DecodingPlace: Sendable {
         if processorTime > Self.slow { isSlow = true }
     }
 
-    /// Whether the reading thread decodes the frame.
+    /// Returns whether the reading thread decodes the frame.
     /// - Parameters:
     ///   - waiting: Number of frames that the decoder's own thread has not finished.
     ///   - total: Sum of `pace` over all decoders.

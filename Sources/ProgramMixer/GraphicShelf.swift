@@ -39,7 +39,7 @@ struct GraphicShelf: Sendable {
         return nil
     }
 
-    /// Whether the graphic was ordered and has not been delivered.
+    /// Returns whether the graphic was ordered and has not been delivered.
     func isAwaited(_ graphic: Graphic) -> Bool {
         if case .ordered = entries[graphic]?.state { true } else { false }
     }

@@ -232,7 +232,7 @@ final class MediaFile: Sendable {
 }
 
 extension MediaFile.Track {
-    /// Whether another frame may be added at this time.
+    /// Returns whether another frame may be added at this time.
     fileprivate func hasRoom(at time: MediaTime) -> Bool {
         content.first.map { time - $0.time < MediaFile.ahead } ?? true
     }

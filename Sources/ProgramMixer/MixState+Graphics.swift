@@ -48,7 +48,7 @@ extension MixState {
         return pane?.timeToCard ?? .milliseconds(Pane.usualCardAfter)
     }
 
-    /// Whether the mix has just begun and the pane's source may still deliver its first picture.
+    /// Returns whether the mix has just begun and the pane's source may still deliver its first picture.
     private func isConnecting(_ pane: Pane, now: MediaTime) -> Bool {
         guard pane.isLive, sources[SourceID(pane.source)]?.hasEnded != true else { return false }
         return started.map { now - $0 < Patience.firstCard } ?? true

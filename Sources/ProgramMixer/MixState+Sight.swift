@@ -3,8 +3,8 @@ import LayoutEngine
 import MixModel
 
 extension MixState {
-    /// Whether no scene has shown the source for a while, so that its pictures need not be decoded. The host's pictures
-    /// are always decoded, because the canvas's grid follows them.
+    /// Returns whether no scene has shown the source for a while, so that its pictures need not be decoded. The host's
+    /// pictures are always decoded, because the canvas's grid follows them.
     func isUnseen(_ id: SourceID, now: MediaTime) -> Bool {
         guard id != setup.host, let source = sources[id], let last = source.lastSeen ?? source.fedVideo else {
             return false
@@ -25,6 +25,6 @@ extension MixState {
 }
 
 extension Scene {
-    /// Whether the scene shows the source's own pictures.
+    /// Returns whether the scene shows the source's own pictures.
     func showsLive(_ id: SourceID) -> Bool { panes.contains { $0.isLive && $0.source == id.rawValue } }
 }

@@ -45,7 +45,7 @@ extension MixState {
         return wakes(soundOf: id, isFirst: isFirst)
     }
 
-    /// Whether the source has audio for all frames before `index`.
+    /// Returns whether the source has audio for all frames before `index`.
     func hasSound(of id: SourceID, until index: Int64) -> Bool {
         sources[id]?.sound.end.map { $0 >= index * frameLength } ?? false
     }

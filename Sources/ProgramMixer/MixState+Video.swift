@@ -94,8 +94,8 @@ extension MixState {
         return min(onGrid, idrTicks.filter { $0 >= nextTick }.min() ?? onGrid)
     }
 
-    /// Whether the mix requests a keyframe at this tick. Requests keep the keyframes' distance in time when frames are
-    /// skipped, because the encoder counts frames.
+    /// Returns whether the mix requests a keyframe at this tick. Requests keep the keyframes' distance in time when
+    /// frames are skipped, because the encoder counts frames.
     private func isKeyTick(_ tick: Int64) -> Bool {
         let distance = Int64(setup.keyframeDistance)
         return frameDivisor > 1 && (lastDrawnTick ?? tick) / distance != tick / distance

@@ -65,7 +65,8 @@ extension MixState {
         return .wait(until: until)
     }
 
-    /// Whether a picture that has just arrived allows a frame to be made before the tick thread wakes by itself.
+    /// Returns whether a picture that has just arrived allows a frame to be made before the tick thread wakes by
+    /// itself.
     mutating func wakes(pictureOf id: SourceID, isFirst: Bool) -> Bool {
         guard let awaited = vigil?.picture else { return false }
         guard awaited.sources[id] != nil else { return isFirst }
@@ -75,7 +76,7 @@ extension MixState {
         return isEarlier(vigil?.picture)
     }
 
-    /// Whether audio that has just arrived allows a frame to be made before the tick thread wakes by itself.
+    /// Returns whether audio that has just arrived allows a frame to be made before the tick thread wakes by itself.
     mutating func wakes(soundOf id: SourceID, isFirst: Bool) -> Bool {
         guard let awaited = vigil?.sound else { return false }
         guard awaited.sources[id] != nil else { return isFirst }

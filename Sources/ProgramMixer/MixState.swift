@@ -161,7 +161,7 @@ struct MixState: Sendable {
     /// Records that no media of a track is arriving.
     mutating func noteStalled(_ track: Track, of id: SourceID) { sources[id]?.stalled.insert(track) }
 
-    /// Whether a track's decoder has been fed for longer than `Patience.decoder` and has never delivered.
+    /// Returns whether a track's decoder has been fed for longer than `Patience.decoder` and has never delivered.
     func isDumb(_ track: Track, of id: SourceID, now: MediaTime) -> Bool {
         guard let source = sources[id] else { return false }
         let (fed, last) =

@@ -20,7 +20,7 @@ struct ScenePlayer: Sendable {
         return transition.scene(at: UnitFraction(Double(max(tick - start + 1, 0)) / Double(length)))
     }
 
-    /// Whether the frame `tick` shows a state between two scenes.
+    /// Returns whether the frame `tick` shows a state between two scenes.
     func isMoving(at tick: Int64) -> Bool { transition != nil && tick - start + 1 < length }
 
     /// Changes to another scene from frame `tick` on. The transition starts from the current picture, even in the
@@ -40,7 +40,7 @@ struct ScenePlayer: Sendable {
 }
 
 extension Scene {
-    /// Whether the pictures are the same. Sound and transitions may differ.
+    /// Returns whether the pictures are the same. Sound and transitions may differ.
     fileprivate func looksLike(_ other: Scene) -> Bool {
         canvas == other.canvas && background == other.background && panes == other.panes && overlays == other.overlays
     }

@@ -100,8 +100,8 @@ final class TrackDecoder: Sendable {
         paces.change(by: .zero - work.withLock { $0.place.pace })
     }
 
-    /// Whether the next frame may be pushed: not if no group of pictures has begun, too much is waiting, or the decoder
-    /// has failed. Records the decision, so call it once per frame.
+    /// Returns whether the next frame may be pushed: not if no group of pictures has begun, too much is waiting, or the
+    /// decoder has failed. Records the decision, so call it once per frame.
     func admits(_ frame: EncodedFrame) -> Bool {
         work.withLock { work in
             guard !work.isOver else { return false }
@@ -164,7 +164,7 @@ final class TrackDecoder: Sendable {
         if isNew, let failure { output.failed(configuration.track, failure.message) }
     }
 
-    /// Whether the pictures from this frame on may have another size.
+    /// Returns whether the pictures from this frame on may have another size.
     private func beginsSequence(_ frame: EncodedFrame) -> Bool {
         guard let video else { return false }
         return frame.isIDR

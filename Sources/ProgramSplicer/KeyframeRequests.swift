@@ -25,7 +25,7 @@ public struct KeyframeRequests: Sendable {
     /// Earliest time at which a waiting request may be forwarded; `nil` if none waits.
     public var due: MediaTime? { isWanted ? passedAt.map { $0 + Self.pause } ?? .zero : nil }
 
-    /// Whether the program's last keyframe is older than `longestDistance`.
+    /// Returns whether the program's last keyframe is older than `longestDistance`.
     public func lacksKeyframe(now: MediaTime) -> Bool {
         lastKeyframe.map { now - $0 > Self.longestDistance } ?? false
     }

@@ -33,10 +33,10 @@ package struct MixerRecovery: Sendable {
         if track == .video || !hasVideo { lastFrame = now }
     }
 
-    /// Whether mixers have failed and the next one has not been started yet.
+    /// Returns whether mixers have failed and the next one has not been started yet.
     package func isHeldBack(at now: MediaTime) -> Bool { failures > 1 && now < retryAt }
 
-    /// Whether no mixer has delivered anything for so long that a program that shows a mix stops waiting.
+    /// Returns whether no mixer has delivered anything for so long that a program that shows a mix stops waiting.
     ///
     /// - Parameters:
     ///   - interval: Distance between two pictures of the mix.

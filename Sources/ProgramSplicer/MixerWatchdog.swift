@@ -40,12 +40,12 @@ package struct MixerWatchdog: Sendable {
         mark = nil
     }
 
-    /// Whether the mixer's processor time is needed, which costs a read from the process's files.
+    /// Returns whether the mixer's processor time is needed, which costs a read from the process's files.
     package func isSuspect(at now: MediaTime) -> Bool {
         (lastFrame ?? begun).map { now - $0 >= Self.suspicion } ?? false
     }
 
-    /// Whether the mixer is hung.
+    /// Returns whether the mixer is hung.
     ///
     /// - Parameters:
     ///   - cpuSeconds: Processor time that the process has used so far; `nil` if it is not known.

@@ -14,7 +14,7 @@ public struct QualityWatch: Sendable {
         case frameRate(Int, least: Int)
         case silence(seconds: Int)
 
-        /// Whether it is the same fault, regardless of its figures.
+        /// Returns whether it is the same fault, regardless of its figures.
         public func isSame(as other: Fault) -> Bool {
             switch (self, other) {
             case (.bitrate, .bitrate), (.frameRate, .frameRate), (.silence, .silence): true
@@ -102,7 +102,7 @@ public struct QualityWatch: Sendable {
         return !fault.isSame(as: before)
     }
 
-    /// Whether the source has been present for long enough to be judged.
+    /// Returns whether the source has been present for long enough to be judged.
     private func isMeasured(at now: MediaTime) -> Bool {
         guard limits.minBitrate != nil || limits.minFrameRate != nil else { return lastSound != nil }
         return firstPicture.map { now - $0 >= Self.slot * (window + 1) } ?? false

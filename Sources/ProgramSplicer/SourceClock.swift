@@ -180,13 +180,13 @@ public struct SourceClock: Sendable {
     /// Maps `time` from the source's timeline to program time; returns it unchanged before the first packet.
     public func map(_ time: MediaTime, of track: Track) -> MediaTime { time + self[track].extra + (offset ?? .zero) }
 
-    /// Whether no burst is under way, so that the mapping is good enough to go on air.
+    /// Returns whether no burst is under way, so that the mapping is good enough to go on air.
     public func isSettled(at now: MediaTime) -> Bool {
         movedAt.map { now - $0 >= SourceClock.settling } ?? false
     }
 
-    /// Whether the source was mapped so recently that it may still be catching up in a burst, and few of its packets
-    /// have been seen on this timeline.
+    /// Returns whether the source was mapped so recently that it may still be catching up in a burst, and few of its
+    /// packets have been seen on this timeline.
     private func isNew(at now: MediaTime) -> Bool { movedAt.map { now - $0 < SourceClock.recovery } ?? false }
 
     /// Moves the timeline of the source, for a splice onto another frame grid.

@@ -63,7 +63,7 @@ public struct SourceTimeline: Sendable {
         }
     }
 
-    /// Whether a decoder can start now.
+    /// Returns whether a decoder can start now.
     ///
     /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe. Pictures
     /// that have stopped for as long, so that none are kept, are those of a camera that is off. Where no video is expected, it

@@ -2,7 +2,7 @@ import EncodedMedia
 
 /// Splices from the mixer to a source.
 extension Splicer {
-    /// Whether the program has already shown the time of an IDR that would take over.
+    /// Returns whether the program has already shown the time of an IDR that would take over.
     ///
     /// If a mix shows a source later, the later time counts. A single late IDR may be a hiccup. A source that is late
     /// again stays late (its mix does not wait for it either) and takes over at the time that the program has reached.

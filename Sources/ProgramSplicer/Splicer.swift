@@ -164,7 +164,8 @@ public struct Splicer: Sendable {
         return actions + advanceSound(now: now) + advanceAudio(now: now) + report(now: now)
     }
 
-    /// Whether the program uses the pictures or audio of `feed`, or is about to, so that the feed must keep delivering.
+    /// Returns whether the program uses the pictures or audio of `feed`, or is about to, so that the feed must keep
+    /// delivering.
     public func needs(_ feed: SpliceInput) -> Bool { feed == onAir || feed == target || feed == audio.feed }
 
     /// The feed whose audio is on air.

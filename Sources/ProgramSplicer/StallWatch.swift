@@ -69,19 +69,19 @@ public struct StallWatch: Sendable {
         calmAt = max(calmAt ?? now, now + Self.settling)
     }
 
-    /// Whether the source has stalled. False before its first frame.
+    /// Returns whether the source has stalled. False before its first frame.
     public func hasStalled(at now: MediaTime) -> Bool {
         guard let last, now - last > least else { return false }
         return now - last > patience(at: now)
     }
 
-    /// Whether the source is about to stall.
+    /// Returns whether the source is about to stall.
     public func isSuspect(at now: MediaTime) -> Bool {
         guard let last, now - last > interval + Self.suspicion else { return false }
         return now - last > trust(at: now)
     }
 
-    /// Whether the source has delivered for long enough since its last stall to be copied.
+    /// Returns whether the source has delivered for long enough since its last stall to be copied.
     public func isSteady(at now: MediaTime) -> Bool { calmAt.map { now >= $0 } ?? true }
 
     /// Time of the next change if nothing arrives; `nil` if there is none.
@@ -91,8 +91,8 @@ public struct StallWatch: Sendable {
         return [trust(at: now), patience(at: now)].map { last + $0 + MediaTime(nanoseconds: 1) }.first { $0 > now }
     }
 
-    /// Whether gaps of about this length have occurred so often that they are normal for the source. Some servers
-    /// collect several pictures before they send them; SRS does so for 350 ms by default.
+    /// Returns whether gaps of about this length have occurred so often that they are normal for the source. Some
+    /// servers collect several pictures before they send them; SRS does so for 350 ms by default.
     private func isNature(_ gap: MediaTime) -> Bool {
         gaps.count { $0.length <= gap * 5 / 4 && gap <= $0.length * 5 / 4 } >= Self.usual
     }

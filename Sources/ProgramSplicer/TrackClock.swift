@@ -33,7 +33,7 @@ struct TrackClock: Sendable {
         return most - least < Self.steadiness ? least : nil
     }
 
-    /// Whether a packet is not on the timeline of the earlier packets.
+    /// Returns whether a packet is not on the timeline of the earlier packets.
     ///
     /// - Parameter lateness: Its arrival minus the time at which it would be mapped.
     func steps(to dts: MediaTime, at arrival: MediaTime, lateness: MediaTime, isAhead: Bool) -> Bool {

@@ -29,7 +29,7 @@ package struct TwinWatch: Sendable {
         return true
     }
 
-    /// Whether the twin takes over with this frame of its own. The mixer on air has to be late, and on air.
+    /// Returns whether the twin takes over with this frame of its own. The mixer on air has to be late, and on air.
     ///
     /// - Parameters:
     ///   - last: Time of the program's last picture.

@@ -21,7 +21,7 @@ package struct RTMPAddress: Hashable, Sendable {
     /// Value of `tcUrl` in the connect command: without stream, user information and default port.
     package let connectURL: String
 
-    /// Whether a URL contains a user name or password, which this client does not use.
+    /// Returns whether a URL contains a user name or password, which this client does not use.
     package static func hasCredentials(_ url: String) -> Bool { authority(of: url).contains("@") }
 
     /// - Parameter url: The last `/` before the query separates application and stream. If there is only one path part

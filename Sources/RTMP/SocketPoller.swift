@@ -68,7 +68,7 @@ struct SocketPoller {
 
     subscript(index: Int) -> UInt64 { ready[index].tag }
 
-    /// Whether the tag is that of `wake`.
+    /// Returns whether the tag is that of `wake`.
     static func isWake(_ tag: UInt64) -> Bool { tag == wakeTag }
 
     /// Returns the watch that was registered with the tag; `nil` if it is no longer registered.

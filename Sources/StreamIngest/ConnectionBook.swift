@@ -63,7 +63,7 @@ struct ConnectionBook: Sendable {
         leaveRemote(address)
     }
 
-    /// Whether connections of the address have limits of their own.
+    /// Returns whether connections of the address have limits of their own.
     func isCounted(_ address: InternetAddress) -> Bool { !limits.exemptsLoopback || !address.isLoopback }
 
     /// - Parameters:

@@ -43,7 +43,7 @@ final class IngestDoor: @unchecked Sendable {
         self.onNews = onNews
     }
 
-    /// Whether the door has these settings.
+    /// Returns whether the door has these settings.
     func isSame(_ host: String, _ port: Int, _ tls: IngestTLS? = nil) -> Bool {
         self.host == host && self.port == port && self.tls == tls
     }

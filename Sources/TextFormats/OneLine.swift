@@ -21,7 +21,8 @@ public enum OneLine {
         return line
     }
 
-    /// Whether the scalar is a control character or a separator of lines or paragraphs. All of these lie below U+10000.
+    /// Returns whether the scalar is a control character or a separator of lines or paragraphs. All of these lie below
+    /// U+10000.
     private static func endsLine(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -64,7 +64,7 @@ public struct URLRedaction: Sendable {
         return Parts(url).shown
     }
 
-    /// Whether the text contains a URL.
+    /// Returns whether the text contains a URL.
     public static func hasURL(_ text: String) -> Bool { separator(in: Substring(text).utf8) != nil }
 
     /// Returns the position of the first `://`.

@@ -3,14 +3,14 @@
 /// Swift compares strings by canonical equivalence, and a `Character` includes its combining marks. By these rules, two
 /// names that are different in a store may be equal, and a separator followed by a combining mark is not found.
 extension String {
-    /// Whether both strings have the same UTF-8.
+    /// Returns whether both strings have the same UTF-8.
     public func hasSameUTF8(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return withBytes(other, Self.areSame) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Whether the buffers are equal. Compares eight bytes at a time, because every lookup in a dictionary of rooms
-    /// uses it.
+    /// Returns whether the buffers are equal. Compares eight bytes at a time, because every lookup in a dictionary of
+    /// rooms uses it.
     private static func areSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
         guard left.count == right.count else { return false }
@@ -29,7 +29,7 @@ extension String {
         return true
     }
 
-    /// Whether this string's UTF-8 precedes the other's byte by byte, the order in which a store sorts.
+    /// Returns whether this string's UTF-8 precedes the other's byte by byte, the order in which a store sorts.
     public func precedesInUTF8(_ other: String) -> Bool {
         withBytes(other) { $0.lexicographicallyPrecedes($1) } ?? utf8.lexicographicallyPrecedes(other.utf8)
     }
@@ -66,11 +66,11 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         utf8.lastIndex(of: UInt8(ascii: separator)).map { (self[..<$0], self[utf8.index(after: $0)...]) }
     }
 
-    /// Whether the UTF-8 begins with that of a prefix.
+    /// Returns whether the UTF-8 begins with that of a prefix.
     @inlinable
     public func startsInUTF8(with prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
 
-    /// Whether the UTF-8 ends with that of a suffix.
+    /// Returns whether the UTF-8 ends with that of a suffix.
     @inlinable
     public func endsInUTF8(with suffix: some StringProtocol) -> Bool {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)

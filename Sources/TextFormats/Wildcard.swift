@@ -1,7 +1,7 @@
 /// Matching of patterns in which `*` stands for any number of characters, including none.
 public enum Wildcard {
-    /// Whether the whole text matches the pattern. Greedy with a single backtracking point: linear in practice, and
-    /// hosts have at most 253 bytes.
+    /// Returns whether the whole text matches the pattern. Greedy with a single backtracking point: linear in practice,
+    /// and hosts have at most 253 bytes.
     public static func matches(_ pattern: String, _ text: String) -> Bool {
         let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
         var (p, t) = (0, 0)

@@ -50,7 +50,7 @@ struct PlayedStream: Sendable {
         (shift, settlesAt, highest) = (nil, nil, nil)
     }
 
-    /// Whether tags that arrive now are live.
+    /// Returns whether tags that arrive now are live.
     func isLive(now: Int64) -> Bool { settlesAt.map { now >= $0 } ?? false }
 
     /// Reads a tag, and returns the output for viewers.

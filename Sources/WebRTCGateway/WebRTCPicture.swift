@@ -26,8 +26,8 @@ struct WebRTCPicture: Hashable, Sendable {
             WebRTCPicture(bytes: converter.bytes(of: frame, delimits: false), time: time, isIDR: frame.isIDR)
         }
 
-        /// Whether no other picture refers to this one: `nal_ref_idc` of its slices is 0 (ITU-T H.264 §7.4.1). Peers
-        /// show pictures in the order of arrival, so such pictures can be dropped from reordered streams.
+        /// Returns whether no other picture refers to this one: `nal_ref_idc` of its slices is 0 (ITU-T H.264 §7.4.1).
+        /// Peers show pictures in the order of arrival, so such pictures can be dropped from reordered streams.
         func isDisposable(_ frame: EncodedFrame) -> Bool {
             let slices = NALUnits(frame.payload, lengthSize: lengthSize).filter { NALUnitKind($0, .h264).isSlice }
             return !slices.isEmpty && slices.allSatisfy { $0.first.map { $0 & 0x60 == 0 } ?? true }

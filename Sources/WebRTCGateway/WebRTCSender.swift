@@ -129,7 +129,7 @@ package final class WebRTCSender: @unchecked Sendable {
         sound.push(bytes: packet.bytes, pts: place, duration: UInt64(OpusTranscoder.duration.nanoseconds))
     }
 
-    /// Whether pushed media is not sent as fast as it arrives: no more should be pushed before the next IDR.
+    /// Returns whether pushed media is not sent as fast as it arrives: no more should be pushed before the next IDR.
     package func isBehind(now: Int64) -> Bool {
         guard now >= burstUntil, let pictures else { return false }
         return pictures.queuedBytes > Self.longestBacklog

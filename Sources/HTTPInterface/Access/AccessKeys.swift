@@ -28,7 +28,7 @@ package struct AccessKey: Sendable, CustomStringConvertible, CustomDebugStringCo
 
     var needsSecurityToken: Bool { securityTokenDigest != nil }
 
-    /// Whether a call's security token is the key's.
+    /// Returns whether a call's security token is the key's.
     ///
     /// The comparison takes the same time for all tokens of the same length.
     func accepts(securityToken: String?) -> Bool {

@@ -61,7 +61,7 @@ enum BrowserGuard {
         return port.isEmpty || isPort ? Substring(text[..<end]) : ""
     }
 
-    /// Whether the host is `localhost` or a loopback address. `127.0.0.1.example` is a name, not an address.
+    /// Returns whether the host is `localhost` or a loopback address. `127.0.0.1.example` is a name, not an address.
     private static func isLoopback(_ host: Substring) -> Bool {
         if host == "127.0.0.1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

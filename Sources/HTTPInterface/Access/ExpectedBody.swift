@@ -7,7 +7,7 @@ enum ExpectedBody {
     /// The event sent through a connection's pipeline when the service is about to read the body.
     struct IsWanted: Sendable {}
 
-    /// Whether the client waits before it sends a body. False for methods without a body.
+    /// Returns whether the client waits before it sends a body. False for methods without a body.
     static func isAnnounced(by head: HTTPRequest) -> Bool {
         guard let value = head.headerFields[.expect], ![.get, .head, .options].contains(head.method) else {
             return false

@@ -69,7 +69,7 @@ final class NonceCache: Sendable {
     /// Returns the hash of the nonce's bytes. It is seeded for each process, so clients cannot craft nonces that collide.
     private static func hash(of nonce: String) -> Int { UTF8Key(nonce).hashValue }
 
-    /// Whether the nonce has been taken, for any time of signing.
+    /// Returns whether the nonce has been taken, for any time of signing.
     func contains(_ nonce: String) -> Bool {
         let hash = Self.hash(of: nonce)
         return state.withLock { state in state.slots.values.contains { $0.contains(hash) } }

@@ -18,7 +18,7 @@ package struct WebSocketClose: Hashable, Sendable {
         WebSocketClose(1009, "a message may have at most \(bytes) bytes")
     }
 
-    /// Whether a client may send the code (RFC 6455, section 7.4.2, and the registry of IANA).
+    /// Returns whether a client may send the code (RFC 6455, section 7.4.2, and the registry of IANA).
     static func isValid(_ code: UInt16) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true

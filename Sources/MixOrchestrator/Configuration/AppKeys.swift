@@ -103,7 +103,7 @@ enum AppKeys {
         return words
     }
 
-    /// Whether an environment variable sets part of `apps`.
+    /// Returns whether an environment variable sets part of `apps`.
     ///
     /// The names are `APPS_0_ID`, `APPS_0_TOKENS_0_TOKEN`, `…_TOKEN_FILE`, `…_SCOPES`, `APPS_0_ACCESS_KEYS_0_ID`,
     /// `…_SECRET`, `…_SECRET_FILE`, `…_SECURITY_TOKEN`, `…_SECURITY_TOKEN_FILE`, `APPS_0_QUOTAS_ROOMS` and so on.

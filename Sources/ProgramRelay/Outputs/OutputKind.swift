@@ -10,7 +10,7 @@ protocol OutputKind: SendableMetatype {
     /// Name of the kind in logs. Unique.
     static var name: String { get }
 
-    /// Whether outputs with this plan are of this kind; `true` by default.
+    /// Returns whether outputs with this plan are of this kind; `true` by default.
     static func takes(_ plan: Plan) -> Bool
 
     /// Opens an output, which begins to work at once. Never waits, and never fails: an output that cannot work reports

@@ -16,7 +16,7 @@ package protocol PullProtocol: Sendable {
     /// Default options.
     static var options: PullOptions { get }
 
-    /// Whether it accepts this URL, which has one of its schemes.
+    /// Returns whether it accepts this URL, which has one of its schemes.
     static func takes(_ url: String) -> Bool
 
     /// Begins to connect and returns at once. A pull that cannot be created ends with `.ended`, from another thread.

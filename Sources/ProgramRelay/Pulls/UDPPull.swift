@@ -45,7 +45,7 @@ extension PullAddress {
     /// Whether the host is the address of a multicast group.
     var isMulticast: Bool { Self.isMulticast(host) }
 
-    /// Whether an address is a multicast address (RFC 1112 §4, RFC 4291 §2.7).
+    /// Returns whether an address is a multicast address (RFC 1112 §4, RFC 4291 §2.7).
     static func isMulticast(_ host: String) -> Bool {
         if host.contains(":") { return host.lowercased().hasPrefix("ff") }
         return host.split(separator: ".").first.flatMap { UInt8($0) }.map { 224...239 ~= $0 } ?? false

@@ -2,7 +2,7 @@
 ///
 /// A type needs the members of `PullProtocol`, apart from `open`, and the head of its pipeline.
 package protocol WorkerPullKind: PullProtocol {
-    /// Whether the pull connects to the URL's host or listens at it, so that its address must be checked.
+    /// Returns whether the pull connects to the URL's host or listens at it, so that its address must be checked.
     static func usesNetwork(_ address: PullAddress) -> Bool
 
     /// Whether the pull connects to the URL's host over TCP.

@@ -28,9 +28,9 @@ struct DecisionBasis {
         self.facts = facts
     }
 
-    /// Whether the decision still stands with these feeds.
+    /// Returns whether the decision still stands with these feeds.
     func holds(with feeds: Feeds) -> Bool { self.feeds == feeds }
 
-    /// Whether the decision still stands with this fact of a source.
+    /// Returns whether the decision still stands with this fact of a source.
     func holds(with fact: ProgramDirector.SourceFact, of source: SourceID) -> Bool { facts[source] == fact }
 }

@@ -142,7 +142,7 @@ struct MixerSlot {
         process.send(.ended(source))
     }
 
-    /// Whether this mixer can produce such a program.
+    /// Returns whether this mixer can produce such a program.
     func fits(_ canvas: Canvas, _ plan: ProgramPlan) -> Bool {
         guard let setup else { return true }
         guard encoding == plan.encoding, setup.hasVideo == (plan.tracks != .audio) else { return false }

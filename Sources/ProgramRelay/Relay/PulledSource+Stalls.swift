@@ -30,13 +30,13 @@ extension PulledSource {
         max(PulledSource.silence, judged?.patience(at: now) ?? .zero)
     }
 
-    /// Whether a mix must take over from the source, or nothing has arrived yet.
+    /// Returns whether a mix must take over from the source, or nothing has arrived yet.
     func hasStalled(now: MediaTime) -> Bool { judged.map { $0.last == nil || $0.hasStalled(at: now) } ?? true }
 
-    /// Whether a mix may have to take over soon.
+    /// Returns whether a mix may have to take over soon.
     func isSuspect(now: MediaTime) -> Bool { judged?.isSuspect(at: now) ?? false }
 
-    /// Whether the source may be copied, after its last stall.
+    /// Returns whether the source may be copied, after its last stall.
     func isSteadyAgain(now: MediaTime) -> Bool { judged?.isSteady(at: now) ?? true }
 
     /// Returns the time from which the source is suspect or stalled if nothing more arrives; `nil` if it already has

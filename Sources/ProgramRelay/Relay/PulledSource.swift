@@ -211,10 +211,10 @@ final class PulledSource {
                 after: kind, failures: failures, repeats: repeats, wasLive: wasLive, idle: now - last, of: planned.id)
     }
 
-    /// Whether it is time to reconnect.
+    /// Returns whether it is time to reconnect.
     func isDue(now: MediaTime) -> Bool { retryAt.map { now >= $0 } ?? false }
 
-    /// Whether the source is planned, connected and delivering, so that none of its deadlines is near.
+    /// Returns whether the source is planned, connected and delivering, so that none of its deadlines is near.
     func isSteady(now: MediaTime) -> Bool {
         removedAt == nil && retryAt == nil && lastOfTrack.map { now - $0 < PulledSource.steadiness } ?? false
     }
@@ -231,7 +231,7 @@ final class PulledSource {
     /// Time of the last frame of the track by which the source is judged.
     private var lastOfTrack: MediaTime? { timeline.video == nil ? timeline.lastAudio : timeline.lastVideo }
 
-    /// Whether the source delivers pictures, so that a program may wait for its keyframe.
+    /// Returns whether the source delivers pictures, so that a program may wait for its keyframe.
     func isAwaited(now: MediaTime) -> Bool { planned.video && timeline.video != nil && !isSilent(now: now) }
 
     /// Counts a new timeline.
@@ -242,7 +242,7 @@ final class PulledSource {
         return steps & (steps - 1) == 0
     }
 
-    /// Whether the source has nothing to show, for reasons other than having just begun.
+    /// Returns whether the source has nothing to show, for reasons other than having just begun.
     func isAbsent(now: MediaTime) -> Bool {
         guard !isUnsupported, !isQuarantined else { return true }
         guard let last = timeline.lastArrival else { return now - plannedAt > PulledSource.absence }
@@ -296,7 +296,7 @@ final class PulledSource {
         return tracks.count > 1 ? .all : one == .video ? .video : .audio
     }
 
-    /// Whether the source counts as stalled for operators. While the camera is off, only audio is expected.
+    /// Returns whether the source counts as stalled for operators. While the camera is off, only audio is expected.
     private func isStalled(now: MediaTime) -> Bool {
         guard isSilent(now: now) else { return false }
         return planned.video || timeline.lastAudio.map { now - $0 > PulledSource.silence } ?? true

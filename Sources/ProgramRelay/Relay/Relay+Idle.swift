@@ -3,7 +3,7 @@ import ProgramSplicer
 
 /// Media that is played while no participant can be shown.
 extension Relay {
-    /// Whether the idle media stays on air for a moment, because the next participant cannot be shown yet.
+    /// Returns whether the idle media stays on air for a moment, because the next participant cannot be shown yet.
     func keepsIdleMedia(_ plan: ProgramPlan, _ facts: [SourceID: ProgramDirector.SourceFact]) -> Bool {
         guard plan.mode != .slate, splicer.onAir?.isMixer ?? false, sceneOnAir?.isIdle ?? false else { return false }
         return !(hostID.flatMap { facts[$0]?.isDecodable } ?? false)

@@ -105,7 +105,7 @@ extension Relay {
         mixer?.noteStalled(source.stalledTracks(now: now), of: id)
     }
 
-    /// Whether a bypass runs undisturbed, so that only packets and messages can cause the next change.
+    /// Returns whether a bypass runs undisturbed, so that only packets and messages can cause the next change.
     func isCalm(now: MediaTime) -> Bool {
         guard case .bypass(let source) = plan?.mode, mixer == nil, outgoingMixer == nil else { return false }
         guard splicer.onAir == .source(source), splicer.target == splicer.onAir else { return false }
@@ -118,7 +118,7 @@ extension Relay {
         return onAir != mixer?.feed && onAir != outgoingMixer?.feed && onAir != twin.slot?.feed
     }
 
-    /// Whether no mixer has delivered for so long that the program leaves the mix on air, if possible.
+    /// Returns whether no mixer has delivered for so long that the program leaves the mix on air, if possible.
     func isMixerSilent(now: MediaTime) -> Bool {
         recovery.isSilent(at: now, interval: mixer?.interval ?? .zero, isSlateRepeated: isSlateRepeated)
     }

@@ -111,7 +111,7 @@ extension Relay {
         reportStatus()
     }
 
-    /// Whether pictures can start with a keyframe that arrives soon, and the kept ones were shown long ago.
+    /// Returns whether pictures can start with a keyframe that arrives soon, and the kept ones were shown long ago.
     private func canBeginAnew(after last: MediaTime?) -> Bool {
         guard let onAir = splicer.onAir, onAir.isMixer, let last, let first = standby.firstPicture,
             let time = program.streamTime(of: first)

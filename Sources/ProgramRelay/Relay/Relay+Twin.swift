@@ -24,7 +24,7 @@ extension Relay {
         watchMixer(now: now)
     }
 
-    /// Whether this mixer should have a twin: not for a slate, and not on an overloaded machine.
+    /// Returns whether this mixer should have a twin: not for a slate, and not on an overloaded machine.
     private func isTwinWanted(_ plan: ProgramPlan, beside mixer: MixerSlot) -> Bool {
         guard case .mix = plan.mode, plan.redundancy == .twin, plan.degradation == nil, plan.tracks != .audio else {
             return false

@@ -2,12 +2,12 @@ import LayoutEngine
 import MixModel
 
 extension Scene {
-    /// Whether viewers see or hear the source.
+    /// Returns whether viewers see or hear the source.
     func uses(_ source: SourceID) -> Bool {
         panes.contains { $0.source == source.rawValue } || sound.levels.contains { $0.source == source.rawValue }
     }
 
-    /// Whether a participant is audible in this scene and not in the other.
+    /// Returns whether a participant is audible in this scene and not in the other.
     func isHeardLess(in other: Scene) -> Bool {
         let remaining = Set(other.sound.levels.map(\.source))
         return sound.levels.contains { !remaining.contains($0.source) }

@@ -56,7 +56,7 @@ public struct FrameSampler: Sendable {
     /// Largest number of timestamps, and thus pictures, that are held.
     public static let capacity = 32
 
-    /// Whether the picture with this timestamp can still be requested.
+    /// Returns whether the picture with this timestamp can still be requested.
     public func isNeeded(_ pts: MediaTime) -> Bool { pts == shown || frames.contains(pts) }
 
     /// Adds a decoded frame, in display order. A timestamp that is not later than the one before (timestamps were
@@ -99,7 +99,7 @@ public struct FrameSampler: Sendable {
         return expected > end ? .frame(last) : .pending(newest: last)
     }
 
-    /// Whether the tick at `tick`, for which `choice` is pending, is waiting for a frame with this timestamp.
+    /// Returns whether the tick at `tick`, for which `choice` is pending, is waiting for a frame with this timestamp.
     public func isAwaited(_ pts: MediaTime, tick: MediaTime) -> Bool {
         guard pts <= end(tick: tick) else { return false }
         return (newest ?? shown).map { pts > $0 } ?? true

@@ -194,7 +194,7 @@ struct PackagerSession: Sendable {
 }
 
 extension HLSSettings {
-    /// Whether a playlist can continue with the other settings.
+    /// Returns whether a playlist can continue with the other settings.
     fileprivate func makesTheSame(as other: HLSSettings) -> Bool {
         renditions.map(\.name) == other.renditions.map(\.name) && enableVOD == other.enableVOD
             && segmentSeconds == other.segmentSeconds

@@ -61,7 +61,7 @@ final class Recorder {
         }
     }
 
-    /// Whether an item is recorded, or describes recorded items.
+    /// Returns whether an item is recorded, or describes recorded items.
     private func takes(_ item: MediaItem) -> Bool {
         guard settings.recording.settings.audioOnly == true else { return true }
         return switch item {

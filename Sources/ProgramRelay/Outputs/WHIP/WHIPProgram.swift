@@ -45,7 +45,7 @@ public final class WHIPProgram: Sendable {
     private let events: AsyncStream<Event>
     private let inbox: AsyncStream<Event>.Continuation
 
-    /// Whether the URL of these settings is a WHIP URL.
+    /// Returns whether the URL of these settings is a WHIP URL.
     package static func takes(_ settings: [UInt8]) -> Bool {
         guard let settings = try? JSONDecoder().decode(PushSettings.self, from: Data(settings)) else { return false }
         return (try? WHIPAddress(settings.url)) != nil
@@ -211,8 +211,8 @@ public final class WHIPProgram: Sendable {
         }
     }
 
-    /// Whether media may be sent to an address: an address that could be the server's or, if the server is on this
-    /// machine, another one of this machine.
+    /// Returns whether media may be sent to an address: an address that could be the server's or, if the server is on
+    /// this machine, another one of this machine.
     private func isAllowed(_ candidate: InternetAddress) -> Bool {
         guard let limits, let target = address.destination(limits)?.target else { return true }
         let named = Reach.Target(scheme: target.scheme, host: "\(candidate)", port: target.port)

@@ -114,7 +114,7 @@ struct WHIPSession: Sendable {
         return [.send(WHIPRequest(kind: .begin(offer: offer), url: next, token: address.token))]
     }
 
-    /// Whether a request to a URL is as confidential as one to the current URL.
+    /// Returns whether a request to a URL is as confidential as one to the current URL.
     private func isAsSafe(_ url: String) -> Bool {
         WHIPAddress.scheme(ofHTTP: asked) != "whips" || WHIPAddress.scheme(ofHTTP: url) == "whips"
     }
