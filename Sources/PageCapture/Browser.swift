@@ -238,7 +238,7 @@ final class Browser: @unchecked Sendable {
         onEvent(.picture([UInt8](bytes)))
     }
 
-    // MARK: - What it says
+    // MARK: - Messages of the browser
 
     /// Handles bytes on the reading thread. Waits while the loop is busy, so that the browser has to wait, too.
     private func take(_ bytes: [UInt8]) {

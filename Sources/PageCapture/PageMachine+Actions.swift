@@ -31,7 +31,7 @@ extension PageMachine {
     }
 
     enum Action: Hashable, Sendable {
-        /// Starts display, sound, browser and capture: `started` or `broke` follows.
+        /// Starts display, sound server, browser and capture: `started` or `broke` follows.
         case start(PageJob)
         /// Shows this page in the prepared browser.
         case take(PageJob)

@@ -8,7 +8,7 @@ import RTMP
 import TextFormats
 import WebRTCGateway
 
-/// Performs what a `PageMachine` decides: owns the proxy, the browser with its processes, the capture and the
+/// Performs the decisions of a `PageMachine`: owns the proxy, the browser with its processes, the capture and the
 /// connection to the ingest.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.

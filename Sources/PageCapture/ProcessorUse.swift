@@ -39,7 +39,7 @@ struct ProcessorUse: Hashable, Sendable {
         return (ran, waited)
     }
 
-    /// Reads the use of all descendants of a process. Blocks for some milliseconds.
+    /// Reads the use of all descendants of a process. Blocks for a few milliseconds.
     ///
     /// - Parameter root: The kernel's process directory; for tests.
     /// - Returns: `nil` if the kernel does not keep these counts.

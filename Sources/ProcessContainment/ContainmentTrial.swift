@@ -2,7 +2,7 @@ import CContainment
 import Dispatch
 import Foundation
 
-/// A test of what a contained process can do. Runs inside the process.
+/// A test of a contained process's abilities. Runs inside the process.
 public struct ContainmentTrial: Codable, Hashable, Sendable {
     /// The kernel's answer to each attempt: the error description, or `done`.
     public var attempts: [String: String]

@@ -18,7 +18,7 @@ import EncodedMedia
 /// arrival. A pause starts a new mapping.
 ///
 /// Unless it slews, the offset is in whole milliseconds, like FLV's timestamps, so that the program's pictures keep
-/// exactly the distance from their sound that the source gave them. Any other offset would round all pictures, which
+/// exactly the distance from their audio that the source gave them. Any other offset would round all pictures, which
 /// share one fraction of a millisecond, by the same amount, but audio by nothing on average.
 public struct SourceClock: Sendable {
     /// Program time minus source time; `nil` before the first packet.

@@ -25,7 +25,7 @@ package struct SourceGate: Sendable {
         package var items = Rate(perSecond: 2_000, burst: 20_000)
         /// Bytes, as counted by `MediaItem.footprint`.
         package var bytes = Rate(perSecond: 25_000_000, burst: 128_000_000)
-        /// Codec configurations that differ from the one before. Each costs a decoder, and a change of the plan.
+        /// Codec configurations that differ from the previous one. Each costs a decoder, and a change of the plan.
         package var configurations = Rate(perSecond: 0.5, burst: 16)
 
         package init() {}

@@ -2,7 +2,7 @@ import EncodedMedia
 
 /// Cuts messages into chunks (Adobe RTMP 1.0, §5.3). Pure.
 ///
-/// Every message has a full header with its own time, so that no message depends on the one before.
+/// Every message has a full header with its own time, so that no message depends on the previous one.
 package struct RTMPChunkWriter: Hashable, Sendable {
     /// Bytes of payload in a chunk. A connection begins with 128; any other size must be announced to the peer.
     package var chunkSize = 128

@@ -267,7 +267,7 @@ package struct RTMPClient: Sendable {
             .init(name: "flashVer", value: .string(purpose == .play ? "LNX 9,0,124,2" : Self.publisherName)),
             .init(name: "tcUrl", value: .string(address.connectURL)),
         ]
-        // Codecs beside H.264: Enhanced RTMP v1, "Extending NetConnection connect Command".
+        // Codecs in addition to H.264: Enhanced RTMP v1, "Extending NetConnection connect Command".
         if purpose == .publish { properties.append(.init(name: "fourCcList", value: .array([.string("hvc1")]))) }
         if purpose == .play {
             // Every codec that Flash knew; 15 and 1 are what other players send.

@@ -112,7 +112,7 @@ package final class SocketChannel: @unchecked Sendable {
         loop.perform { [self] in flush() }
     }
 
-    /// Sends what is queued, and closes when the other side has closed. Further input is discarded.
+    /// Sends the queued data, and closes when the other side has closed. Further input is discarded.
     package func finish() {
         loop.perform { [self] in
             isFinishing = true
@@ -197,7 +197,7 @@ package final class SocketChannel: @unchecked Sendable {
         return false
     }
 
-    /// Waits for the events that can still occur. A socket that expects none is left out, because `poll()` would
+    /// Waits for the events that can still occur. A socket that expects none is omitted, because `poll()` would
     /// immediately report that the peer has gone.
     private func updateWatch() {
         let isReading = isOpen && !isPaused

@@ -22,7 +22,7 @@ package final class TCPListener: Sendable {
     ///
     /// - Parameters:
     ///   - host: A numeric address, or `localhost` for 127.0.0.1.
-    ///   - port: 0 = any free one.
+    ///   - port: Port; 0 means any free one.
     ///   - onAccept: Called on the loop with the descriptor of each new connection, which it then owns, and the address
     ///     of the peer.
     package init(

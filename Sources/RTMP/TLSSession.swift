@@ -137,7 +137,7 @@ final class TLSSession {
             var count = 0
             var status: Int32 = 0
             ERR_clear_error()
-            // One record holds no more than this.
+            // One record contains no more than this.
             plaintext += [UInt8](unsafeUninitializedCapacity: Int(SSL3_RT_MAX_PLAIN_LENGTH)) { buffer, length in
                 status = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
                 length = count

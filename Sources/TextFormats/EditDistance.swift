@@ -1,7 +1,7 @@
 /// A distance between spellings.
 package enum EditDistance {
     /// Returns the Damerau–Levenshtein distance: the fewest insertions, deletions, replacements and swaps of two
-    /// neighbours that turn one word into the other. Takes a time that grows with the product of both lengths.
+    /// neighbours that turn one word into the other. Takes time in proportion to the product of both lengths.
     package static func between<Letter: Equatable>(_ left: [Letter], _ right: [Letter]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

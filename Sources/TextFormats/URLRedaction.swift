@@ -1,4 +1,4 @@
-/// Removes the secrets of URLs from text for people and logs, by one rule for all processes.
+/// Removes the secrets of URLs from text for users and logs, by one rule for all processes.
 ///
 /// Shows scheme, host and port, and the first component of the path if another follows (the name of an application,
 /// such as `live`). Everything else counts as secret: stream keys, a path's only component, queries, user names and

@@ -10,10 +10,10 @@ package struct HTTPSettings: Hashable, Sendable {
     package var idleTimeout = 60
     /// Maximum time from the head of a request to the end of its body, in seconds.
     package var requestTimeout = 30
-    /// Maximum requests per second of one token, or of one address if no tokens are configured. 0 = no limit.
+    /// Maximum requests per second of one token, or of one address if no tokens are configured. 0 means no limit.
     package var requestRate = 20_000
     package var eventRate = 50_000
-    /// Maximum requests per second without a valid token from one address, which may be a proxy's. 0 = no limit.
+    /// Maximum requests per second without a valid token from one address, which may be a proxy's. 0 means no limit.
     package var failureRate = 20
 
     /// Files of the certificate; `nil` means plain HTTP.

@@ -26,7 +26,7 @@ extension PlaybackSettings {
     /// - Parameters:
     ///   - connections: `http.maxConnections`.
     ///   - descriptors: Limit of open files; `nil` means unknown.
-    /// - Returns: Warnings that name what was lowered, the reason and the remedy.
+    /// - Returns: Warnings that name the lowered settings, the reason and the remedy.
     package mutating func fit(connections: Int, descriptors: Int?) -> [String] {
         var warnings: [String] = []
         let most = connections - min(connections / 4, 256)

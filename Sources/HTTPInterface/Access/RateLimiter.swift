@@ -18,7 +18,7 @@ final class RateLimiter: Sendable {
 
     static let mostBuckets = 10_000
 
-    /// - Parameter rate: Requests or events per second. 0 = no limit.
+    /// - Parameter rate: Requests or events per second. 0 means no limit.
     init(rate: Int) { self.rate = Double(rate) }
 
     /// Takes tokens from the client's bucket.
@@ -58,7 +58,7 @@ package struct RateLimits: Sendable {
     /// Limit of requests refused because they have no valid token. It slows down guessing.
     let failures: RateLimiter
 
-    /// Creates limits from rates per second. 0 = no limit.
+    /// Creates limits from rates per second. 0 means no limit.
     package init(requests: Int, events: Int, failures: Int) {
         self.requests = RateLimiter(rate: requests)
         self.events = RateLimiter(rate: events)

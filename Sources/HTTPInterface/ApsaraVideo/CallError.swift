@@ -15,8 +15,8 @@ struct CallError: Error, Hashable, Sendable {
     /// Time before the next attempt, in ms. SDKs recognise throttling by it.
     var retryAfter: Int?
 
-    /// Maximum length of the message, in bytes of UTF-8. It must hold the string to sign, which SDKs compare with their
-    /// own.
+    /// Maximum length of the message, in bytes of UTF-8. It must have room for the string to sign, which SDKs compare
+    /// with their own.
     private static let longestMessage = 64 << 10
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, retryAfter: Int? = nil) {

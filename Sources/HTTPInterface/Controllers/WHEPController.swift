@@ -55,7 +55,7 @@ package struct WHEPController: Sendable {
 
     private typealias Target = (Request, OrchestratorContext) throws -> (WebRTCViewWish.Target, Caller)
 
-    // MARK: - What is played
+    // MARK: - Played streams
 
     /// - Parameter name: The path's parameter with the name of the room.
     private func program(

@@ -69,7 +69,7 @@ final class SocketIOSession: Sendable {
     /// Number of the WebSocket with which a connection begins.
     static let firstSocket = 0
 
-    /// - Parameter socket: WebSocket of the handshake; `nil` = polling.
+    /// - Parameter socket: WebSocket of the handshake; `nil` means polling.
     init(
         id: String, _ query: EngineIOQuery, shown: SocketIOAccess.Shown, address: String, socket: WebSocket?,
         server: SocketIOServer

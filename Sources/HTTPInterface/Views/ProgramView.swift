@@ -42,7 +42,7 @@ struct ProgramView: Encodable {
             var followIdr: Bool
         }
         struct Timing: Encodable {
-            /// Interval between messages, in ms. 0 = only with IDR frames.
+            /// Interval between messages, in ms. 0 means only with IDR frames.
             var intervalMs: Int
             var followIdr: Bool
         }

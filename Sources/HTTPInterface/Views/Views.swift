@@ -118,7 +118,7 @@ struct TaskView: Encodable {
     var waitingFor: Awaited?
     var endReason: EndReason?
     var lastError: String?
-    /// The requested mode. 0 = bypass, 1 = mix.
+    /// The requested mode: 0 for bypass, 1 for mix.
     var mixMode: Int
     var host: UserID?
     /// The feed that viewers get. `nil` until a relay reports it.
@@ -212,7 +212,7 @@ struct RoomView: Encodable {
     var idle: IdleView?
     var outputs: [Output]
     var participants: [Person]
-    /// Users for whom an operator has set something, whether or not they are there. Absent if there are none.
+    /// Users for whom an operator has set something, present or not. Absent if there are none.
     var controls: [Control]?
     /// The web pages that the service shows in the room. Absent if there are none, or if they were not requested.
     var pages: [PageSupervisor.View]?

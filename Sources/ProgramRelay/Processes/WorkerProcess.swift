@@ -103,7 +103,7 @@ final class WorkerProcess: Sendable {
         process?.signal(SIGKILL)
     }
 
-    /// Starts the process. Blocks for some milliseconds, and for half a second if the fork server hangs.
+    /// Starts the process. Blocks for a few milliseconds, and for half a second if the fork server hangs.
     private func start(
         _ launch: ProcessLaunch, _ forkServer: ForkClient?, _ childEnd: Int32,
         _ onStart: @escaping @Sendable (Int32) -> Void

@@ -86,7 +86,7 @@ final class PullMuxer: Sendable {
             case (.video, let decoding?): dts = min(MediaTime(nanoseconds: decoding) + shift, pts)
             case (.video, nil): dts = state.times.next(pts: pts)
             }
-            // The MPEG-TS demuxer follows the sender's clock in steps, including steps back of some milliseconds.
+            // The MPEG-TS demuxer follows the sender's clock in steps, including backward steps of a few milliseconds.
             if let last = state.last[track], last >= dts, last - dts < Self.correction {
                 dts = last + .milliseconds(1)
                 pts = max(pts, dts)

@@ -23,7 +23,7 @@ final class PullPace: Sendable {
     func stop() { isOver.signal() }
 }
 
-/// The due times of frames that arrive in segments of some seconds. Tracks arrive independently, each in order.
+/// The due times of frames that arrive in segments of a few seconds. Tracks arrive independently, each in order.
 struct SegmentPacer: Sendable {
     /// Largest delay of frames that is caught up in a burst. A longer one delays everything that follows.
     static let tolerance = MediaTime.milliseconds(150)

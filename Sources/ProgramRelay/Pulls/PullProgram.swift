@@ -119,7 +119,7 @@ public struct PullProgram: Sendable {
     }
 
     /// - Parameters:
-    ///   - idleTimeout: Time without media after which the pull ends, in whole seconds; 0 = never.
+    ///   - idleTimeout: Time without media after which the pull ends, in whole seconds; 0 means never.
     ///   - interval: Time between two checks.
     ///   - feed: Pushes available data to the pipeline; returns `nil` if it continues.
     private func watch(

@@ -59,7 +59,7 @@ public struct FrameSampler: Sendable {
     /// Returns whether the picture with this timestamp can still be requested.
     public func isNeeded(_ pts: MediaTime) -> Bool { pts == shown || frames.contains(pts) }
 
-    /// Adds a decoded frame, in display order. A timestamp that is not later than the one before (timestamps were
+    /// Adds a decoded frame, in display order. A timestamp that is not later than the previous one (timestamps were
     /// re-mapped) restarts the source: waiting frames are skipped.
     public mutating func append(_ pts: MediaTime) {
         if let newest {

@@ -25,7 +25,7 @@ public struct LoudestVoices: Sendable {
     /// The sources that have a place, and for how long they have had it.
     private var holders: [SourceID: MediaTime] = [:]
 
-    /// - Parameter frame: Duration of the sound that each call covers.
+    /// - Parameter frame: Duration of the audio that each call covers.
     public init(frame: MediaTime) {
         self.frame = frame
         release = Float(pow(10, -4 * frame.inSeconds))
@@ -35,7 +35,7 @@ public struct LoudestVoices: Sendable {
     /// in it.
     ///
     /// - Parameters:
-    ///   - powers: Mean squares of the samples; a source that is left out is forgotten.
+    ///   - powers: Mean squares of the samples; an omitted source is forgotten.
     ///   - most: Number of places; if it decreases, the quietest sources lose their places at once.
     public mutating func choose(_ powers: [SourceID: Float], most: Int) -> Set<SourceID> {
         levels = powers.reduce(into: [:]) { levels, entry in

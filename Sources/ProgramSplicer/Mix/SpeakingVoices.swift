@@ -25,12 +25,12 @@ public struct SpeakingVoices: Sendable {
     /// The sources that are speaking.
     public private(set) var speaking: Set<SourceID> = []
 
-    /// - Parameter frame: Duration of the sound that each call covers.
+    /// - Parameter frame: Duration of the audio that each call covers.
     public init(frame: MediaTime) { self.frame = frame }
 
     /// Accepts the audio levels of the next `frame`.
     ///
-    /// - Parameter powers: Mean squares of the samples; a source that is left out is forgotten.
+    /// - Parameter powers: Mean squares of the samples; an omitted source is forgotten.
     public mutating func take(_ powers: [SourceID: Float]) {
         voices = voices.filter { powers[$0.key] != nil }
         for (id, power) in powers {

@@ -8,14 +8,14 @@ public struct VolumeMeter: Sendable {
         didSet { if isOn != oldValue { (sums, count) = ([:], 0) } }
     }
 
-    /// Duration of the sound that one value covers.
+    /// Duration of the audio that one value covers.
     public static let window = MediaTime.milliseconds(200)
 
     private let frames: Int
     private var sums: [SourceID: Float] = [:]
     private var count = 0
 
-    /// - Parameter frame: Duration of the sound that each call covers.
+    /// - Parameter frame: Duration of the audio that each call covers.
     public init(frame: MediaTime) {
         frames = max(1, Int(saturating: (VolumeMeter.window.inSeconds / frame.inSeconds).rounded()))
     }

@@ -40,7 +40,7 @@ package struct RTMPServerLimits: Hashable, Sendable {
             chunkSize: chunkSize, leavesOutLongMedia: true)
     }
 
-    /// Limits of an accepted publisher's chunks: a keyframe, and sound between its chunks.
+    /// Limits of an accepted publisher's chunks: a keyframe, and audio between its chunks.
     var ofMedia: RTMPChunkReader.Limits {
         .init(
             chunkStreams: chunkStreams, unfinishedBytes: messageBytes + 2 * commandBytes, messageBytes: messageBytes,

@@ -80,7 +80,7 @@ final class RecordingFile {
             unlink(name)
         }
         guard spare >= 0 else { return }
-        // Reserves ahead; if there is not enough space for that, only what is needed.
+        // Reserves space ahead; if there is not enough, only the space that is needed.
         var wanted = count + Self.step
         var result = posix_fallocate(spare, 0, off_t(wanted))
         if result == ENOSPC || result == EDQUOT {

@@ -21,7 +21,7 @@ final class RecordingOutput: ProgramOutput {
     private let context: OutputContext
     private let state: Mutex<State>
 
-    /// Seconds that a recorder may take to end. Closing an hour's file on a slow disk takes some seconds.
+    /// Seconds that a recorder may take to end. Closing an hour's file on a slow disk takes several seconds.
     private static let closingTime = 20.0
 
     /// Starts to record the program, from its last keyframe.
@@ -127,7 +127,7 @@ final class RecordingOutput: ProgramOutput {
         return RecordingSlot(key: key, planned: plan, consumer: consumer)
     }
 
-    /// Headers, a cue with what is on air, and the current group of pictures.
+    /// Headers, a cue with the content on air, and the current group of pictures.
     private var preamble: [FLVTag] {
         var mark = context.mark
         mark?.cause = "recording started"
