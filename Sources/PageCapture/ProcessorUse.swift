@@ -3,7 +3,7 @@ import Foundation
 /// Time for which threads of some processes have had a CPU, and have waited for one, as Linux counts it.
 struct ProcessorUse: Hashable, Sendable {
     struct Thread: Hashable, Sendable {
-        /// Running time in ns since the thread's start.
+        /// Running and waiting time, in ns since the thread's start.
         var ran: Int64
         var waited: Int64
 

@@ -41,7 +41,7 @@ struct HLSReader {
     private var loadedAt: Int64?
     private var key: (url: String, bytes: [UInt8])?
     private var map: (resource: ReceivedSegment.Resource, bytes: [UInt8])?
-    /// URL of the playlist that has the sound; `nil` if this one has it.
+    /// URL of the playlist that contains the audio; `nil` if this one contains it.
     private var sound: String?
     private let connections = HTTPConnections()
 
@@ -52,7 +52,7 @@ struct HLSReader {
 
     /// Loads the playlist for the first time.
     ///
-    /// - Returns: URL of the playlist that has the sound; `nil` if this one has it.
+    /// - Returns: URL of the playlist that contains the audio; `nil` if this one contains it.
     /// - Throws: `PullEnd` if there is no playable playlist.
     mutating func begin() async throws(PullEnd) -> String? {
         loadedAt = MonotonicClock.now()
