@@ -48,16 +48,15 @@ struct TurnServer {
             ] + credentials, in: directory)
     }
 
-    /// Returns the URL in GStreamer's form, for a server that takes the password.
-    ///
-    /// - Parameter transport: `udp` or `tcp`, between the client and the server.
-    func url(over transport: String) -> String {
-        "turn://\(Self.user):\(Self.password)@127.0.0.1:\(port)?transport=\(transport)"
-    }
+    /// Its URL with the password, in GStreamer's form.
+    var url: String { "turn://\(Self.user):\(Self.password)@127.0.0.1:\(port)" }
 
-    /// Returns the service's settings for the server.
-    func environment(over transport: String) -> [String: String] {
-        let url = ["MIXORCHESTRATOR_WEBRTC_TURN_URL": "turn:127.0.0.1:\(port)?transport=\(transport)"]
+    /// The service's settings for it.
+    ///
+    /// - Parameter transport: `udp` or `tcp`, between clients and the server; `nil` means either.
+    func environment(over transport: String? = nil) -> [String: String] {
+        let query = transport.map { "?transport=\($0)" } ?? ""
+        let url = ["MIXORCHESTRATOR_WEBRTC_TURN_URL": "turn:127.0.0.1:\(port)\(query)"]
         let credentials =
             access == .password
             ? [
