@@ -55,7 +55,7 @@ struct ClusterPublisherTests {
             let times = try seen.trace().video.map(\.frame.dts)
             #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "timestamps go on")
             let timeline = try await a.client.request("GET", "/v1/tasks/auto-demo/timeline").text
-            #expect(timeline.ranges(of: "stream.unpublished alice").count == 1, "\(timeline)")
+            #expect(timeline.ranges(of: #""message":"stream.unpublished alice"#).count == 1, "\(timeline)")
             for node in [a, b, c, again] {
                 let logs = node.service.messages(last: .max) + node.relayLog + node.ingestLog
                 #expect(!logs.contains("relay="), "a log of \(node.name) shows a code")

@@ -27,7 +27,7 @@ import Testing
                 "PUT", "/v1/rooms/\(stage.room)",
                 json: """
                     {"outputs": [{"id": "cdn", "url": "\(stage.media.cdn(stage.room))"}],
-                     "canvas": {"width": 360, "height": 640, "fps": 20},
+                     "canvas": {"width": 360, "height": 640, "fps": 20}, "layout": "side-by-side",
                      "idle": {"media": ["clip.flv", "broken.mp4"]}}
                     """)
             #expect((200..<300).contains(room.status), "\(room.text)")
