@@ -22,6 +22,8 @@ actor BrowserPage {
     {
         let page = try BrowserPage(directory)
         try await page.begin(url, width, height)
+        // Its elements are there from then on.
+        try await page.wait(for: "location.href !== 'about:blank' && document.readyState !== 'loading'")
         return page
     }
 
