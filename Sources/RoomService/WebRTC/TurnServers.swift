@@ -72,13 +72,16 @@ package struct TurnServers: Hashable, Sendable {
         return servers.map { .init(url: $0.url, user: credentials.user, password: credentials.password) }
     }
 
-    /// Returns the URLs that workers get: without TURN over TLS, which libnice does not speak.
+    /// Returns the URLs for workers: without TURN over TLS, which libnice does not support, and without transports.
+    /// Workers try UDP and TCP; one that is told a single transport does not connect.
     ///
     /// - Parameter now: Seconds since 1970.
     package func workerURLs(at now: Int) -> [String] {
         let credentials = credentials(at: now)
         // Of the characters of a password those are encoded that would end it in a URL.
         let encoded = [credentials.user, credentials.password].map(PercentEncoding.encoded).joined(separator: ":")
-        return servers.filter { !$0.isSecured }.map { "turn://\(encoded)@\($0.place)" }
+        let places = servers.filter { !$0.isSecured }.map { $0.place.prefix { $0 != "?" } }
+        return places.enumerated().filter { !places[..<$0.offset].contains($0.element) }
+            .map { "turn://\(encoded)@\($0.element)" }
     }
 }

@@ -74,7 +74,7 @@ import Testing
             #expect(publisher.network.publicAddress == "203.0.113.7")
             #expect(publisher.network.ports == .init(lowest: 50_000, highest: 50_010))
             #expect(publisher.network.stun == "stun://stun.example:3478")
-            #expect(publisher.network.turn == ["turn://mixer:turn-password-0123@turn.example:3478?transport=tcp"])
+            #expect(publisher.network.turn == ["turn://mixer:turn-password-0123@turn.example:3478"])
 
             // Candidates, with and without the ETag.
             for match in ["\"ice-1\"", "*", nil] {
