@@ -1,4 +1,3 @@
-import Foundation
 import HTTPInterface
 import Logging
 import MixModel
@@ -64,7 +63,7 @@ func viewers(
     let programs = cluster.map { node in
         RemoteProgramURLs(node: node) { path in
             // For as long as a viewer may stay, and be connected again.
-            access.authKey(path: path, time: Int(Date.now.timeIntervalSince1970) + 86_400)
+            access.authKey(path: path, time: Int(wallClock()) + 86_400)
                 .map { "\(PlaybackAccess.parameter)=\($0)" }
         }
     }
