@@ -200,30 +200,13 @@ final class PullRecorder: Sendable {
     }
 
     @Test func flvOverHTTPComesThroughToo() async throws {
-        let server = try await OutputMediaServer.start()
-        let directory = server.directory.appendingPathComponent("http")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let server = try await HLSServer()
+        defer { server.stop() }
         let tags = try await outputProgram(seconds: 2)
-        try Data(FLVTag.fileHeader + tags.flatMap(\.encoded)).write(to: directory.appendingPathComponent("a.flv"))
-        let web = Process()
-        web.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        let port = try PullSender.freePort()
-        web.arguments = [
-            "ffmpeg", "-v", "quiet", "-i", directory.appendingPathComponent("a.flv").path, "-c", "copy", "-f", "flv",
-            "-listen", "1", "http://127.0.0.1:\(port)/a.flv",
-        ]
-        try web.run()
-        var pulls: [PullRecorder] = []
-        #expect(
-            try await outputEventually {
-                if let last = pulls.last, last.endings.isEmpty || !last.frames.isEmpty {
-                    return last.frames.count >= 40
-                }
-                pulls.append(PullRecorder(url: "http://127.0.0.1:\(port)/a.flv"))
-                return false
-            })
-        for pull in pulls { await pull.close() }
-        web.terminate()
-        await server.remove()
+        try server.write("a.flv", FLVTag.fileHeader + tags.flatMap(\.encoded))
+        let pull = PullRecorder(url: server.url + "/a.flv")
+        let isOver = try await outputEventually { !pull.endings.isEmpty }
+        #expect(isOver && pull.frames.count >= 40, "\(pull.frames.count) frames, \(pull.endings)")
+        await pull.close()
     }
 }
