@@ -78,10 +78,11 @@ final class HintListener: Sendable {
 
     private func start() {
         let thread = Thread { [self] in
-            let keeper = ConnectionKeeper(target, cluster: cluster)
-            var heard: PGConnection?
-            while !state.withLock({ $0.isClosed }) { heard = listen(keeper, heard) }
-            ended.end()
+            ended.after {
+                let keeper = ConnectionKeeper(target, cluster: cluster)
+                var heard: PGConnection?
+                while !state.withLock({ $0.isClosed }) { heard = listen(keeper, heard) }
+            }
         }
         thread.name = "store.listener"
         thread.start()

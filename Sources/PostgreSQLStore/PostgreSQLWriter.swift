@@ -18,16 +18,17 @@ final class PostgreSQLWriter: Sendable {
     ) {
         let (queue, ended) = (queue, ended)
         let thread = Thread {
-            let session = WriterSession(target, cluster: cluster, clock: clock, expiry: expiry)
-            while let group = queue.take(Self.groupSize) {
-                let start = ContinuousClock.now
-                if session.write(group) {
-                    onCommit?(
-                        GroupCommit(
-                            changes: group.count, waiting: queue.count, duration: start.duration(to: .now)))
+            ended.after {
+                let session = WriterSession(target, cluster: cluster, clock: clock, expiry: expiry)
+                while let group = queue.take(Self.groupSize) {
+                    let start = ContinuousClock.now
+                    if session.write(group) {
+                        onCommit?(
+                            GroupCommit(
+                                changes: group.count, waiting: queue.count, duration: start.duration(to: .now)))
+                    }
                 }
             }
-            ended.end()
         }
         thread.name = "store.writer"
         thread.start()
@@ -77,7 +78,14 @@ final class Ending: Sendable {
 
     init(threads: Int = 1) { left = threads }
 
-    func end() {
+    /// Runs `body`, the whole work of one thread, and ends. Its connection is closed by then: `wait` must not return
+    /// while a library still uses it, because the process may exit next.
+    func after(_ body: () -> Void) {
+        body()
+        end()
+    }
+
+    private func end() {
         let resumed = condition.withLock {
             left -= 1
             defer { if left == 0 { waiters = [] } }

@@ -19,11 +19,12 @@ final class ReadPool: Sendable {
         let (queue, ended) = (queue, ended)
         for number in 0..<Self.size {
             let thread = Thread {
-                let keeper = ConnectionKeeper(target, cluster: cluster)
-                while let jobs = queue.take(1) {
-                    for job in jobs { job(keeper) }
+                ended.after {
+                    let keeper = ConnectionKeeper(target, cluster: cluster)
+                    while let jobs = queue.take(1) {
+                        for job in jobs { job(keeper) }
+                    }
                 }
-                ended.end()
             }
             thread.name = "store.reader.\(number)"
             thread.start()

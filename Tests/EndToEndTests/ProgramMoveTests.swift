@@ -96,7 +96,7 @@ struct ProgramMoveTests {
             #expect(try await stage.a.client.request("DELETE", "/v1/node/drain").status == 204)
             kill(stage.b.service.identifier, SIGTERM)
             try await waitUntil("node b has ended", within: 180) { !stage.b.service.isRunning }
-            #expect(stage.b.service.exitStatus == 0)
+            #expect(stage.b.service.exitStatus == 0, "\(stage.b.service.messages())")
             try await Task.sleep(for: .seconds(1))
             Self.expectMoved(rooms, times: 2, receiver)
         }

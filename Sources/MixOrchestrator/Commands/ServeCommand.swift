@@ -115,6 +115,14 @@ struct ServeCommand: AsyncParsableCommand {
             throw configuration.listen.portInUse
         }
         logger.notice("stopped")
+        Self.end()
+    }
+
+    /// Ends the process with exit code 0, without exit handlers: they free what libraries use on threads that still
+    /// run, such as those of the event loops and of the cooperative pool. Everything is stored and answered by then.
+    private static func end() -> Never {
+        fflush(nil)
+        _exit(0)
     }
 
     private static func mixers(_ configuration: OrchestratorConfiguration, _ logger: Logger) -> any Service {

@@ -133,6 +133,8 @@ final class ClusterStage: Sendable {
             "MIXORCHESTRATOR_STORE_URL": server.url(schema: try server.makeSchema()),
             "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
             "MIXORCHESTRATOR_NODE_LEASE_SECONDS": "\(lease)", "MIXORCHESTRATOR_NODE_DRAIN_SECONDS": "150",
+            // The log of a node that crashes says where.
+            "SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no,images=none,registers=none",
         ]
         // No other URL: relays pull from the ingests of the nodes all the same.
         if hasIngests { environment["MIXORCHESTRATOR_SOURCES_ALLOW"] = "rtmp://media.example" }
