@@ -104,10 +104,11 @@ struct WhipMachine: Sendable {
         guard isLive else { return [] }
         switch fault.kind {
         case .refused, .unreachable, .timedOut, .lost, .ended: break
-        // After a crash the server asks the service about the stream, which may itself be absent. A server that accepts
-        // the stream and then refuses it has another publisher.
+        // After a crash the server asks the service about the stream, which may itself be absent.
         case .streamRefused where wasTaken && awaySince != nil: break
-        default: return end("\(WebRTCReport.notTaken)\(fault.words)")
+        // A server that accepts the stream and then refuses it has another publisher.
+        case .streamRefused where wasTaken: return endNotTaken(fault, .streamReplaced)
+        default: return endNotTaken(fault, .streamRefused)
         }
         let since = awaySince ?? now
         awaySince = since
@@ -148,10 +149,14 @@ struct WhipMachine: Sendable {
     }
 
     /// Ends the publication.
-    mutating func end(_ reason: String) -> [Action] {
+    mutating func end(_ reason: String, cause: WebRTCEndCause = .other) -> [Action] {
         guard step != .over else { return [] }
         let hadPublisher = hasPublisher
         step = .over
-        return (hadPublisher ? [.report(.ended(reason: reason))] : []) + [.finish]
+        return (hadPublisher ? [.report(.ended(reason: reason, cause: cause))] : []) + [.finish]
+    }
+
+    private mutating func endNotTaken(_ fault: ConnectionFault, _ cause: WebRTCEndCause) -> [Action] {
+        end("\(WebRTCReport.notTaken)\(fault.words)", cause: cause)
     }
 }

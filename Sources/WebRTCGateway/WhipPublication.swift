@@ -98,7 +98,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
             switch action {
             case .open(let publisher): open(publisher)
             case .report(let report):
-                if case .ended(let reason) = report { logger.notice("the publication has ended: \(reason)") }
+                if case .ended(let reason, _) = report { logger.notice("the publication has ended: \(reason)") }
                 self.report(report)
             case .dial: uplink?.dial()
             case .requestKeyframe: peer?.requestKeyframe()

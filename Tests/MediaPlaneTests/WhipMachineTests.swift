@@ -27,7 +27,7 @@ struct WhipMachineTests {
         machine.uplinkBegan()
         #expect(
             machine.connection(.closed, now: 2) == [
-                .report(.ended(reason: "the client closed the connection")), .finish,
+                .report(.ended(reason: "the client closed the connection", cause: .other)), .finish,
             ])
         #expect(machine.isOver && machine.end("again") == [] && machine.connection(.failed, now: 3) == [])
     }
@@ -55,7 +55,7 @@ struct WhipMachineTests {
         #expect(machine.tick(.init(last: 2 * Self.second), now: 5 * Self.second - 1) == [])
         #expect(
             machine.tick(.init(last: 2 * Self.second), now: 5 * Self.second) == [
-                .report(.ended(reason: "no media for 3 s")), .finish,
+                .report(.ended(reason: "no media for 3 s", cause: .other)), .finish,
             ])
     }
 
@@ -83,12 +83,23 @@ struct WhipMachineTests {
     @Test func aRefusalIsFinal() {
         var first = Self.live()
         #expect(
-            first.uplinkEnded(ConnectionFault(.streamRefused, "no"), now: 1).first
-                == .report(
-                    .ended(reason: "the stream was not taken: no")))
+            first.uplinkEnded(ConnectionFault(.streamRefused, "no"), now: 1) == [
+                .report(.ended(reason: "the stream was not taken: no", cause: .streamRefused)), .finish,
+            ])
+    }
+
+    @Test func aServerThatRefusesWhatItHadAcceptedHasAnotherPublisher() {
         var taken = Self.live()
         taken.uplinkBegan()
-        #expect(taken.uplinkEnded(ConnectionFault(.streamRefused, "taken over"), now: 1).last == .finish)
+        #expect(
+            taken.uplinkEnded(ConnectionFault(.streamRefused, "any words"), now: 1) == [
+                .report(.ended(reason: "the stream was not taken: any words", cause: .streamReplaced)), .finish,
+            ])
+        var broken = Self.live()
+        broken.uplinkBegan()
+        #expect(
+            broken.uplinkEnded(ConnectionFault(.protocolBroken, "not RTMP"), now: 1).first
+                == .report(.ended(reason: "the stream was not taken: not RTMP", cause: .streamRefused)))
     }
 
     @Test func keyframesAreAskedForUntilOneComes() {

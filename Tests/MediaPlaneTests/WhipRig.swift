@@ -27,7 +27,7 @@ extension WorkerRig where Command == WebRTCCommand, Report == WebRTCReport {
 
     var answer: String? { first { if case .answered(let text) = $0 { text } else { nil } } }
     var refusal: String? { first { if case .refused(let reason) = $0 { reason } else { nil } } }
-    var end: String? { first { if case .ended(let reason) = $0 { reason } else { nil } } }
+    var end: String? { first { if case .ended(let reason, _) = $0 { reason } else { nil } } }
     var isConnected: Bool { reports.contains(.connected) }
     var figures: WebRTCFigures? {
         reports.lazy.compactMap { if case .figures(let figures) = $0 { figures } else { nil } }.last

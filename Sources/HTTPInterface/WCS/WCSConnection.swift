@@ -77,7 +77,7 @@ actor WCSConnection {
                 server.note(stream.target, id, status: status)
             }
             _ = perform(actions)
-        case .ended(let reason):
+        case .ended(let reason, _):
             var info = WCSInfo.rtpActivity
             if !stream.isPublished, await !server.isThere(stream.target) { info = WCSInfo.stoppedByPublisher }
             // The client may have ended it meanwhile, and begun another one.

@@ -39,13 +39,30 @@ public enum WebRTCReport: Hashable, Codable, Sendable {
     case connected
     /// The worker ends: the client left, was silent for too long, or its stream was refused.
     ///
-    /// - Parameter reason: Explanation for the timeline, without secrets.
-    case ended(reason: String)
+    /// - Parameters:
+    ///   - reason: Explanation for the timeline, without secrets.
+    ///   - cause: The kind of end; `nil` from workers of earlier releases, whose words say it.
+    case ended(reason: String, cause: WebRTCEndCause? = nil)
     /// Sent every few seconds while media flow.
     case figures(WebRTCFigures)
 
-    /// How the reason of `ended` begins if the ingest refused the stream, or gave its place to another publisher; its words follow.
+    /// How the reason of `ended` begins if the ingest refused the stream, or gave its place to another publisher; its words
+    /// follow. Services of earlier releases tell these ends from others by it.
     public static let notTaken = "the stream was not taken: "
+}
+
+/// The kind of end of a publication. Open-ended: a worker may be of a later release than its reader.
+public struct WebRTCEndCause: RawRepresentable, Hashable, Codable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Another publisher has taken the stream.
+    public static let streamReplaced = WebRTCEndCause(rawValue: "stream_replaced")
+    /// The ingest has not accepted the stream.
+    public static let streamRefused = WebRTCEndCause(rawValue: "stream_refused")
+    /// The end has nothing to do with the ingest's decision.
+    public static let other = WebRTCEndCause(rawValue: "other")
 }
 
 /// A publisher's offer, and the destination of its stream.

@@ -168,10 +168,10 @@ actor WebRTCSession {
             surroundings.logger.info("a WebRTC publisher is connected", metadata: metadata)
             onNews(.connected)
         case .figures(let figures): count(figures)
-        case .end(let reason):
+        case .end(let reason, let cause):
             surroundings.logger.info(
                 "a WebRTC publisher has ended: \(URLRedaction.redact(reason))", metadata: metadata)
-            onNews(.ended(reason: reason))
+            onNews(.ended(reason: reason, cause: cause))
         case .wake: break
         }
     }

@@ -31,7 +31,9 @@ struct WebRTCSessionMachine: Sendable {
         case connected
         case figures(WebRTCFigures)
         /// Ends the worker. Only its end follows.
-        case end(reason: String)
+        ///
+        /// - Parameter cause: The kind of end, as the worker has reported it.
+        case end(reason: String, cause: WebRTCEndCause? = nil)
         /// `tick` is due after this time.
         case wake(after: Duration)
     }
@@ -129,7 +131,7 @@ struct WebRTCSessionMachine: Sendable {
             return [.restartRefused(reason: Self.words(reason))]
         case (.refused(let reason), .starting), (.refused(let reason), .offered):
             return [.send(.terminate)] + end(reason, now)
-        case (.ended(let reason), _): return end(reason, now)
+        case (.ended(let reason, let cause), _): return end(reason, now, cause: cause)
         case (.figures(let figures), .open): return [.figures(figures)]
         default: return []
         }
@@ -146,7 +148,7 @@ struct WebRTCSessionMachine: Sendable {
         }
     }
 
-    private mutating func end(_ reason: String, _ now: Int64) -> [Action] {
+    private mutating func end(_ reason: String, _ now: Int64, cause: WebRTCEndCause? = nil) -> [Action] {
         let reason = Self.words(reason)
         var actions: [Action] = []
         switch state {
@@ -156,7 +158,7 @@ struct WebRTCSessionMachine: Sendable {
         case .open: break
         }
         state = .ended(until: now.saturatingSum(Self.endLimit.nanoseconds))
-        return actions + [.end(reason: reason), .wake(after: Self.endLimit)]
+        return actions + [.end(reason: reason, cause: cause), .wake(after: Self.endLimit)]
     }
 
     /// The worker's text is not trusted to be short.

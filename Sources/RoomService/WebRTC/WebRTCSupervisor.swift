@@ -129,9 +129,10 @@ package final class WebRTCSupervisor: Service {
             in: WebRTCSession.Surroundings(
                 files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger)
         ) { [weak self] news in
-            if case .ended(let reason) = news {
+            if case .ended(let reason, let cause) = news {
                 self?.state.withLock {
-                    $0.notTaken.note(id, of: names.room.app, needsToken: record.needsToken, reason: reason)
+                    $0.notTaken.note(
+                        id, of: names.room.app, needsToken: record.needsToken, reason: reason, cause: cause)
                 }
             }
             onNews(news)

@@ -28,8 +28,10 @@ package struct WebRTCWish: Sendable {
 package enum WebRTCNews: Hashable, Sendable {
     /// Media can flow.
     case connected
-    /// - Parameter reason: Description without secrets.
-    case ended(reason: String)
+    /// - Parameters:
+    ///   - reason: Description without secrets.
+    ///   - cause: The kind of end; `nil` if it is not known.
+    case ended(reason: String, cause: WebRTCEndCause? = nil)
 }
 
 /// A session that has started.

@@ -163,7 +163,8 @@ enum ScriptedWHIPWorker {
                         return False
                     if name in ("replaced", "denied"):
                         words = {"replaced": "another publisher has taken over this stream key", "denied": "ask rtmp://u:p@127.0.0.1/x/secret"}
-                        say({"ended": {"reason": "the stream was not taken: the server refused to publish it: " + words[name]}})
+                        say({"ended": {"reason": "the stream was not taken: the server refused to publish it: " + words[name],
+                                       "cause": {"replaced": "stream_replaced", "denied": "stream_refused"}[name]}})
                         return False
                     if name == "publishes":
                         state["child"] = subprocess.Popen([mixworker, "publish", publisher["target"]],

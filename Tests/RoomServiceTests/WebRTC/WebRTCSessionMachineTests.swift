@@ -114,6 +114,18 @@ import Testing
         #expect(!machine.isOver(now: Self.second) && machine.isOver(now: 1 + 2 * Self.second))
     }
 
+    /// The kind of end is the worker's to say: what the service finds out itself has none.
+    @Test func theCauseOfAnEndIsPassedOn() {
+        func cause(_ input: Machine.Input) -> WebRTCEndCause? {
+            var machine = Self.opened()
+            for case .end(_, let cause) in machine.take(input, now: 4) { return cause }
+            return nil
+        }
+        #expect(cause(.report(.ended(reason: "r", cause: .streamReplaced))) == .streamReplaced)
+        #expect(cause(.report(.ended(reason: "r"))) == nil)
+        #expect(cause(.lost(reason: WebRTCReport.notTaken)) == nil)
+    }
+
     /// Whatever comes in whatever order: one answer or refusal, at most one end, and nothing after it.
     @Test func noOrderOfInputsAnswersTwice() {
         var random = SeededGenerator(announcedFor: "noOrderOfInputsAnswersTwice")
