@@ -206,6 +206,11 @@ const TESTS = {
     answer(true);
     equal([await wish, asked], [true, 3], "but for what somebody does");
   },
+  requestsStayBelowThePathOfAProxy() {
+    const api = Object.assign(new Api("/live-rooms"), { app: "shop" });
+    equal([api.url("/v1/rooms", { limit: 3 }), api.url("/metrics"), new Api().url("/metrics")],
+      ["/live-rooms/v1/rooms?app=shop&limit=3", "/live-rooms/metrics", "/metrics"]);
+  },
   async savesNoRefusalAsAFile() {
     const api = Object.assign(new Api(), { token: "t" }), before = globalThis.fetch;
     const answers = [new Response("film"), new Response('{"title": "The token lacks a scope"}', { status: 403 }), null];

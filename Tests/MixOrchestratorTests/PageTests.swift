@@ -31,13 +31,35 @@ import Testing
                 // What the policy would forbid.
                 #expect(
                     !page.text.contains("style=") && !page.text.contains("onclick") && !page.text.contains("https://"))
-                for match in page.text.matches(of: /"(\/assets\/[^"]+)"/) {
-                    #expect(try await bench.call(.get, String(match.1)).status == 200, "\(match.1)")
+                // Relative, for services below a path of a proxy.
+                let links = page.text.matches(of: /(?:src|href)="([^"#]+)"/).map { String($0.1) }
+                let assets = links.filter { !$0.hasPrefix("data:") }
+                #expect(!assets.isEmpty && assets.allSatisfy { !$0.hasPrefix("/") }, "\(assets)")
+                for link in assets {
+                    let asset = try #require(URL(string: link, relativeTo: URL(string: "http://service\(path)")))
+                    #expect(try await bench.call(.get, asset.absoluteURL.path).status == 200, "\(link)")
                 }
                 let tag = try #require(page.headers[.eTag])
                 #expect(try await bench.call(.get, path, headers: [.ifNoneMatch: tag]).status == 304)
                 #expect(try await bench.call(.head, path).status == 200)
                 #expect(try await bench.call(.post, path).status == 405)
+            }
+        }
+    }
+
+    /// A page's links are relative to its address without further slashes.
+    @Test func anAddressWithMoreSlashesThanNamesLeadsToThePage() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                for (path, location) in [
+                    ("/console/", "../console"), ("/watch/demo/", "../../watch/demo"),
+                    ("/watch//demo", "../../watch/demo"), ("/publish/demo//", "../../../publish/demo"),
+                    ("/embed/demo/?app=shop&task=a/b", "../../embed/demo?app=shop&task=a/b"),
+                ] {
+                    let answer = try await bench.call(.get, path)
+                    #expect(answer.status == 303 && answer.headers[.location] == location, "\(path)")
+                }
+                #expect(try await bench.call(.get, "/watch/demo?app=a/").status == 200)
             }
         }
     }

@@ -1,6 +1,6 @@
 // Tests of the publish page's parts that open devices, and of what both pages make of an address and of answers. A browser runs them
 // (StudioTests), and so does `node --experimental-default-type=module Tests/Player/devices-tests.js`.
-import { appOf, pageOf, placeOf, withWord } from "../../pages/assets/page-room.js";
+import { appOf, pageOf, placeOf, rootOf, withWord } from "../../pages/assets/page-room.js";
 import { Awake } from "../../pages/assets/publish-awake.js";
 import { Devices, mayPass } from "../../pages/assets/publish-devices.js";
 import { onAirIn, publishersIn } from "../../pages/assets/publish-people.js";
@@ -132,13 +132,21 @@ const tests = {
   },
   "pages are about rooms of any app"() {
     const of = (pathname, search = "", words = "") => placeOf({ pathname, search }, new URLSearchParams(words));
-    equal(of("/watch/show"), { room: "show", app: "", path: "/show", query: "" });
+    equal(of("/watch/show"), { root: "", room: "show", app: "", path: "/show", query: "" });
     equal(of("/watch/a%20b/", "?auth_key=1-0-0-x&app=my%2Fapp&task=t"),
-      { room: "a b", app: "my/app", path: "/my%2Fapp/a%20b", query: "?auth_key=1-0-0-x&task=t" }, "with an app");
+      { root: "", room: "a b", app: "my/app", path: "/my%2Fapp/a%20b", query: "?auth_key=1-0-0-x&task=t" }, "with an app");
     equal(of("/publish/show", "?app=one", "user=a").app, "one", "in the query");
     equal(of("/publish/show", "", "user=a&app=two").path, "/two/show", "behind #");
     equal([pageOf("watch", of("/publish/a%20b")), pageOf("watch", of("/publish/show", "?app=a%26b"))], ["/watch/a%20b", "/watch/show?app=a%26b"]);
     equal(["/live/show.flv", "/live/my%2Fapp/show.flv", "https://x.example/live/shop/show.flv?a=b"].map(appOf), ["", "my/app", "shop"]);
+  },
+  "a proxy may have the service below a path"() {
+    const place = placeOf({ pathname: "/our/live%20rooms/watch/a%20b/", search: "?app=shop" });
+    equal(place, { root: "/our/live%20rooms", room: "a b", app: "shop", path: "/shop/a%20b", query: "" });
+    equal(pageOf("publish", place), "/our/live%20rooms/publish/a%20b?app=shop");
+    equal(["/console", "/live-rooms/console", "/live-rooms/console/"].map(path => rootOf(path, 1)), ["", "/live-rooms", "/live-rooms"]);
+    // Never the name of another host.
+    equal(["//watch/show", "//other.example/watch/show"].map(path => rootOf(path, 2)), ["", "/other.example"]);
   },
   "who watches one person alone stays who they are"() {
     const own = "#as=bob&post_key=1-0-bob-x&webrtc", alone = withWord(own, "user", "a&b");

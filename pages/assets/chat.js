@@ -137,7 +137,9 @@ export class RoomChat extends HTMLElement {
   /** @param {string} path @param {string|null} key @returns {string} */
   #url(path, key) {
     const room = encodeURIComponent(this.getAttribute("room") ?? "");
-    const url = new URL(`/v1/rooms/${room}/${path}`, this.getAttribute("base") ?? location.href);
+    // The base may have a path, at which a proxy has the service.
+    const base = this.getAttribute("base")?.replace(/\/*$/, "/") ?? new URL("/", location.href);
+    const url = new URL(`v1/rooms/${room}/${path}`, base);
     const app = this.getAttribute("app");
     if (app) url.searchParams.set("app", app);
     if (key) url.searchParams.set("auth_key", key);

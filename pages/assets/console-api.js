@@ -40,7 +40,9 @@ export class Api {
   /** The token for which nobody wanted to give another one; empty for none, `null` if nobody was asked. */
   #declined = null;
 
-  constructor() {
+  /** @param {string} root The path below which the service is; see `rootOf`. */
+  constructor(root = "") {
+    this.root = root;
     this.token = sessionStorage.getItem(KEY) ?? "";
     this.app = sessionStorage.getItem(APP) ?? "";
   }
@@ -52,7 +54,7 @@ export class Api {
     sessionStorage.setItem(APP, app);
   }
 
-  /** @param {string} path @param {Record<string, any>} [query] */
+  /** Returns the URL of a path of the service. @param {string} path @param {Record<string, any>} [query] */
   url(path, query = {}) {
     const words = new URLSearchParams();
     for (const [name, value] of Object.entries({ app: this.app || null, ...query })) {
@@ -60,7 +62,7 @@ export class Api {
     }
     // Paths outside /v1 take no app.
     if (!path.startsWith("/v1/")) words.delete("app");
-    return words.size ? `${path}?${words}` : path;
+    return this.root + (words.size ? `${path}?${words}` : path);
   }
 
   headers(more = {}) { return this.token ? { Authorization: `Bearer ${this.token}`, ...more } : more; }

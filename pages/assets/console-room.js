@@ -132,7 +132,7 @@ export class RoomView {
         this.#feed === "lost" ? h("span", { class: "pill busy", role: "status" }, "Connection lost, reconnecting…") : null,
         this.#feed === "gone" ? pill("The room no longer exists", "failed") : null,
         h("div", { class: "row push" },
-          h("a", { class: "button", href: pageOf("watch", { room: this.name, app: appOf(room.playback.flv) }), target: "_blank", rel: "noopener" }, "Watch page"),
+          h("a", { class: "button", href: pageOf("watch", { root: this.api.root, room: this.name, app: appOf(room.playback.flv) }), target: "_blank", rel: "noopener" }, "Watch page"),
           actionButton(this, "close", "Close room", () => this.#closeRoom(), { disabled: !room.open }),
           actionButton(this, "delete", "Delete", () => this.#delete(), { class: "danger-text" }))),
       this.#problem && !this.#problem.isLost ? problemBox(this.#problem) : null,
@@ -149,7 +149,7 @@ export class RoomView {
     const canvas = task?.scene?.canvas;
     return h("section", { class: "panel stage", "aria-labelledby": "on-air", key: "on-air" },
       task?.onAir
-        ? h("co-stream-player", { key: "preview", class: "preview", src: playback.flv, muted: true, controls: true, keep: true, "aria-label": "Live preview, muted" })
+        ? h("co-stream-player", { key: "preview", class: "preview", src: this.api.url(playback.flv), muted: true, controls: true, keep: true, "aria-label": "Live preview, muted" })
         : h("div", { class: "preview none", key: "none" }, "Nothing on air"),
       h("div", { class: "stage-words" },
         h("h2", { id: "on-air" }, "On air"),

@@ -111,6 +111,6 @@ export class ServiceView {
       ["Version", this.#metrics.get("build_info")?.[0]?.labels.version], ["Uptime", started ? duration(Date.now() / 1000 - started) : null],
       ["Memory", bytes(this.#sum("process_resident_memory_bytes") ?? 0)],
       ["Open files", `${this.#sum("process_open_fds") ?? "–"} of ${this.#sum("process_max_fds") ?? "–"}`], ["Failed store writes", String(this.#sum("store_failures_total") ?? 0)],
-    ]), h("p", { class: "quiet small" }, h("a", { href: "/openapi.yaml" }, "HTTP API reference"), this.api.token ? null : [" · ", h("a", { href: "/metrics" }, "All metrics")]));
+    ]), h("p", { class: "quiet small" }, h("a", { href: this.api.url("/openapi.yaml") }, "HTTP API reference"), this.api.token ? null : [" · ", h("a", { href: this.api.url("/metrics") }, "All metrics")]));
   }
 }

@@ -9,6 +9,7 @@ import { ServiceView } from "./console-service.js";
 import { field, problemBox } from "./console-ui.js";
 import { WebhookView } from "./console-webhook.js";
 import { WebhooksView } from "./console-webhooks.js";
+import { rootOf } from "./page-room.js";
 
 const SECTIONS = [["rooms", "Rooms"], ["layouts", "Layouts"], ["webhooks", "Webhooks"], ["service", "Service"]];
 const VIEWS = {
@@ -16,7 +17,7 @@ const VIEWS = {
 };
 
 const at = id => document.getElementById(id);
-const api = new Api();
+const api = new Api(rootOf(location.pathname, 1));
 let view = null;
 
 /** Returns the section and name in the URL, as in `#/rooms/demo`. */

@@ -1,11 +1,19 @@
-// Reads a page's room from its URL: /watch/{room}, or /watch/{room}?app={app} for a room of an app other than the default one.
+// Reads a page's room from its URL: /watch/{room}, or /watch/{room}?app={app} for a room of an app other than the default one. A proxy
+// may have the service below a path: /live-rooms/watch/{room}.
 
 /**
  * @typedef {object} Place
+ * @property {string} root The path below which the service is; see `rootOf`.
  * @property {string} room @property {string} app Empty for the default app, or that of the page's token.
  * @property {string} path The room's path after /live, /whip and /whep: `/{room}` or `/{app}/{room}`.
  * @property {string} query The rest of the page's query, as `?…`, or empty.
  */
+
+/**
+ * Returns the path below which the service is, without a slash at its end: empty if the service has the whole host.
+ * @param {string} pathname The page's path. @param {number} depth Number of names in the page's path at the service.
+ */
+export const rootOf = (pathname, depth) => pathname.split("/").filter(Boolean).slice(0, -depth).map(name => `/${name}`).join("");
 
 /**
  * Reads the page's URL.
@@ -17,7 +25,7 @@ export function placeOf({ pathname, search }, words) {
   const room = decodeURIComponent(pathname.split("/").filter(Boolean).at(-1) ?? "");
   // The rest is not decoded, so that signatures stay valid.
   const rest = search.replace(/^\?/, "").split("&").filter(part => part && !/^app(=|$)/.test(part)).join("&");
-  return { room, app, path: [app, room].filter(Boolean).map(name => `/${encodeURIComponent(name)}`).join(""), query: rest && `?${rest}` };
+  return { root: rootOf(pathname, 2), room, app, path: [app, room].filter(Boolean).map(name => `/${encodeURIComponent(name)}`).join(""), query: rest && `?${rest}` };
 }
 
 /**
@@ -31,9 +39,9 @@ export function withWord(hash, name, value) {
   return words.toString();
 }
 
-/** Returns the path of a page for a room. @param {"watch" | "publish"} page @param {{room: string, app: string}} place */
-export const pageOf = (page, { room, app }) =>
-  `/${page}/${encodeURIComponent(room)}${app ? `?${new URLSearchParams({ app })}` : ""}`;
+/** Returns the path of a page for a room. @param {"watch" | "publish"} page @param {{root: string, room: string, app: string}} place */
+export const pageOf = (page, { root, room, app }) =>
+  `${root}/${page}/${encodeURIComponent(room)}${app ? `?${new URLSearchParams({ app })}` : ""}`;
 
 /** Returns the app in a room's HTTP-FLV URL, `/live/{app}/{room}.flv`; empty for the default app. @param {string} flv */
 export function appOf(flv) {

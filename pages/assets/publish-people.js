@@ -102,9 +102,9 @@ export class People {
   }
 
   async #look() {
-    const { room, app } = this.place, headers = this.page.headers(), token = headers.Authorization ?? "";
+    const { root, room, app } = this.place, headers = this.page.headers(), token = headers.Authorization ?? "";
     const query = app && `?${new URLSearchParams({ app })}`;
-    const ask = (what, options) => fetch(`/v1/rooms/${encodeURIComponent(room)}${what}${query}`, options).catch(() => null);
+    const ask = (what, options) => fetch(`${root}/v1/rooms/${encodeURIComponent(room)}${what}${query}`, options).catch(() => null);
     // Requests without a valid token count against the IP address, which others may share.
     if (token !== this.#refused.token || performance.now() > this.#refused.until) {
       const answer = await ask("", { headers });
@@ -128,7 +128,7 @@ export class People {
         known.rename(person);
         continue;
       }
-      const url = `/whep${this.place.path}/${encodeURIComponent(person.user)}`;
+      const url = `${this.place.root}/whep${this.place.path}/${encodeURIComponent(person.user)}`;
       const tile = new Tile(person, url, this.page.headers);
       tile.video.muted = !this.#isHeard;
       this.#tiles.set(person.user, tile);

@@ -48,7 +48,7 @@ async function goLive() {
   storage.set("user", user);
   say("Connecting…");
   const own = session = new WHIPSession(
-    `/whip${place.path}/${encodeURIComponent(user)}${kind}${query}`, () => devices.stream, {
+    `${place.root}/whip${place.path}/${encodeURIComponent(user)}${kind}${query}`, () => devices.stream, {
       headers, say,
       onRefused: refusal => {
         if (refusal.status === 401 || refusal.status === 403) {

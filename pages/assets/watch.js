@@ -12,8 +12,8 @@ import { Names, listed } from "./watch-names.js";
 const COUNTING = 15000;
 
 const at = id => document.getElementById(id);
-const { room, app, path, query } = placeOf(location);
-const player = at("player"), source = `/live${path}.flv${query}`;
+const { root, room, app, path, query } = placeOf(location);
+const player = at("player"), source = `${root}/live${path}.flv${query}`;
 const storage = {
   get: key => { try { return localStorage.getItem(key); } catch { return null; } },
   set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* private windows */ } },
@@ -29,7 +29,7 @@ function tune() {
   if (at("room")) at("room").textContent = user ? `${user} in ${room}` : room;
   if (at("back")) at("back").hidden = !user;
   tellPeople(null);
-  if (user || words().has("webrtc")) player.setAttribute("whep", whep + query);
+  if (user || words().has("webrtc")) player.setAttribute("whep", root + whep + query);
   else player.removeAttribute("whep");
   player.setAttribute("src", source);
 }
@@ -71,14 +71,14 @@ addEventListener("hashchange", tune);
 async function addChat() {
   const place = at("beside"), given = words(), key = given.get("stream_key");
   if (!place) return;
-  const url = `/v1/rooms/${encodeURIComponent(room)}/messages${app ? `?${new URLSearchParams({ app })}` : ""}`;
+  const url = `${root}/v1/rooms/${encodeURIComponent(room)}/messages${app ? `?${new URLSearchParams({ app })}` : ""}`;
   for (let attempt = 0, isThere = Boolean(key); !isThere; attempt += 1) {
     isThere = await isOpen(await fetch(url, { cache: "no-store" }).catch(() => null));
     if (isThere === false) return;
     if (!isThere) await new Promise(resolve => setTimeout(resolve, pauseBefore(attempt, Math.random())));
   }
   const chat = document.createElement("room-chat");
-  const attributes = { room, app, user: given.get("as"), name: given.get("name"),
+  const attributes = { base: location.origin + root, room, app, user: given.get("as"), name: given.get("name"),
     "post-key": given.get("post_key"), "stream-key": key };
   for (const [name, value] of Object.entries(attributes)) if (value) chat.setAttribute(name, value);
   place.append(chat);
