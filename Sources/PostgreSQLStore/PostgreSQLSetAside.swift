@@ -11,16 +11,6 @@ final class PostgreSQLSetAside: Sendable {
 
     init(_ report: @escaping @Sendable (UnreadableRow) -> Void) { self.report = report }
 
-    /// The tables of documents, with the columns that identify a row.
-    private static let documents = [
-        "rooms": ["id"], "tasks": ["id"], "subscriptions": ["id"], "layout_versions": ["layout", "number"],
-    ]
-
-    /// Returns the columns that identify a row; in tables without documents this is the number.
-    static func key(of table: String) -> [String] { documents[table] ?? ["number"] }
-
-    static func isDocument(_ table: String) -> Bool { documents[table] != nil }
-
     /// A row that could not be read.
     struct Candidate: Sendable {
         var table: String
@@ -29,9 +19,8 @@ final class PostgreSQLSetAside: Sendable {
 
         init(table: String, row: SQLRow, _ error: any Error) {
             self.table = table
-            key = PostgreSQLSetAside.key(of: table).map { (try? row.text($0)) ?? "" }
-            // Limited, so that the reason quotes only a little of the document.
-            reason = String(decoding: "\(error)".utf8.prefix(300), as: UTF8.self)
+            key = DocumentTables.key(of: table).map { (try? row.text($0)) ?? "" }
+            reason = DocumentTables.reason(error)
         }
     }
 
@@ -41,7 +30,7 @@ final class PostgreSQLSetAside: Sendable {
     ) throws {
         for candidate in candidates {
             let table = candidate.table
-            let key = Self.key(of: table)
+            let key = DocumentTables.key(of: table)
             let condition = key.enumerated().map { "\($1)::text = $\($0 + 1)" }.joined(separator: " AND ")
             let arguments = candidate.key.map { SQLValue.text($0) }
             let found = try connection.execute("SELECT * FROM \(table) WHERE \(condition) FOR UPDATE", arguments)
@@ -107,7 +96,7 @@ extension PostgreSQLTaskStore {
         for _ in 0..<3 {
             let (found, unreadable) = try await read { try Self.sorted($0, table, statement, arguments, value) }
             guard !unreadable.isEmpty else { return found }
-            let isDocument = PostgreSQLSetAside.isDocument(table)
+            let isDocument = DocumentTables.contains(table)
             if isDocument {
                 try await write { [setAside] connection, time in
                     try setAside.move(unreadable, connection, at: time) { (try? value($0)) != nil }

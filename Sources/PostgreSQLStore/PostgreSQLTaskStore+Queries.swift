@@ -49,7 +49,7 @@ extension PostgreSQLTaskStore {
     private func list<Value: Decodable & Sendable>(
         _ table: String, _ conditions: String, _ key: String, _ limit: Int
     ) async throws(StoreError) -> [Value] {
-        let columns = (PostgreSQLSetAside.key(of: table) + ["document"]).joined(separator: ", ")
+        let columns = (DocumentTables.key(of: table) + ["document"]).joined(separator: ", ")
         return try await readable(
             table, "SELECT \(columns) FROM \(table) \(conditions)", [.text(key), .integer(Int64(limit))]
         ) { try Self.value(Value.self, $0) }
@@ -123,36 +123,16 @@ extension PostgreSQLTaskStore {
         }
     }
 
-    /// A text that sorts after every name: it consists of the last scalar and is longer than any name, which has at
-    /// most 128 bytes.
-    private static let behindAllNames = String(repeating: "\u{10FFFF}", count: 33)
-
     public func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID] {
         try await read { connection in
-            var found: [RoomID] = []
-            // `0` follows `/`, so the rooms of one app lie between the two. Only the standard app's rooms lie between
-            // those of others.
-            let isStandard = app == .standard
-            let end = isStandard || app == nil ? nil : app.map { "\($0)0" }
-            var place = isStandard || app == nil ? "" : app.map { "\($0)/" } ?? ""
-            while found.count < limit {
-                let page = try connection.execute(
+            try RoomWalk.rooms(of: app, limit: limit) { place, end, limit in
+                try connection.execute(
                     """
                     SELECT id FROM rooms
                     WHERE layout = $1 AND id > $2 AND ($3::text IS NULL OR id < $3) ORDER BY id LIMIT $4
-                    """, [.text(layout), .text(place), .text(end), .integer(Int64(limit - found.count))]
+                    """, [.text(layout), .text(place), .text(end), .integer(Int64(limit))]
                 ).rows.map { RoomID(try $0.text("id")) }
-                guard let last = page.last else { break }
-                place = last.rawValue
-                for room in page {
-                    if isStandard, room.app != .standard {
-                        place = "\(room.app)/" + Self.behindAllNames
-                        break
-                    }
-                    found.append(room)
-                }
             }
-            return found
         }
     }
 }

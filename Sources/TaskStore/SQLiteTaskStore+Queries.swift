@@ -69,37 +69,17 @@ extension SQLiteTaskStore {
         }
     }
 
-    /// A text that sorts after every name: it consists of the last scalar and is longer than any name, which has at
-    /// most 128 bytes.
-    private static let behindAllNames = String(repeating: "\u{10FFFF}", count: 33)
-
     public func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID] {
         try await read { db in
-            var found: [RoomID] = []
-            // `0` follows `/`, so the rooms of one app lie between the two. Only the standard app's rooms lie between
-            // those of others.
-            let isStandard = app == .standard
-            let end = isStandard || app == nil ? nil : app.map { "\($0)0" }
-            var place = isStandard || app == nil ? "" : app.map { "\($0)/" } ?? ""
-            while found.count < limit {
-                let page = try String.fetchAll(
+            try RoomWalk.rooms(of: app, limit: limit) { place, end, limit in
+                try String.fetchAll(
                     db,
                     sql: """
                         SELECT id FROM rooms
                         WHERE layout = ?1 AND id > ?2 AND (?3 IS NULL OR id < ?3) ORDER BY id LIMIT ?4
-                        """, arguments: [layout, place, end, limit - found.count]
+                        """, arguments: [layout, place, end, limit]
                 ).map { RoomID($0) }
-                guard let last = page.last else { break }
-                place = last.rawValue
-                for room in page {
-                    if isStandard, room.app != .standard {
-                        place = "\(room.app)/" + Self.behindAllNames
-                        break
-                    }
-                    found.append(room)
-                }
             }
-            return found
         }
     }
 }

@@ -212,7 +212,7 @@ extension SQLiteTaskStore {
     private func list<Value: Decodable & Sendable>(
         _ table: String, _ conditions: String, _ key: String, _ limit: Int
     ) async throws(StoreError) -> [Value] {
-        let columns = (SetAside.key(of: table) + ["document"]).joined(separator: ", ")
+        let columns = (DocumentTables.key(of: table) + ["document"]).joined(separator: ", ")
         return try await readable(table, sql: "SELECT \(columns) FROM \(table) \(conditions)", [key, limit]) {
             try Self.value(Value.self, $0)
         }

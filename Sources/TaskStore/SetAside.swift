@@ -39,16 +39,6 @@ final class SetAside: Sendable {
 
     init(_ report: @escaping @Sendable (UnreadableRow) -> Void) { self.report = report }
 
-    /// The tables of documents, with the columns that identify a row.
-    private static let documents = [
-        "rooms": ["id"], "tasks": ["id"], "subscriptions": ["id"], "layout_versions": ["layout", "number"],
-    ]
-
-    /// Returns the columns that identify a row; in tables without documents this is the number.
-    static func key(of table: String) -> [String] { documents[table] ?? ["number"] }
-
-    static func isDocument(_ table: String) -> Bool { documents[table] != nil }
-
     /// A row that could not be read.
     struct Candidate: Sendable {
         var table: String
@@ -57,9 +47,8 @@ final class SetAside: Sendable {
 
         init(table: String, row: Row, _ error: any Error) {
             self.table = table
-            key = SetAside.key(of: table).map { row.hasColumn($0) ? row[$0] : DatabaseValue.null }
-            // Limited, so that the reason quotes only a little of the document.
-            reason = String(decoding: "\(error)".utf8.prefix(300), as: UTF8.self)
+            key = DocumentTables.key(of: table).map { row.hasColumn($0) ? row[$0] : DatabaseValue.null }
+            reason = DocumentTables.reason(error)
         }
     }
 
@@ -77,7 +66,7 @@ final class SetAside: Sendable {
         try db.execute(sql: Self.table)
         for candidate in candidates {
             let table = candidate.table
-            let key = Self.key(of: table)
+            let key = DocumentTables.key(of: table)
             let condition = key.map { "\($0) IS ?" }.joined(separator: " AND ")
             let arguments = StatementArguments(candidate.key)
             let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE \(condition)", arguments: arguments)
@@ -140,7 +129,7 @@ extension SQLiteTaskStore {
         for _ in 0..<3 {
             let (found, unreadable) = try await read { db in try Self.sorted(db, table, sql, arguments, value) }
             guard !unreadable.isEmpty else { return found }
-            let isDocument = SetAside.isDocument(table)
+            let isDocument = DocumentTables.contains(table)
             if isDocument {
                 try await write { [setAside] db, time in
                     try setAside.move(unreadable, db, at: time) { (try? value($0)) != nil }
