@@ -162,17 +162,6 @@ extension PageSessionMachine.Input {
     }
 }
 
-extension AsyncStream<PageSessionMachine.Input>.Continuation {
-    /// Adds an event to the queue. Returns whether there was room.
-    fileprivate func take(_ event: WorkerLink<PageCommand, PageReport>.Event) -> Bool {
-        let result =
-            switch event {
-            case .attached: yield(.attached)
-            case .report(let report): yield(.report(report))
-            case .detached: yield(.detached)
-            case .lost(let reason): yield(.lost(reason: reason))
-            }
-        if case .dropped = result { return false }
-        return true
-    }
+extension PageSessionMachine.Input: WorkerInput {
+    typealias Report = PageReport
 }

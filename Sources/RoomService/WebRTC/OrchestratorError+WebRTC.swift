@@ -100,3 +100,19 @@ extension OrchestratorError {
                 + "GET /v1/rooms/\(room.name)", field: task == nil ? nil : "task")
     }
 }
+
+extension ICEFragment {
+    /// Reads the fragment of a client.
+    ///
+    /// - Throws: `OrchestratorError` for a fragment that is too large or malformed.
+    static func read(_ text: String) throws(OrchestratorError) -> ICEFragment {
+        guard text.utf8.count <= WebRTCCommand.longestFragment else {
+            throw OrchestratorError(.malformed, "fragment-malformed", "The fragment is too large", detail: "")
+        }
+        do throws(WebRTCOfferError) {
+            return try ICEFragment(text)
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+}

@@ -59,7 +59,7 @@ actor WebRTCPlayer {
     /// Runs until the worker ends or is left to the next run.
     func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.link.run { self.take($0) } }
+            group.addTask { await self.link.run { self.input.take($0) } }
             for await input in inputs {
                 for action in machine.take(input, now: MonotonicClock.now()) {
                     if case .wake(let pause) = action { wake(after: pause, in: &group) } else { perform(action) }
@@ -80,18 +80,6 @@ actor WebRTCPlayer {
             // Slightly late rather than early, so that the deadline has passed.
             if (try? await Task.sleep(for: pause + .milliseconds(1))) != nil { self.input.yield(.tick) }
         }
-    }
-
-    private nonisolated func take(_ event: WorkerLink<PlayCommand, PlayReport>.Event) -> Bool {
-        let result =
-            switch event {
-            case .attached: input.yield(.attached)
-            case .report(let report): input.yield(.report(report))
-            case .detached: input.yield(.detached)
-            case .lost(let reason): input.yield(.lost(reason: reason))
-            }
-        if case .dropped = result { return false }
-        return true
     }
 
     // MARK: - What others ask for
@@ -156,4 +144,8 @@ actor WebRTCPlayer {
             .unavailable, "webrtc-unavailable", "The stream cannot be played over WebRTC at the moment",
             detail: URLRedaction.redact(reason), retryAfter: 2)
     }
+}
+
+extension PlayMachine.Input: WorkerInput {
+    typealias Report = PlayReport
 }

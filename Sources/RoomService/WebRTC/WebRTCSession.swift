@@ -201,19 +201,8 @@ actor WebRTCSession {
     }
 }
 
-extension AsyncStream<WebRTCSessionMachine.Input>.Continuation {
-    /// Adds an event to the queue. Returns whether there was room.
-    fileprivate func take(_ event: WorkerLink<WebRTCCommand, WebRTCReport>.Event) -> Bool {
-        let result =
-            switch event {
-            case .attached: yield(.attached)
-            case .report(let report): yield(.report(report))
-            case .detached: yield(.detached)
-            case .lost(let reason): yield(.lost(reason: reason))
-            }
-        if case .dropped = result { return false }
-        return true
-    }
+extension WebRTCSessionMachine.Input: WorkerInput {
+    typealias Report = WebRTCReport
 }
 
 /// The client's ICE credentials in a fragment.

@@ -250,15 +250,7 @@ package final class WebRTCSupervisor: Service {
         _ id: String, of app: AppID?, fragment text: String, _ condition: WebRTCCondition
     ) async throws(OrchestratorError) -> WebRTCChange {
         let session = try session(id, of: app)
-        guard text.utf8.count <= WebRTCCommand.longestFragment else {
-            throw OrchestratorError(.malformed, "fragment-malformed", "The fragment is too large", detail: "")
-        }
-        let fragment: ICEFragment
-        do throws(WebRTCOfferError) {
-            fragment = try ICEFragment(text)
-        } catch {
-            throw OrchestratorError(error)
-        }
+        let fragment = try ICEFragment.read(text)
         return try await session.change(text, ICENames(name: fragment.credentials?.name), condition)
     }
 

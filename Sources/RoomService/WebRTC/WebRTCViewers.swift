@@ -289,15 +289,7 @@ package final class WebRTCViewers: Service {
         _ id: String, of app: AppID?, fragment text: String, _ condition: WebRTCCondition
     ) async throws(OrchestratorError) {
         let session = try session(id, of: app)
-        guard text.utf8.count <= WebRTCCommand.longestFragment else {
-            throw OrchestratorError(.malformed, "fragment-malformed", "The fragment is too large", detail: "")
-        }
-        let fragment: ICEFragment
-        do throws(WebRTCOfferError) {
-            fragment = try ICEFragment(text)
-        } catch {
-            throw OrchestratorError(error)
-        }
+        let fragment = try ICEFragment.read(text)
         let tag = WebRTCTag(generation: 1)
         if case .tags(let tags) = condition, !tags.contains(tag.text) { throw .outdatedICE(tag) }
         if let name = fragment.credentials?.name, let own = session.iceName, !name.hasSameUTF8(as: own) {
