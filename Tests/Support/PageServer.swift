@@ -19,6 +19,8 @@ public final class PageServer: Sendable {
         let thread = Thread { [weak self] in
             while true {
                 let client = accept(descriptor, nil, nil)
+                // A client that has given up, or a signal, does not end the server.
+                if client < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
                 guard client >= 0 else { return }
                 guard let self else { return }
                 Thread.detachNewThread { self.serve(client) }

@@ -23,7 +23,7 @@ extension Browser {
         try html.write(to: file, atomically: true, encoding: .utf8)
         let process = try Browser(directory: directory).open(file.absoluteString)
         func outcome() -> Outcome? { (logged("PARTS ", by: process) as [Outcome]).last }
-        try await waitUntil("the tests have run\n\(process.messages())") { outcome() != nil }
+        try await waitUntil("the tests have run\n\(process.messages())") { outcome() != nil || !process.isRunning }
         await process.stop()
         guard let outcome = outcome() else { throw EndToEndError("\(path) said nothing: \(process.messages())") }
         try FileManager.default.removeItem(at: directory)

@@ -101,13 +101,27 @@ actor BrowserPage {
     }
 
     /// Waits until an expression is true.
-    func wait(for expression: String, within seconds: Double = 60) async throws {
+    func wait(for expression: String, within seconds: Double = patience) async throws {
         let deadline = ContinuousClock.now + .seconds(seconds)
-        while try await !evaluate("Boolean(\(expression))", as: Bool.self) {
+        while try await !isTrue(expression) {
             guard ContinuousClock.now < deadline else {
-                throw EndToEndError("\(expression): not within \(seconds) s \(complaints)")
+                let shown = try? await evaluate("document.body.innerText.slice(0, 1000)", as: String.self)
+                throw EndToEndError("\(expression): not within \(seconds) s \(complaints)\n\(shown ?? "")")
             }
             try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Returns whether an expression is true; false while a page takes the place of another one.
+    private func isTrue(_ expression: String) async throws -> Bool {
+        do {
+            return try await evaluate("Boolean(\(expression))", as: Bool.self)
+        } catch let error as EndToEndError {
+            let signs = [
+                "context was destroyed", "Cannot find context", "Cannot find default execution context", "navigated",
+            ]
+            guard signs.contains(where: { error.description.contains($0) }) else { throw error }
+            return false
         }
     }
 

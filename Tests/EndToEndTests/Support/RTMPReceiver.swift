@@ -44,6 +44,8 @@ final class RTMPReceiver: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let connection = accept(listener, nil, nil)
+                // A client that has given up, or a signal, does not end the server.
+                if connection < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
                 guard connection >= 0 else { break }
                 Thread.detachNewThread { [self] in serve(connection) }
             }
