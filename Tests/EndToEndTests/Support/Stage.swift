@@ -66,6 +66,7 @@ final class Stage: Sendable {
     private init(
         directory: URL, media: MediaServer, canvas: Canvas, layout: String, environment: [String: String]
     ) async throws {
+        MachineWatch.shared.begin()
         self.directory = directory
         self.media = media
         self.canvas = canvas
@@ -79,13 +80,14 @@ final class Stage: Sendable {
         try FileManager.default.copyItem(at: Workspace.root.appendingPathComponent("layouts"), to: layouts)
         try PlainLayouts.put(in: layouts)
         var started: (process: ManagedProcess, port: Int)?
+        var said = ""
         // The port is chosen here and bound by the service a moment later: another process may be faster.
-        for _ in 0..<3 where started == nil {
+        for _ in 0..<5 where started == nil {
             let port = HookingMediaServer.anyPort()
             let process = try await Stage.startService(in: directory, port: port, environment: self.environment)
-            if process.isRunning { started = (process, port) }
+            if process.isRunning { started = (process, port) } else { said = process.messages() }
         }
-        guard let started else { throw EndToEndError("mixorchestrator does not start on three ports") }
+        guard let started else { throw EndToEndError("mixorchestrator does not start on five ports\n\(said)") }
         state = Mutex(State(service: started.process))
         client = ServiceClient(port: started.port)
     }
@@ -224,7 +226,7 @@ final class Stage: Sendable {
         } catch is EndToEndError {
             throw EndToEndError(
                 "not \(kind) \(users?.sorted() ?? []) within \(seconds) s; on air: \(last?.onAir ?? "nothing") "
-                    + "\(last?.users.sorted() ?? [])")
+                    + "\(last?.users.sorted() ?? []), \(last?.lastError ?? "no error")")
         }
         guard let last else { throw EndToEndError("no task") }
         return last
@@ -251,7 +253,7 @@ final class Stage: Sendable {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         state.withLock { $0.recorders.append(recorder) }
         try recorder.start()
-        try await waitUntil("a viewer of \(url) gets the stream") { recorder.progress.tags > 4 }
+        try await waitUntil("a viewer of \(url) gets the stream: \(recorder.progress)") { recorder.progress.tags > 4 }
         return recorder
     }
 
@@ -275,55 +277,11 @@ final class Stage: Sendable {
             ProbeConfiguration(
                 publishers: publishers, scenes: scenes, expectedSwitches: expectedSwitches, limits: limits))
         print(report.table)
+        await tellCauses(of: report, in: recording)
         return report
     }
 
     // MARK: Processes
-
-    /// Every relay of this stage, including one whose service has been killed.
-    private var relays: [ProcessTable.Entry] {
-        let sockets = directory.appendingPathComponent("data/relays").path
-        return ProcessTable.entries().filter { entry in
-            entry.arguments.contains("relay") && entry.arguments.contains { $0.hasPrefix(sockets) }
-        }
-    }
-
-    /// Every process that the service started, and their descendants.
-    var workers: [ProcessTable.Entry] {
-        let relays = relays
-        return relays + relays.flatMap { ProcessTable.descendants(of: $0.identifier) }
-    }
-
-    /// The process that makes mixers; `nil` if there is none at the moment.
-    var forkServer: Int32? {
-        ProcessTable.descendants(of: service.identifier).first { $0.arguments.contains("forkserver") }?.identifier
-    }
-
-    /// Returns the relay's process; there is one while the room is on air.
-    func relay() throws -> Int32 {
-        let relays = relays
-        guard relays.count == 1, let relay = relays.first else {
-            throw EndToEndError("expected one relay, found \(relays.map(\.arguments))")
-        }
-        return relay.identifier
-    }
-
-    /// Returns the process of the relay's mixer; there is one while a mix is on air.
-    func mixer() throws -> Int32 {
-        let mixers = ProcessTable.descendants(of: try relay()).filter { $0.arguments.contains("mixer") }
-        guard mixers.count == 1, let mixer = mixers.first else {
-            throw EndToEndError("expected one mixer, found \(mixers.map(\.identifier))")
-        }
-        return mixer.identifier
-    }
-
-    /// Returns the log of the room's relay and its mixers.
-    func relayLog() -> String? {
-        let data = directory.appendingPathComponent("data").path
-        let files = FileManager.default.enumerator(atPath: data)?.compactMap { $0 as? String } ?? []
-        let file = files.first { $0.hasSuffix("auto-\(room).log") }
-        return file.flatMap { try? String(contentsOfFile: data + "/" + $0, encoding: .utf8) }
-    }
 
     func printMessages() {
         let publishers = state.withLock { $0.publishers.values.map(\.process) }
@@ -331,6 +289,7 @@ final class Stage: Sendable {
             print("--- \(process.name) (\(process.exitStatus.map { "ended with \($0)" } ?? "running"))")
             print(process.messages())
         }
+        print("--- relay\n\(relayLog(last: 60))")
         print("--- kept: \(directory.path)")
     }
 
