@@ -10,7 +10,9 @@ import EncodedMedia
     /// While the service is stopped the program continues, and its viewers miss nothing when it resumes.
     @Test(.timeLimit(.minutes(5))) func aServiceThatStandsStillHurtsNobody() async throws {
         try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            // Small: another test runs beside this one, and an encoder that is late is a host who stalls.
+            try await stage.publish(
+                "alice", SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 600_000))
             try await stage.open(host: "alice")
             let viewer = try await stage.record(
                 "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv", as: "flv")
@@ -35,11 +37,12 @@ import EncodedMedia
     @Test(.timeLimit(.minutes(5))) func ffmpegPlaysToTheEndOfTheProgram() async throws {
         let key = "0123456789abcdef"
         try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_KEY": key]) { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish(
+                "alice", SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 600_000))
             try await stage.open(host: "alice")
             let url = "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv"
             let signing = try ManagedProcess(
-                "sign-url", Workspace.executable("mixorchestrator"), ["sign-url", url, "--key", key, "--ttl", "60"],
+                "sign-url", Workspace.executable("mixorchestrator"), ["sign-url", url, "--key", key, "--ttl", "600"],
                 in: stage.directory)
             try await waitUntil("the URL is signed") { !signing.isRunning }
             let signed = signing.messages().trimmingCharacters(in: .whitespacesAndNewlines)

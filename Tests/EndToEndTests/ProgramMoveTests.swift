@@ -48,14 +48,23 @@ struct ProgramMoveTests {
         #expect(gap < .milliseconds(500), "pictures are not lost")
     }
 
+    /// Waits until the destinations receive from the relays that took over last.
+    private static func waitUntilMoved(_ rooms: [String], times moves: Int, _ receiver: RTMPReceiver) async throws {
+        func senders() -> [Int] { rooms.map { receiver.senders(of: $0).count } }
+        try await waitUntil("all rooms have moved \(moves) times: \(senders()) senders") {
+            senders().allSatisfy { $0 > moves }
+        }
+    }
+
     /// Checks the arrivals at the destinations of programs that have moved this often.
     private static func expectMoved(_ rooms: [String], times moves: Int, _ receiver: RTMPReceiver) {
         var freezes: [Double] = []
         for room in rooms {
             let senders = receiver.senders(of: room)
             freezes += receiver.freezes(of: room)
-            #expect(senders.count == 1 + moves, "\(room): one reconnect for each move")
-            #expect(receiver.overlap(of: room).seconds < 0.05, "\(room): \(receiver.overlap(of: room))")
+            #expect(senders.count == 1 + moves, "\(room): one reconnect for each move, \(senders.count) senders")
+            // Two that send at once go on until one is ended. Less is a frame that a busy receiver has read late.
+            #expect(receiver.overlap(of: room).seconds < 0.15, "\(room): \(receiver.overlap(of: room))")
             for isVideo in [true, false] {
                 let times = senders.flatMap(\.frames).filter { $0.isVideo == isVideo }.map(\.timestamp)
                 #expect(zip(times, times.dropFirst()).allSatisfy { $0 <= $1 }, "\(room): timestamps go on")
@@ -87,6 +96,7 @@ struct ProgramMoveTests {
             let answer = try await stage.a.client.request("POST", "/v1/node/drain", within: .seconds(300))
             let drained = try JSONDecoder().decode(Drained.self, from: answer.body)
             #expect(drained.moved == rooms.count && drained.left == 0, "\(answer.text)")
+            try await Self.waitUntilMoved(rooms, times: 1, receiver)
             try await Task.sleep(for: .seconds(2))
             viewer.stop()
             try Self.expectNoSeam(await viewer.recording())
@@ -97,6 +107,7 @@ struct ProgramMoveTests {
             kill(stage.b.service.identifier, SIGTERM)
             try await waitUntil("node b has ended", within: 180) { !stage.b.service.isRunning }
             #expect(stage.b.service.exitStatus == 0, "\(stage.b.service.messages())")
+            try await Self.waitUntilMoved(rooms, times: 2, receiver)
             try await Task.sleep(for: .seconds(1))
             Self.expectMoved(rooms, times: 2, receiver)
         }

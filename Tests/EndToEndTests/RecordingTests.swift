@@ -115,8 +115,10 @@ import EncodedMedia
             try await Task.sleep(for: .seconds(2))
             let directory = try #require(stage.recordingDirectory)
             try FileManager.default.removeItem(atPath: directory)
-            try await waitUntil("the loss is told") { try await shelf.errorCode == "recording_removed" }
-            #expect(try await !shelf.isRunning)
+            try await waitUntil("the loss is told, and nothing is recorded") {
+                guard try await shelf.errorCode == "recording_removed" else { return false }
+                return try await !shelf.isRunning
+            }
             // The program continues.
             try await stage.waitForOnAir("bypass")
             // A new request starts it again.

