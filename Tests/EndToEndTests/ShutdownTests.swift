@@ -53,6 +53,7 @@ import EncodedMedia
             reader.send(String(repeating: page, count: 500).utf8)
             let viewer = try PlainClient(port: port)
             viewer.send("GET /live/a.flv HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+            try await waitUntil("the viewer is counted") { try await stage.client.viewers("a") == 1 }
 
             let accepted = Accepted()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -126,7 +127,7 @@ import EncodedMedia
             kill(relay, SIGSTOP)
             kill(stage.service.identifier, SIGTERM)
             try await waitUntil("the shutdown waits for the relay", every: 5) {
-                stage.service.messages().contains("draining relays")
+                stage.service.messages(last: .max).contains("draining relays")
             }
             kill(stage.service.identifier, signal)
             try await waitUntil("the service ends", every: 5) { !stage.service.isRunning }

@@ -64,7 +64,8 @@ import Testing
             try tell(.hello(version: RelayCommand.version))
             let until = inSeconds(4)
             try tell(.hold(until: until))
-            try await Task.sleep(for: .milliseconds(500))
+            // A busy relay has read it by then.
+            try await Task.sleep(for: .milliseconds(1500))
             kill(process.identifier, SIGSTOP)
             let threads = "/proc/\(process.identifier)/task"
             try await waitUntil("all threads stand still", every: 5) {

@@ -58,6 +58,7 @@ struct SocketIOBrowserTests {
             let script = Workspace.root.appendingPathComponent("scripts/socketio-browser.sh").path
             let fetching = try ManagedProcess("socketio-browser", script, [], in: directory)
             try await waitUntil("the client is there\n\(fetching.messages())", within: 120) { !fetching.isRunning }
+            #expect(fetching.exitStatus == 0, "\(fetching.messages())")
             let client = try #require(fetching.messages().split(separator: "\n").last.map(String.init))
             try FileManager.default.copyItem(
                 atPath: client, toPath: directory.appendingPathComponent("socket.io.min.js").path)

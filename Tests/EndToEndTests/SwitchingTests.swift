@@ -128,7 +128,9 @@ import Testing
                 "alice",
                 SyntheticPublisher(
                     id: 1, width: 1280, height: 720, fps: 30, bFrames: 2, sampleRate: 44100, channels: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            // As large as the pane: the host's encoder and the mixer take most of the machine.
+            try await stage.publish(
+                "bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1, videoBitrate: 600_000))
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(3))

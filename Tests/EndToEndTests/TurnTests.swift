@@ -16,11 +16,13 @@ struct TurnTests {
             let alice = try await WhipPublisher("alice", source, on: stage, relay: turn.url)
             let candidates = alice.candidates
             #expect(!candidates.isEmpty && candidates.allSatisfy { $0.contains("typ relay") }, "\(candidates)")
+            // Its log comes in pieces.
+            try await waitUntil("the server tells of the client\n\(turn.log)") { turn.allocations > 0 }
             let ofTheClient = turn.allocations
             try await alice.publish()
             try await stage.waitForOnAir("bypass")
             try await expectPictures(stage)
-            #expect(ofTheClient > 0 && turn.allocations > ofTheClient, "the service has a place there, too")
+            try await waitUntil("the service has a place there, too\n\(turn.log)") { turn.allocations > ofTheClient }
             try await alice.leave()
         }
     }
@@ -41,14 +43,14 @@ struct TurnTests {
                 throw error
             }
             try await expectPictures(stage)
-            #expect(turn.allocations > 1, "one for the browser, and one for the service\n\(turn.log)")
+            try await waitUntil("one for the browser, and one for the service\n\(turn.log)") { turn.allocations > 1 }
             await alice.stop()
         }
     }
 
     private func expectPictures(_ stage: Stage) async throws {
         let viewer = try await stage.watch()
-        try await waitUntil("alice is seen") { viewer.progress.videoTags > 40 }
+        try await waitUntil("alice is seen: \(viewer.progress)") { viewer.progress.videoTags > 40 }
         viewer.stop()
         let trace = try await viewer.recording().trace()
         #expect(trace.video.count > 30)

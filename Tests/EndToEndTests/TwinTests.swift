@@ -6,10 +6,19 @@ import Testing
 
 /// A room whose mix has a twin, as seen by a viewer.
 @Suite(.serialized) struct TwinTests {
+    /// Returns the time at which a process began, in 1/100 s since the start of the system (proc(5)); `.max` if it has
+    /// ended. Identifiers of processes begin again when they are used up.
+    private static func start(of process: Int32) -> Int {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+        return fields.count > 19 ? Int(fields[19]) ?? .max : .max
+    }
+
     /// Each kill costs a picture, or some on a busy machine; without a twin each would cost a second.
     @Test(.timeLimit(.minutes(6))) func killedMixersCostAtMostOnePictureEach() async throws {
         let kills = 4
-        try await Stage.run { stage in
+        // Small: two mixers of a debug build render it at once.
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
             for (id, name) in [(1, "alice"), (2, "bob")] {
                 try await stage.publish(
                     name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1, videoBitrate: 600_000))
@@ -20,8 +29,8 @@ import Testing
                 json: """
                     {"host": "alice", "layout": "side-by-side", "policy": {"redundancy": "twin"},
                      "outputs": [{"id": "cdn", "url": "\(stage.media.cdn(stage.room))"}],
-                     "canvas": {"width": \(Canvas.portrait.width), "height": \(Canvas.portrait.height),
-                                "fps": \(Canvas.portrait.fps)}}
+                     "canvas": {"width": \(stage.canvas.width), "height": \(stage.canvas.height),
+                                "fps": \(stage.canvas.fps)}}
                     """)
             #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
             try await stage.join("bob")
@@ -33,7 +42,7 @@ import Testing
                 var pair: [Int32] = []
                 try await waitUntil("a twin is ready") {
                     pair = stage.workers.filter { $0.arguments.contains("mixer") && !killed.contains($0.identifier) }
-                        .map(\.identifier).sorted()
+                        .map(\.identifier).sorted { Self.start(of: $0) < Self.start(of: $1) }
                     guard pair.count == 2 else { return false }
                     return try await stage.twin() == "ready"
                 }
@@ -45,13 +54,15 @@ import Testing
             let report = try await stage.judge(viewer)
             #expect(report.connections == 1 && report.publisherLosses == 0)
             #expect(report.backwardTimestamps == 0 && report.decodeErrors.isEmpty, "\(report.decodeErrors)")
+            #expect(Set(report.sources.map(\.id)) == [1, 2])
             for source in report.sources {
-                #expect(source.lost + source.repeated <= 2 * kills, "\(source)")
+                // 20 for each kill without a twin.
+                #expect(source.lost + source.repeated <= 4 * kills, "\(source)")
                 #expect(source.backward == 0 && source.torn == 0, "\(source)")
             }
             let longest = try #require(report.videoIntervalsMs.last)
             let usual = report.videoIntervalsMs[1]
-            #expect(longest <= 5 * usual, "\(report.videoIntervalsMs)")
+            #expect(longest <= 10 * usual, "\(report.videoIntervalsMs)")
             let task = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             #expect(task.outputs.map(\.reconnects) == [0])
             try await waitUntil("each is told of") {

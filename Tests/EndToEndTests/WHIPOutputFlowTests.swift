@@ -5,11 +5,11 @@ import Testing
 
 /// A program over WebRTC, into another room of the same service.
 @Suite(.serialized) struct WHIPOutputFlowTests {
-    /// Returns the process of a stage that has this argument.
+    /// Returns the newest process of a stage that has this argument: an earlier one may still be ending.
     private static func worker(_ name: String, _ stage: Stage) -> Int32? {
         let data = stage.directory.appendingPathComponent("data").path
-        return stage.workers.first { $0.arguments.contains(name) }?.identifier
-            ?? ProcessTable.entries().first { entry in
+        return stage.workers.last { $0.arguments.contains(name) }?.identifier
+            ?? ProcessTable.entries().last { entry in
                 entry.arguments.contains(name) && entry.arguments.contains { $0.hasPrefix(data) }
             }?.identifier
     }
@@ -48,8 +48,13 @@ import Testing
 
             // Both ends are killed without closing, one after the other: each time the output becomes live again.
             for name in ["push", "whip"] {
+                var found: Int?
+                try await waitUntil("it is live before \(name) is killed") {
+                    found = try await live()
+                    return found != nil
+                }
+                let before = try #require(found)
                 let victim = try #require(Self.worker(name, stage), "no process \(name)")
-                let before = try #require(try await live(), "it is not live")
                 let seen = viewer.progress.timestamp
                 kill(victim, SIGKILL)
                 try await waitUntil("live again after \(name) was killed") {
