@@ -124,7 +124,7 @@ struct StudioTests {
             }
             // Longer than the first one would need to come back.
             try await Task.sleep(for: .seconds(5))
-            #expect(Self.words(second) == "You are live.")
+            #expect(Self.words(second) == "You are live.", "\(second.messages(last: 20))")
             for page in [first, second] { await page.stop() }
         }
     }

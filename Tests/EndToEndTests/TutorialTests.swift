@@ -116,7 +116,8 @@ import Testing
         do {
             let client = ServiceClient(port: place.service)
             try await waitUntil("the service answers\n\(service.messages())") {
-                (try? await client.request("GET", "/readyz").status) == 200
+                guard service.isRunning else { throw EndToEndError("the service ended: \(service.messages())") }
+                return (try? await client.request("GET", "/readyz").status) == 200
             }
             func publish(_ name: String, _ command: String) throws -> ManagedProcess {
                 let process = try ManagedProcess(
@@ -132,6 +133,7 @@ import Testing
                         return last?.onAir == kind && (users.map { $0 == last?.users } ?? true)
                     }
                 } catch {
+                    for one in publishers { print("--- \(one.name)\n\(one.messages(last: 20))") }
                     throw EndToEndError("not \(kind) of \(users?.sorted() ?? []): \(String(describing: last))")
                 }
             }
