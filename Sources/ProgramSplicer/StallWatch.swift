@@ -26,8 +26,10 @@ public struct StallWatch: Sendable {
     /// Time without a shift of the timeline that is required after a stall.
     static let settling = MediaTime.milliseconds(500)
 
-    /// Arrival of the newest frame; `nil` before the first one.
+    /// Arrival of the newest frame, or later by an excuse; `nil` before the first one.
     public private(set) var last: MediaTime?
+    /// Whether there was an excuse since the newest frame.
+    private var isExcused = false
     /// The longest gaps, at most `mostGaps`, with the times at which they ended.
     private var gaps: [(length: MediaTime, at: MediaTime)] = []
     private static let mostGaps = 8
@@ -41,6 +43,7 @@ public struct StallWatch: Sendable {
     /// Records a frame that arrived.
     /// - Parameter interval: Usual time between two frames of the track.
     public mutating func arrived(at now: MediaTime, interval: MediaTime) {
+        isExcused = false
         defer { last = max(last ?? now, now) }
         guard let last, now > last else {
             self.interval = interval
@@ -67,6 +70,15 @@ public struct StallWatch: Sendable {
     public mutating func moved(at now: MediaTime) {
         guard !stalls.isEmpty else { return }
         calmAt = max(calmAt ?? now, now + Self.settling)
+    }
+
+    /// Records that the caller itself stood still, so that it does not know whether the source has delivered: the time
+    /// does not count as a gap. Only the first excuse after a frame counts, so that a caller who is always late notices a
+    /// stall as well.
+    public mutating func excuse(_ standstill: MediaTime, at now: MediaTime) {
+        guard let last, !isExcused, standstill > .zero else { return }
+        isExcused = true
+        self.last = max(last, min(last + standstill, now))
     }
 
     /// Returns whether the source has stalled. False before its first frame.

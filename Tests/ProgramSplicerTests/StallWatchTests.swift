@@ -27,6 +27,26 @@ import Testing
         #expect(stalled.flatMap { watch.nextChange(after: $0) } == nil)
     }
 
+    /// A machine that was suspended for two seconds: the source gets the time to deliver, once.
+    @Test func aWatcherThatStoodStillCannotTell() {
+        let (begun, last) = steady()
+        var watch = begun
+        let woken = last + .seconds(2)
+        #expect(watch.hasStalled(at: woken))
+        watch.excuse(.milliseconds(1880), at: woken)
+        #expect(!watch.hasStalled(at: woken))
+        #expect(!watch.hasStalled(at: woken + .milliseconds(130)))
+        var silent = watch
+        #expect(silent.hasStalled(at: woken + .milliseconds(131)))
+        silent.excuse(.seconds(1), at: woken + .milliseconds(131))
+        #expect(silent.hasStalled(at: woken + .milliseconds(131)))
+        watch.arrived(at: woken + .milliseconds(100), interval: Self.interval)
+        #expect(watch.isSteady(at: woken + .milliseconds(100)))
+        // The next standstill has an excuse of its own.
+        watch.excuse(.seconds(9), at: woken + .seconds(5))
+        #expect(!watch.hasStalled(at: woken + .seconds(5)))
+    }
+
     @Test func nothingHasStalledThatHasNotBegun() {
         let watch = StallWatch()
         #expect(!watch.hasStalled(at: .seconds(9)) && watch.isSteady(at: .zero))

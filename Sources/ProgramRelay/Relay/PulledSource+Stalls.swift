@@ -18,6 +18,11 @@ extension PulledSource {
         for track in Track.allCases { stalls[track]?.moved(at: now) }
     }
 
+    /// Records that the relay itself stood still, and may not have read what the source has sent.
+    func excuse(_ standstill: MediaTime, now: MediaTime) {
+        for track in Track.allCases { stalls[track]?.excuse(standstill, at: now) }
+    }
+
     private var audioInterval: MediaTime {
         timeline.audioFormat.map { .units(Int64($0.samplesPerFrame), rate: $0.sampleRate) } ?? .milliseconds(21)
     }

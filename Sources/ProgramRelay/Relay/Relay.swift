@@ -17,6 +17,8 @@ import TextFormats
 public actor Relay {
     /// Shortest time for which a source that left the plan is still pulled.
     static let farewell = MediaTime.milliseconds(300)
+    /// Lateness of a tick above which the process, or the machine, stood still.
+    private static let standstill = MediaTime.milliseconds(150)
 
     let configuration: Configuration
     let logger: Logger
@@ -26,6 +28,9 @@ public actor Relay {
     private var ticks = TickSchedule()
     /// Deadline of the source on air, which every packet postpones.
     private let stallDeadline = LoopDeadline()
+    /// Times to which both deadlines are set; `nil` means none.
+    private var tickAt: MediaTime?
+    private var stallAt: MediaTime?
     private var listener: UnixListener?
     /// Inputs that arrived before the relay runs or while another one is being handled.
     private var waiting: [RelayInput] = []
@@ -237,6 +242,7 @@ public actor Relay {
 
     private func tick() {
         let now = now
+        excuseStandstill(now: now)
         ticks.reached()
         for (id, source) in sources {
             tellNews(of: id)
@@ -277,8 +283,15 @@ public actor Relay {
     /// Sets the time at which the source on air is suspect or stalled if nothing more arrives.
     func watchForStall(now: MediaTime) {
         let source = splicer.onAir.flatMap(source(of:)).flatMap { sources[$0] }
-        let next = source?.nextStall(after: now).map { programStart + $0.nanoseconds }
-        stallDeadline.set(next ?? .max)
+        stallAt = source?.nextStall(after: now)
+        stallDeadline.set(stallAt.map { programStart + $0.nanoseconds } ?? .max)
+    }
+
+    /// Does not count it against the sources if this process stood still: their media may wait in its sockets, and a
+    /// suspended machine has suspended their senders, too.
+    private func excuseStandstill(now: MediaTime) {
+        guard let due = [tickAt, stallAt].compactMap(\.self).min(), now - due > Self.standstill else { return }
+        for source in sources.values { source.excuse(now - due, now: now) }
     }
 
     /// Sets the time of the next tick.
@@ -290,6 +303,7 @@ public actor Relay {
                 fadesUntil, recovery.retryAt, twin.retryAt, slate.group?.nextPicture ?? .zero,
                 keyframeRequests.due ?? .zero,
             ])
+        tickAt = next
         tickDeadline.set(programStart + next.nanoseconds)
     }
 
