@@ -12,6 +12,8 @@ package struct MixerRecovery: Sendable {
     package private(set) var retryAt = MediaTime.zero
     /// Arrival of the last frame with which the program could continue.
     private var lastFrame: MediaTime?
+    /// Whether there was an excuse since that frame.
+    private var isExcused = false
 
     package init() {}
 
@@ -30,7 +32,17 @@ package struct MixerRecovery: Sendable {
     ///
     /// - Parameter hasVideo: Whether the program has pictures.
     package mutating func delivered(_ track: Track, hasVideo: Bool, at now: MediaTime) {
-        if track == .video || !hasVideo { lastFrame = now }
+        guard track == .video || !hasVideo else { return }
+        lastFrame = now
+        isExcused = false
+    }
+
+    /// Records that the caller itself stood still: the time does not count as silence. Only the first excuse after a
+    /// frame counts.
+    package mutating func excuse(_ standstill: MediaTime, at now: MediaTime) {
+        guard let lastFrame, !isExcused, standstill > .zero else { return }
+        isExcused = true
+        self.lastFrame = min(lastFrame + standstill, now)
     }
 
     /// Returns whether mixers have failed and the next one has not been started yet.

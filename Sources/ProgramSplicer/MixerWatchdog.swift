@@ -27,6 +27,8 @@ package struct MixerWatchdog: Sendable {
     private var lastFrame: MediaTime?
     /// Processor time in seconds, and the time of its first measurement since the last frame.
     private var mark: (cpuSeconds: Double, at: MediaTime)?
+    /// Whether there was an excuse since the last frame.
+    private var isExcused = false
 
     /// - Parameter failures: Number of the program's mixers that have failed in a row before this one.
     package init(failures: Int = 0) { patience = 1 << min(max(failures, 0), Self.mostDoublings) }
@@ -38,6 +40,18 @@ package struct MixerWatchdog: Sendable {
     package mutating func delivered(at now: MediaTime) {
         lastFrame = now
         mark = nil
+        isExcused = false
+    }
+
+    /// Records that the caller itself stood still, and may not have read what the mixer has delivered: the time does not
+    /// count as silence. Only the first excuse after a frame counts, so that a caller who is always late notices a mixer
+    /// that hangs as well.
+    package mutating func excuse(_ standstill: MediaTime, at now: MediaTime) {
+        guard (lastFrame ?? begun) != nil, !isExcused, standstill > .zero else { return }
+        isExcused = true
+        mark = nil
+        begun = begun.map { min($0 + standstill, now) }
+        lastFrame = lastFrame.map { min($0 + standstill, now) }
     }
 
     /// Returns whether the mixer's processor time is needed, which costs a read from the process's files.

@@ -203,6 +203,17 @@ import Testing
         }
     }
 
+    /// A machine that was suspended for two seconds: mixers get the time to deliver, once.
+    @Test func aRelayThatStoodStillWaits() {
+        var recovery = MixerRecovery()
+        recovery.delivered(.video, hasVideo: true, at: .seconds(1))
+        for _ in 0..<2 {
+            recovery.excuse(.seconds(2), at: .seconds(3))
+            #expect(!recovery.isSilent(at: .seconds(4), interval: .zero, isSlateRepeated: false))
+            #expect(recovery.isSilent(at: .milliseconds(4500), interval: .zero, isSlateRepeated: false))
+        }
+    }
+
     @Test(
         "a mix whose mixers all starve waits for the host's keyframe, and for no further mixer",
         arguments: [20, 40, 100], [false, true])

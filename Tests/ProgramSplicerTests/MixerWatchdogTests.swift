@@ -39,6 +39,17 @@ import Testing
         #expect(silence(watchdog, from: 9_000, share: share, interval: .seconds(1)) == expected)
     }
 
+    /// A machine that was suspended for two seconds: the mixer gets the time to deliver, once.
+    @Test func aWatcherThatStoodStillCannotTell() {
+        var watchdog = MixerWatchdog()
+        watchdog.begin(at: .zero)
+        watchdog.delivered(at: .seconds(9))
+        watchdog.excuse(.seconds(2), at: .seconds(11))
+        #expect(silence(watchdog, from: 11_000, share: 0) == 1000)
+        watchdog.excuse(.seconds(2), at: .seconds(13))
+        #expect(silence(watchdog, from: 11_000, share: 0) == 1000)
+    }
+
     @Test func theFirstFrameMayTakeLonger() {
         var watchdog = MixerWatchdog()
         #expect(silence(watchdog, from: 0, share: 0) == nil)

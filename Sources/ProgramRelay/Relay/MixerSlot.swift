@@ -92,6 +92,9 @@ struct MixerSlot {
         return isHung ? "delivers no \(expected) and is being replaced" : nil
     }
 
+    /// Records that the relay itself stood still, and may not have read what the mixer has delivered.
+    mutating func excuse(_ standstill: MediaTime, now: MediaTime) { watchdog.excuse(standstill, at: now) }
+
     /// Shows `scene` from the next frame on. Sends only the difference from the previous scene.
     mutating func show(_ scene: Scene, now: MediaTime) {
         guard isRunning else { return }

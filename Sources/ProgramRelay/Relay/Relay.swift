@@ -287,11 +287,15 @@ public actor Relay {
         stallDeadline.set(stallAt.map { programStart + $0.nanoseconds } ?? .max)
     }
 
-    /// Does not count it against the sources if this process stood still: their media may wait in its sockets, and a
-    /// suspended machine has suspended their senders, too.
+    /// Does not count it against sources and mixers if this process stood still: their media may wait in its sockets,
+    /// and a suspended machine has suspended them, too.
     private func excuseStandstill(now: MediaTime) {
         guard let due = [tickAt, stallAt].compactMap(\.self).min(), now - due > Self.standstill else { return }
         for source in sources.values { source.excuse(now - due, now: now) }
+        mixer?.excuse(now - due, now: now)
+        outgoingMixer?.excuse(now - due, now: now)
+        twin.slot?.excuse(now - due, now: now)
+        recovery.excuse(now - due, at: now)
     }
 
     /// Sets the time of the next tick.
@@ -303,7 +307,8 @@ public actor Relay {
                 fadesUntil, recovery.retryAt, twin.retryAt, slate.group?.nextPicture ?? .zero,
                 keyframeRequests.due ?? .zero,
             ])
-        tickAt = next
+        // Overdue work is no standstill.
+        tickAt = max(next, now)
         tickDeadline.set(programStart + next.nanoseconds)
     }
 
