@@ -90,7 +90,9 @@ final class ControlStage: Sendable {
         let process = try Self.launch(
             in: directory, port: client.port, environment: environment, arguments: arguments)
         current.withLock { $0 = process }
-        return try await Self.isReady(process, client.port)
+        let isReady = try await Self.isReady(process, client.port)
+        if !isReady { print("--- the service has ended\n\(process.messages())") }
+        return isReady
     }
 
     func kill() async throws {
