@@ -182,7 +182,8 @@ struct StudioTests {
             try await page.wait(for: "\(state) === 'You are live.' && document.getElementById('user').readOnly")
             // What a browser may show again later is no longer live.
             let _: Bool = try await page.evaluate("(dispatchEvent(new Event('pagehide')), true)")
-            try await page.wait(for: "\(state) === 'You are no longer live.' && !document.getElementById('user').readOnly")
+            try await page.wait(
+                for: "\(state) === 'You are no longer live.' && !document.getElementById('user').readOnly")
             // Its end is said, and it can be chosen again.
             let _: Bool = try await page.evaluate(
                 "(screenStream.getTracks()[0].dispatchEvent(new Event('ended')), true)")
