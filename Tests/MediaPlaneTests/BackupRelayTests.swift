@@ -22,37 +22,35 @@ extension RealTime {
                 ], sound: SceneSound(levels: [.init(source: id.rawValue)]))
         }
 
-        private static func stream(seconds: Int, fps: Int = 20, luma: UInt8 = 90) async throws -> [TestTrack] {
+        /// - Parameter rounds: How often its four seconds are played.
+        private static func stream(rounds: Int, fps: Int = 20, luma: UInt8 = 90) async throws -> [TestTrack] {
             [
                 try await TestStreams.video(
-                    TestPicture(fps: fps, palette: [SIMD3(luma, 128, 128)]), count: seconds * fps, keyInterval: fps),
-                try await TestStreams.audio(count: seconds * 47) { 0.1 * sin(Float($0) * 0.05) },
+                    TestPicture(fps: fps, palette: [SIMD3(luma, 128, 128)]), count: 4 * fps, keyInterval: fps
+                ).looped(rounds),
+                try await TestStreams.audio(count: 4 * 47) { 0.1 * sin(Float($0) * 0.05) }.looped(rounds),
             ]
         }
 
         private func waitFor(
-            _ what: String, _ rig: RelayRig, seconds: Double = 60, _ isTrue: (RelayRig) -> Bool
+            _ what: String, _ rig: RelayRig, sourceLocation: SourceLocation = #_sourceLocation,
+            _ isTrue: (RelayRig) -> Bool
         ) async throws {
-            for _ in 0..<Int(seconds * 50) {
-                if isTrue(rig) { return }
-                try await Task.sleep(for: .milliseconds(20))
-            }
-            Issue.record("\(what) did not come: \(rig.notes) \(String(describing: rig.status?.sources))")
-            throw CancellationError()
+            try await rig.until(what, sourceLocation: sourceLocation) { isTrue(rig) }
         }
 
         private func checkTimes(_ rig: RelayRig, longest: Double) {
             let times = rig.segments.flatMap { $0.frames.map(\.dts) }
             let steps = zip(times, times.dropFirst()).map { ($1 - $0).inMilliseconds }
             print("\(times.count) pictures, steps \(steps.min() ?? 0) to \(steps.max() ?? 0) ms, notes \(rig.notes)")
-            #expect((steps.min() ?? 0) > 0 && (steps.max() ?? 0) <= longest)
+            #expect((steps.min() ?? 0) > 0 && (steps.max() ?? 0) <= longest, "\(rig.account)")
         }
 
         @Test("A stream that ends is taken from its backup, and from its first address once that is back")
         func endAndReturn() async throws {
             let rig = try await RelayRig()
-            rig.publish("first", try await Self.stream(seconds: 4))
-            rig.publish("second", try await Self.stream(seconds: 40, luma: 160))
+            rig.publish("first", try await Self.stream(rounds: 1))
+            rig.publish("second", try await Self.stream(rounds: 30, luma: 160))
             try rig.apply(
                 .bypass(Self.id), Self.scene(),
                 [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))],
@@ -61,12 +59,12 @@ extension RealTime {
             try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup ?? false }
             try await waitFor("the note", rig) { $0.notes.contains { $0.hasPrefix("source-backup: alice/camera: ") } }
             try await rig.waitFor(.bypass)
-            rig.publish("first", try await Self.stream(seconds: 40))
+            rig.publish("first", try await Self.stream(rounds: 30))
             try await waitFor("the return", rig) { $0.status.map { $0.sources.first?.usesBackup == nil } ?? false }
             try await waitFor("the note", rig) {
                 $0.notes.contains { $0.hasSuffix("its first address is good again and is pulled") }
             }
-            try await Task.sleep(for: .seconds(2))
+            try await rig.untilMorePictures(40)
             try await waitFor("its stream", rig) {
                 $0.status.map { $0.onAir == .bypass && $0.sources.first?.state == .live } ?? false
             }
@@ -77,15 +75,15 @@ extension RealTime {
         @Test("An address where nobody listens gives way to the backup")
         func unreachable() async throws {
             let rig = try await RelayRig()
-            rig.publish("second", try await Self.stream(seconds: 20))
+            rig.publish("second", try await Self.stream(rounds: 15))
             try rig.apply(
                 .bypass(Self.id), Self.scene(),
                 [PlannedSource(id: Self.id, url: "http://127.0.0.1:9/none", backup: rig.url("second"))])
             try await rig.waitFor(.bypass)
             try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup == true }
-            try await Task.sleep(for: .seconds(3))
+            try await rig.untilMorePictures(60)
             checkTimes(rig, longest: 105)
-            #expect(rig.notes.count { $0.hasPrefix("source-backup") } == 1)
+            #expect(rig.notes.count { $0.hasPrefix("source-backup") } == 1, "\(rig.notes)")
             try await rig.stop()
         }
 
@@ -93,8 +91,8 @@ extension RealTime {
         func poor() async throws {
             let limits = QualityLimits(minFrameRate: 10, windowSeconds: 1, recoverySeconds: 2)
             let rig = try await RelayRig()
-            rig.publish("first", try await Self.stream(seconds: 30, fps: 5))
-            rig.publish("second", try await Self.stream(seconds: 30))
+            rig.publish("first", try await Self.stream(rounds: 20, fps: 5))
+            rig.publish("second", try await Self.stream(rounds: 20))
             try rig.apply(
                 .bypass(Self.id), Self.scene(), [PlannedSource(id: Self.id, url: rig.url("first"))], quality: limits)
             try await rig.waitFor(.mix)
@@ -111,7 +109,7 @@ extension RealTime {
             try await waitFor("the backup", rig) {
                 $0.status?.sources.first.map { $0.usesBackup == true && $0.poor == nil } ?? false
             }
-            try await Task.sleep(for: .seconds(1))
+            try await rig.untilMorePictures(20)
             // The poor stream's own interval, and one picture of the canvas at most.
             checkTimes(rig, longest: 255)
             try await rig.stop()

@@ -8,7 +8,9 @@ import Testing
 /// Streams of codecs that relays transcode, made by real encoders.
 enum CodecStreams {
     /// Returns AV1 or VP9 video in Enhanced RTMP: 320×240, 20 pictures per second, a keyframe each second.
-    static func enhancedVideo(_ codec: ForeignCodec, seconds: Int) async throws -> [FLVTag] {
+    ///
+    /// - Parameter rounds: How often the seconds are played in succession.
+    static func enhancedVideo(_ codec: ForeignCodec, seconds: Int, rounds: Int = 1) async throws -> [FLVTag] {
         let file = FileManager.default.temporaryDirectory.appending(path: "codec-\(UUID().uuidString).ivf")
         defer { try? FileManager.default.removeItem(at: file) }
         let encoder =
@@ -26,8 +28,10 @@ enum CodecStreams {
         // Profile and level; the sequence header is in the stream.
         let configuration: [UInt8] = codec == .av1 ? [0x81, 0, 0x0C, 0] : [1, 0, 0, 0, 0, 10, 0x82, 2, 2, 2, 0, 0]
         var tags = [FLVTag(role: .sequenceHeader(.video), timestamp: 0, body: [0x90] + fourCC + configuration)]
-        for (index, unit) in units(try Data(contentsOf: file)).enumerated() {
-            let isKey = index % 20 == 0
+        let units = Self.units(try Data(contentsOf: file))
+        for index in 0..<units.count * rounds {
+            let unit = units[index % units.count]
+            let isKey = index % units.count % 20 == 0
             // FLV has no temporal delimiters.
             let payload = codec == .av1 && unit.starts(with: [0x12, 0]) ? Array(unit.dropFirst(2)) : unit
             tags.append(

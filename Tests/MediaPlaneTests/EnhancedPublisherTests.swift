@@ -41,8 +41,9 @@ import Testing
     }
 
     @Test(arguments: Form.allCases) func picturesOfH265AreTaken(form: Form) async throws {
-        let video = try await TestStreams.video(count: 240, keyInterval: 20, options: "open-gop=0", codec: .h265)
-        let sound = try await TestStreams.audio(count: 560) { _ in 0 }
+        let video = try await TestStreams.video(count: 100, keyInterval: 20, options: "open-gop=0", codec: .h265)
+            .looped(8)
+        let sound = try await TestStreams.audio(count: 235) { _ in 0 }.looped(8)
         let (ingest, rig) = (try await IngestRig.start(), try await RelayRig())
         defer { ingest.stop() }
         let publisher = RawClient(port: ingest.port ?? 0)
@@ -71,7 +72,7 @@ import Testing
         }
         #expect(
             try await outputEventually { isEnough() },
-            "\(pictures().count) pictures, \(rig.sound.frames.count) of sound, \(rig.notes)")
+            "\(rig.account) \(ingest.log)")
         #expect(rig.segments.last?.configuration == video.configuration && rig.status?.sources.first?.transcoded == nil)
         let sent = Set(video.frames.map(\.payload))
         #expect(pictures().allSatisfy { sent.contains($0.payload) }, "copied as they came")

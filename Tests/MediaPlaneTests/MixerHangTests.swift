@@ -15,9 +15,9 @@ extension RealTime {
 
         @Test("One that is stopped is replaced on the same connection")
         func stopped() async throws {
-            let video = try await TestStreams.video(count: 500)
+            let video = try await TestStreams.video(count: 200).looped(6)
             let rig = try await RelayRig()
-            rig.publish("alice", [video, try await TestStreams.audio(count: 1200) { _ in 0 }])
+            rig.publish("alice", [video, try await TestStreams.audio(count: 470) { _ in 0 }.looped(6)])
             rig.publish("bob", [video])
             let sources = [
                 PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
@@ -26,18 +26,18 @@ extension RealTime {
             try await rig.waitFor(.bypass)
             try rig.apply(.mix(host: Self.alice), .columns([Self.alice, Self.bob]), sources)
             try await rig.waitFor(.mix)
-            try await until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
+            try await rig.until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
             let hung = try #require(rig.status?.load?.mixer?.processID)
-            let before = rig.segments.map(\.frames.count).reduce(0, +)
+            let before = rig.pictureCount
             let start = MonotonicClock.now()
             try #require(kill(hung, SIGSTOP) == 0)
             // Killed even if the test fails.
             defer { kill(hung, SIGKILL) }
-            try await until { rig.notes.contains { $0.contains("delivers no picture") } }
+            try await rig.until { rig.notes.contains { $0.contains("delivers no picture") } }
             // Only frames of the hung mixer that were in flight arrive.
-            try await until { rig.segments.map(\.frames.count).reduce(0, +) > before + 10 }
+            try await rig.until { rig.pictureCount > before + 10 }
             print("pictures again after \((MonotonicClock.now() - start) / 1_000_000) ms")
-            try await until {
+            try await rig.until("another mixer is on air") {
                 let now = rig.status
                 return now?.onAir == .mix && now?.load?.mixer.map { $0.processID != hung && $0.pace.made > 20 } ?? false
             }

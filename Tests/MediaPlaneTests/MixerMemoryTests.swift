@@ -32,17 +32,16 @@ extension RealTime {
 
         @Test("A limit that no mix fits in leaves the host on air")
         func tooLittle() async throws {
-            let video = try await TestStreams.video(count: 500)
+            let video = try await TestStreams.video(count: 200).looped(6)
             let rig = try await RelayRig(limits: WorkerLimits(memory: [.mixer: 48]))
             for user in ["alice", "bob"] { rig.publish(user, [video]) }
             let sources = ["alice", "bob"].map { PlannedSource(id: SourceID("\($0)/camera"), url: rig.url($0)) }
             try rig.apply(.bypass(sources[0].id), Self.scene(["alice"]), [sources[0]])
             try await rig.waitFor(.bypass)
             try rig.apply(.mix(host: sources[0].id), Self.scene(["alice", "bob"]), sources)
-            try await until { rig.notes.contains { $0.contains("mixer-failed") } }
-            let before = rig.segments.flatMap(\.frames).count
-            try await until { rig.segments.flatMap(\.frames).count > before + 40 }
-            try await until { rig.status?.onAir == .bypass }
+            try await rig.until { rig.notes.contains { $0.contains("mixer-failed") } }
+            try await rig.untilMorePictures(40)
+            try await rig.waitFor(.bypass)
             let times = rig.segments.flatMap(\.frames).map(\.pts.inMilliseconds)
             print(rig.notes)
             try await rig.stop()
@@ -52,9 +51,9 @@ extension RealTime {
 
         @Test("It goes alone and is replaced on the same connection")
         func exhausted() async throws {
-            let video = try await TestStreams.video(count: 500)
+            let video = try await TestStreams.video(count: 200).looped(6)
             let rig = try await RelayRig()
-            rig.publish("alice", [video, try await TestStreams.audio(count: 1200) { _ in 0 }])
+            rig.publish("alice", [video, try await TestStreams.audio(count: 470) { _ in 0 }.looped(6)])
             for guest in ["bob", "carol"] { rig.publish(guest, [video]) }
             let sources = ["alice", "bob", "carol"].map {
                 PlannedSource(id: SourceID("\($0)/camera"), url: rig.url($0))
@@ -63,13 +62,13 @@ extension RealTime {
             try await rig.waitFor(.bypass)
             try rig.apply(.mix(host: sources[0].id), Self.scene(["alice", "bob"]), Array(sources[..<2]))
             try await rig.waitFor(.mix)
-            try await until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
+            try await rig.until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
             let first = try #require(rig.status?.load?.mixer?.processID)
             // The final state of a leak: the mixer has used up its allowance. Its successors have the normal limit.
             let limit = ProcessLaunch("prlimit", ["--pid", "\(first)", "--data=\(try Self.counted(first))"])
             try #require(try limit.run(collecting: \.output).exit == .status(0))
             try rig.apply(.mix(host: sources[0].id), Self.scene(["alice", "bob", "carol"]), sources)
-            try await until {
+            try await rig.until("another mixer is on air") {
                 let now = rig.status
                 return now?.onAir == .mix
                     && now?.load?.mixer.map { $0.processID != first && $0.pace.made > 20 } ?? false

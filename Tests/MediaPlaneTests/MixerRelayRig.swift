@@ -25,9 +25,19 @@ final class RelayRig: Sendable {
         var status: RelayStatus?
         var notes: [String] = []
         var reader = FLVReader()
+        /// Why the program can no longer be read.
+        var fault: String?
         var segments: [TestTrack] = []
         var sound = TestTrack(configuration: CodecConfiguration(track: .audio, bytes: []), frames: [])
         var revision = 0
+
+        /// Everything that explains a failure.
+        var account: String {
+            """
+            pictures \(segments.map(\.frames.count)), sound \(sound.frames.count), \(fault ?? "no fault"), \
+            notes \(notes), \(String(describing: status))
+            """
+        }
     }
     private final class Shared: Sendable { let state = Mutex(State()) }
 
@@ -85,7 +95,13 @@ final class RelayRig: Sendable {
         }
         viewer = try await Self.connect(socket) { bytes in
             shared.state.withLock { state in
-                for item in (try? state.reader.push(bytes)) ?? [] {
+                var items: [MediaItem] = []
+                do {
+                    items = try state.reader.push(bytes)
+                } catch {
+                    state.fault = state.fault ?? "the program cannot be read: \(error)"
+                }
+                for item in items {
                     switch item {
                     case .configuration(let configuration) where configuration.track == .video:
                         state.segments.append(TestTrack(configuration: configuration, frames: []))
@@ -143,15 +159,44 @@ final class RelayRig: Sendable {
     func resume(_ place: ProgramPlace) throws { try send(.resume(place), on: control) }
 
     /// Suspends until the program is of this kind, 60 s at most.
-    func waitFor(_ kind: OnAir) async throws {
-        let isThere = try await poll(within: .seconds(60), every: .milliseconds(10)) {
-            shared.state.withLock({ $0.status?.onAir }) == kind ? true : nil
+    func waitFor(_ kind: OnAir, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await until("the program is \(kind)", sourceLocation: sourceLocation) {
+            shared.state.withLock { $0.status?.onAir } == kind
         }
-        if isThere != nil { return }
-        let (status, notes) = shared.state.withLock { ($0.status, $0.notes) }
-        Issue.record("not \(kind) within 60 s: \(String(describing: status)) \(notes)")
+    }
+
+    /// Suspends until a condition holds, 60 s at most. A failure tells everything about the relay.
+    func until(
+        _ what: String = "the condition holds", sourceLocation: SourceLocation = #_sourceLocation,
+        _ condition: () -> Bool
+    ) async throws {
+        let isTrue = try await poll(within: .seconds(60), every: .milliseconds(10)) { condition() ? true : nil }
+        if isTrue != nil { return }
+        Issue.record("not within 60 s: \(what); \(account)", sourceLocation: sourceLocation)
         throw CancellationError()
     }
+
+    /// Suspends until this many pictures more have reached the viewer.
+    func untilMorePictures(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let before = pictureCount
+        try await until("\(count) more pictures", sourceLocation: sourceLocation) { pictureCount >= before + count }
+    }
+
+    /// Suspends until a segment of the program has this many pictures.
+    ///
+    /// - Parameter segment: Its place, from 0.
+    func untilPictures(
+        _ count: Int, inSegment segment: Int, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await until("\(count) pictures in segment \(segment)", sourceLocation: sourceLocation) {
+            shared.state.withLock { $0.segments.count > segment && $0.segments[segment].frames.count >= count }
+        }
+    }
+
+    /// Number of pictures that have reached the viewer.
+    var pictureCount: Int { shared.state.withLock { $0.segments.reduce(0) { $0 + $1.frames.count } } }
+    /// State of the relay and of its program, for the messages of failures.
+    var account: String { shared.state.withLock { $0.account } }
 
     var status: RelayStatus? { shared.state.withLock { $0.status } }
     /// Messages for operators so far, each with its code in front.

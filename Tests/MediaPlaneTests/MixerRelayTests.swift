@@ -41,34 +41,35 @@ extension RealTime {
 
         @Test("One person becomes two smoothly: the mix begins with what the bypass showed, and then it moves")
         func opening() async throws {
-            let video = try await TestStreams.video(count: 240)
-            let sound = try await TestStreams.audio(count: 560) { _ in 0 }
+            let video = try await TestStreams.video(count: 400)
+            let sound = try await TestStreams.audio(count: 470) { _ in 0 }.looped(2)
             let rig = try await RelayRig()
             rig.publish("alice", [video, sound])
-            rig.publish("bob", [try await TestStreams.video(TestPicture(palette: [SIMD3(200, 128, 128)]), count: 240)])
+            let other = try await TestStreams.video(TestPicture(palette: [SIMD3(200, 128, 128)]), count: 80)
+            rig.publish("bob", [other.looped(6)])
             let sources = [
                 PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
             ]
             let alone = Self.scene([Self.pane(Self.alice, 0, 360)], heard: [Self.alice])
             try rig.apply(.bypass(Self.alice), alone, [sources[0]])
             try await rig.waitFor(.bypass)
-            try await Task.sleep(for: .seconds(1))
-            try await until { rig.status?.sources.first?.pictureSize == .init(width: 360, height: 640) }
+            try await rig.untilPictures(20, inSegment: 0)
+            try await rig.until { rig.status?.sources.first?.pictureSize == .init(width: 360, height: 640) }
             let both = Self.scene(
                 [Self.pane(Self.alice, 0, 180), Self.pane(Self.bob, 180, 180)], heard: [Self.alice, Self.bob],
                 by: Transition(duration: 400, easing: .linear))
             try rig.apply(.mix(host: Self.alice), both, sources)
             try await rig.waitFor(.mix)
-            try await Task.sleep(for: .seconds(1.5))
+            try await rig.untilPictures(32, inSegment: 1)
             // The status names a scene only while it differs from the plan's.
-            try await until { rig.status?.scene == nil }
+            try await rig.until { rig.status?.scene == nil }
             try rig.apply(.bypass(Self.alice), alone, [sources[0]])
             try await rig.waitFor(.bypass)
-            try await Task.sleep(for: .milliseconds(500))
+            try await rig.untilPictures(8, inSegment: 2)
             let segments = rig.segments
             try await rig.stop()
             expectNoGap(segments)
-            try #require(segments.count == 3)
+            try #require(segments.count == 3, "\(rig.account)")
             var last = try await TestStreams.pictures(segments[0]).last.flatMap {
                 TestMark.read($0.picture.frame, width: 360)
             }
@@ -100,8 +101,8 @@ extension RealTime {
 
         @Test("A mix is made cheaper and whole again on air: no gap, no black picture, and the load is told")
         func levels() async throws {
-            let video = try await TestStreams.video(count: 400)
-            let sound = try await TestStreams.audio(count: 940) { _ in 0 }
+            let video = try await TestStreams.video(count: 200).looped(4)
+            let sound = try await TestStreams.audio(count: 470) { _ in 0 }.looped(4)
             let rig = try await RelayRig()
             rig.publish("alice", [video, sound])
             rig.publish("bob", [video])
@@ -112,14 +113,19 @@ extension RealTime {
             let both = Self.scene(
                 [Self.pane(Self.alice, 0, 180), Self.pane(Self.bob, 180, 180)], heard: [Self.alice, Self.bob])
             func isMade(_ divisor: Int) async throws {
-                try await until { rig.status?.load?.mixer?.frameDivisor == divisor }
-                try await Task.sleep(for: .seconds(1))
+                try await rig.until { rig.status?.load?.mixer?.frameDivisor == divisor }
+                try await rig.until("pictures are \(divisor) frames apart") {
+                    let times = (rig.segments.last?.frames.suffix(4) ?? []).map(\.pts.inMilliseconds)
+                    return times.count == 4
+                        && zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 50 * Double(divisor)) < 1.5 }
+                }
             }
             try rig.apply(.bypass(Self.alice), alone, [sources[0]])
             try await rig.waitFor(.bypass)
             #expect(rig.status?.load?.mixer == nil && rig.status?.load?.relaySeconds ?? 0 > 0)
             try rig.apply(.mix(host: Self.alice), both, sources)
             try await rig.waitFor(.mix)
+            try await rig.untilPictures(8, inSegment: 1)
             try await isMade(1)
             for level in [2, 3] {
                 try rig.apply(.mix(host: Self.alice), both, sources, level: level)
@@ -131,7 +137,7 @@ extension RealTime {
             try rig.apply(.mix(host: Self.alice), both, sources, level: 2)
             try await rig.waitFor(.mix)
             try await isMade(3)
-            try await until { rig.status?.load?.mixer?.pace.made ?? 0 > 5 }
+            try await rig.until { rig.status?.load?.mixer?.pace.made ?? 0 > 5 }
             let load = try #require(rig.status?.load?.mixer)
             print("after a mix of which each third frame is made: \(load)")
             #expect(load.cpuSeconds > 0)
@@ -139,7 +145,7 @@ extension RealTime {
             try await isMade(1)
             let segments = rig.segments
             try await rig.stop()
-            try #require(segments.count == 4)
+            try #require(segments.count == 4, "\(rig.account)")
             let times = segments.map { $0.frames.map(\.pts.inMilliseconds) }
             let steps = zip(times.joined(), times.joined().dropFirst()).map { $1 - $0 }
             #expect(steps.allSatisfy { $0 > 0 && $0 <= 201.5 }, "\(steps.max() ?? 0)")
@@ -173,8 +179,8 @@ extension RealTime {
         @Test(
             "A room of cards is on air as a mix as soon as somebody is heard; a camera makes a bypass of it, and back")
         func cards() async throws {
-            let video = try await TestStreams.video(TestPicture(palette: [SIMD3(90, 128, 128)]), count: 400)
-            let sound = try await TestStreams.audio(count: 940) { 0.2 * sin(Float($0) * 0.1) }
+            let video = try await TestStreams.video(TestPicture(palette: [SIMD3(90, 128, 128)]), count: 200).looped(4)
+            let sound = try await TestStreams.audio(count: 470) { 0.2 * sin(Float($0) * 0.1) }.looped(4)
             let rig = try await RelayRig()
             rig.publish("sound", [sound])
             rig.publish("camera", [video, sound])
@@ -191,8 +197,9 @@ extension RealTime {
                 return ContinuousClock.now - begin
             }
             var times = [try await begin(rig)]
-            try await Task.sleep(for: .seconds(2))
-            try await until { rig.status?.sources.first?.state == .live }
+            try await rig.untilPictures(40, inSegment: 0)
+            try await rig.until("two seconds of sound") { rig.sound.frames.count > 90 }
+            try await rig.until { rig.status?.sources.first?.state == .live }
             #expect(rig.status?.mixerError == nil)
             let heard = try await TestStreams.sound(rig.sound).flatMap { $0.samples.map(abs) }.max() ?? 0
             #expect(heard > 0.15, "sound alone is heard at once")
@@ -200,15 +207,15 @@ extension RealTime {
             let camera = PlannedSource(id: Self.alice, url: rig.url("camera"))
             try rig.apply(.bypass(Self.alice), live, [camera])
             try await rig.waitFor(.bypass)
-            try await Task.sleep(for: .seconds(1))
+            try await rig.untilPictures(20, inSegment: 1)
             var off = camera
             off.video = false
             try rig.apply(.mix(host: Self.alice), cards, [off])
             try await rig.waitFor(.mix)
-            try await Task.sleep(for: .seconds(1))
+            try await rig.untilPictures(20, inSegment: 2)
             try rig.apply(.bypass(Self.alice), live, [camera])
             try await rig.waitFor(.bypass)
-            try await Task.sleep(for: .milliseconds(500))
+            try await rig.untilPictures(8, inSegment: 3)
             let segments = rig.segments
             try await rig.stop()
             for _ in 0..<2 {
@@ -219,9 +226,10 @@ extension RealTime {
             }
             times.sort()
             print("a room of cards is on air after \(times)")
-            #expect(times[1] < .seconds(3))
+            // Most of it is the start of a process, which takes long on a busy machine.
+            #expect(times[1] < .seconds(8))
             expectNoGap(segments)
-            try #require(segments.count == 4)
+            try #require(segments.count == 4, "\(rig.account)")
             let ocean = Int(CanvasColour(signal: .unsignalled, canvas: Self.canvas).planes(of: .ocean).y)
             for index in [0, 2] {
                 let lumas = try await TestStreams.pictures(segments[index]).map { _, picture in

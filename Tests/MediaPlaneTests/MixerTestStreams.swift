@@ -29,6 +29,17 @@ struct TestTrack: Sendable {
         }
         return copy
     }
+
+    /// Returns the same stream so many times in succession. It costs no more to encode, and its marks begin anew each
+    /// time.
+    func looped(_ times: Int) -> TestTrack {
+        guard frames.count > 1, let first = frames.first, let last = frames.last else { return self }
+        let count = Int64(frames.count)
+        let length = MediaTime(nanoseconds: (last.dts - first.dts).nanoseconds * count / (count - 1))
+        var copy = self
+        for round in 1..<Int64(max(times, 1)) { copy.frames += moved(by: length * round).frames }
+        return copy
+    }
 }
 
 /// The content of a test's picture.
@@ -212,9 +223,9 @@ enum TestStreams {
     }
 }
 
-/// Waits until a condition holds, 30 s at most.
-func until(_ condition: () -> Bool) async throws {
+/// Waits until a condition holds, 30 s at most. The error names the place that waited.
+func until(file: StaticString = #fileID, line: UInt = #line, _ condition: () -> Bool) async throws {
     guard try await poll(within: .seconds(30), every: .milliseconds(5), { condition() ? true : nil }) != nil else {
-        throw GStreamerError(.resource, "waited in vain")
+        throw GStreamerError(.resource, "waited in vain at \(file):\(line)")
     }
 }
