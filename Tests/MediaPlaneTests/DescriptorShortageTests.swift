@@ -70,7 +70,7 @@ import Testing
         strangers = []
         let other = try rig.publish("bob")
         let late = try IngestPlayer(rig.pullURL("bob"))
-        #expect(try await outputEventually { late.frames > 30 }, "it answers again")
+        #expect(try await outputEventually { late.frames > 30 }, "it answers again: \(rig.log)")
         #expect(player.progress.end == nil && rig.ended("alice") == 0)
         other.signal(SIGKILL)
         other.waitForExit()
@@ -110,6 +110,9 @@ import Testing
                     scene: .columns([source]),
                     outputs: [PlannedOutput]([PushDestination(id: "out", url: ingest.publishURL("out"))]),
                     causedAt: MonotonicClock.now(), cause: "test")))
+        // Players wait for a publisher for 15 s only.
+        #expect(
+            try await outputEventually(within: .seconds(60)) { ingest.figures?.publishers == 2 }, "\(relay.log)")
         let player = try IngestPlayer(ingest.pullURL("out"))
         #expect(try await outputEventually { player.frames > 60 }, "\(relay.log)")
         #expect(relay.process.isRunning && relay.descriptors <= Self.limit)

@@ -201,9 +201,14 @@ final class HTTPRecorder: Sendable {
             while true {
                 let connection = accept(descriptor, nil, nil)
                 guard connection >= 0 else { return }
-                var heard = [UInt8](repeating: 0, count: 8192)
-                let count = recv(connection, &heard, heard.count, 0)
-                self?.text.withLock { $0 += String(decoding: heard.prefix(max(count, 0)), as: UTF8.self) }
+                var heard: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 8192)
+                // A request may come in pieces.
+                while heard.count < buffer.count, heard.firstRange(of: Array("\r\n\r\n".utf8)) == nil,
+                    case let count = recv(connection, &buffer, buffer.count, 0), count > 0
+                { heard += buffer[..<count] }
+                let request = String(decoding: heard, as: UTF8.self)
+                self?.text.withLock { $0 += request }
                 _ = send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
                 close(connection)
             }

@@ -23,7 +23,12 @@ import Testing
             process = try launch.start()
             try lifeline.fileHandleForReading.close()
             let path = path
-            try await until { FileManager.default.fileExists(atPath: path) }
+            // The socket's file is there slightly before anybody listens.
+            try await until {
+                guard let connection = try? PacketSocket.connect(to: path, patience: 30) else { return false }
+                close(connection)
+                return true
+            }
         }
 
         deinit {

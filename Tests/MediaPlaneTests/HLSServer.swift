@@ -1,17 +1,20 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// An nginx that serves its own directory. `/moved/` redirects to `/`, `/redirect.m3u8` to another network.
 final class HLSServer: Sendable {
     private let root = FileManager.default.temporaryDirectory.appending(path: "hls-\(UInt32.random(in: 0 ... .max))")
     private let port: UInt16
+    private let reserved: ReservedPort
     private let process = Mutex<PullSender?>(nil)
 
     var url: String { "http://127.0.0.1:\(port)" }
 
     init() async throws {
-        port = try PullSender.freePort()
+        reserved = try ReservedPort()
+        port = UInt16(reserved.number)
         try FileManager.default.createDirectory(at: root.appending(path: "www"), withIntermediateDirectories: true)
         let settings = """
             daemon off;
@@ -44,10 +47,12 @@ final class HLSServer: Sendable {
     func start() async throws {
         let sender = try PullSender("/usr/sbin/nginx", ["-c", "\(root.path)/conf", "-p", root.path])
         process.withLock { $0 = sender }
-        #expect(try await outputEventually { PullSender.isListening(port) })
+        #expect(try await outputEventually { PullSender.isListening(port) }, "\(errors)")
     }
 
     func stop() { process.withLock { $0.take() }?.stop() }
+
+    private var errors: String { (try? String(contentsOf: root.appending(path: "errors"), encoding: .utf8)) ?? "" }
 
     /// Returns the numbers of connections and requests so far.
     func counts() async throws -> (connections: Int, requests: Int) {

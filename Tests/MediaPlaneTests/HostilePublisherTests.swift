@@ -48,7 +48,7 @@ import MediaFormats
             control.send([UInt8](try JSONEncoder().encode(command)) + [0x0A])
         }
         let isRead = try await outputEventually { [.live, .stalled].contains(told.state) || !process.isRunning }
-        #expect(isRead && process.isRunning, "the relay ended")
+        #expect(isRead && process.isRunning, "\(String(describing: told.state)) after \(told.count) reports")
         let count = told.count
         #expect(try await outputEventually { told.count > count + 1 }, "it says nothing more")
         control.close()

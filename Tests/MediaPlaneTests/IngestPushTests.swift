@@ -32,7 +32,6 @@ import Testing
         let rig = try await IngestRig.start()
         defer { rig.stop() }
         let server = try await Self.start(pushingTo: rig.publishURL("alice"))
-        let player = try IngestPlayer(rig.pullURL("alice"))
         do {
             rig.holdAnswers()
             let publisher = try rig.publish("alice", to: server.url("alice", application: "plain"))
@@ -45,11 +44,14 @@ import Testing
             }
             #expect(try await outputEventually { question() != nil })
             let request = try #require(question())
+            // It waits for a publisher for 15 s only.
+            let player = try IngestPlayer(rig.pullURL("alice"))
+            defer { player.stop() }
             // The headers come meanwhile, and nothing tells of them.
             try await Task.sleep(for: .milliseconds(500))
             rig.send(
                 .allow(request: request.request, session: request.session, stream: IngestRig.stream("alice")))
-            #expect(try await outputEventually { player.frames > 90 })
+            #expect(try await outputEventually { player.frames > 90 }, "\(rig.log)")
             let tags = player.progress.tags
             #expect(tags.first { $0.kind == .video }?.head.prefix(2) == [0x17, 0])
             #expect(tags.first { $0.kind == .audio }?.head.prefix(2) == [0xAF, 0])
@@ -57,7 +59,6 @@ import Testing
         } catch {
             Issue.record(error)
         }
-        player.stop()
         await server.remove()
     }
 }

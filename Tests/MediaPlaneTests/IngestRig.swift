@@ -40,12 +40,14 @@ final class IngestRig: Sendable {
         let tls = certificate.map { IngestTLS(host: "127.0.0.1", port: 0, certificate: $0.file, key: $0.key) }
         rig.send(.configure(IngestSettings(host: "127.0.0.1", port: port, grace: grace, secret: secret, rtmps: tls)))
         guard try await outputEventually({ rig.port != nil && (tls == nil || rig.securePort != nil) }) else {
-            throw Failure.notListening
+            let account = "\(rig.reports) \(rig.log)"
+            rig.stop()
+            throw Failure.notListening(account)
         }
         return rig
     }
 
-    enum Failure: Error { case notListening }
+    enum Failure: Error { case notListening(String) }
 
     private init(_ descriptors: Int?) async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "ing-\(UInt32.random(in: 0 ... .max))")
@@ -198,7 +200,7 @@ final class IngestPlayer: Sendable {
     init(_ url: String, as purpose: RTMPClient.Purpose = .play) throws {
         let shared = Shared()
         state = shared
-        session = RTMPSession(purpose, try RTMPAddress(url), limits: nil, timeouts: .init(step: 10, idle: 30)) {
+        session = RTMPSession(purpose, try RTMPAddress(url), limits: nil, timeouts: .init(step: 30, idle: 30)) {
             event in
             shared.progress.withLock { progress in
                 switch event {

@@ -17,7 +17,7 @@ import Testing
         // A relay may connect before the publisher begins.
         let early = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { early.progress.hasBegun })
-        let publisher = try rig.publish("alice", rate: rate, seconds: 9)
+        let publisher = try rig.publish("alice", rate: rate)
         defer { publisher.signal(SIGKILL) }
         #expect(try await outputEventually { early.frames > 30 })
         // ffmpeg decodes it as a player, beside the others.
@@ -38,9 +38,12 @@ import Testing
             #expect(Set(pictures.map { Array($0.head[2..<5]) }).count > 1, "there are B-frames")
         }
         #expect(try await decoded == 0)
-        #expect(try await outputEventually { rig.ended("alice") == 1 })
+        #expect(publisher.isRunning, "ffmpeg would end with an error")
+        // It finishes its stream.
+        publisher.signal(SIGTERM)
+        #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.reports) \(rig.log)")
         #expect(try await outputEventually { early.progress.end?.kind == .unpublished })
-        #expect(publisher.waitForExit() == .status(0))
+        publisher.waitForExit()
         for player in [early, late] { player.stop() }
     }
 
@@ -106,7 +109,7 @@ import Testing
         .max { $0.0 < $1.0 }
         let (timestamps, arrival) = try #require(pause)
         #expect(
-            timestamps > 900 && abs(timestamps - arrival / 1_000_000) < 750,
+            timestamps > 900 && abs(timestamps - arrival / 1_000_000) < 2_500,
             "\(timestamps) ms, \(arrival / 1_000_000) ms")
         // Gone for good.
         second.signal(SIGKILL)

@@ -58,8 +58,10 @@ struct MixerHarness {
     var sources: [PlayedSource] = []
     /// Commands at program times.
     var commands: [(MediaTime, MixerCommand)] = []
-    /// Range of program time that always passes at half the speed: for work with a time limit in the mix.
+    /// Range of program time that always passes slowly: for work with a time limit in the mix.
     var slow: Range<MediaTime>?
+    /// Pauses after each step of program time in `slow`, as long as the step: 3 are a quarter of the speed.
+    var slowness: Int64 = 3
     /// Whether time never slows down, for measurements of cost.
     var isRigid = false
 
@@ -174,7 +176,7 @@ struct MixerHarness {
                 try await Task.sleep(for: .nanoseconds(wait.nanoseconds))
             }
             let isSlow = slow?.contains(next) ?? false
-            let rest: Int64 = isRigid ? 0 : isLate(box, at: next) ? 3 : isSlow ? 1 : 0
+            let rest: Int64 = isRigid ? 0 : isLate(box, at: next) ? 3 : isSlow ? slowness : 0
             if rest > 0 { try await Task.sleep(for: .nanoseconds((next - begin).nanoseconds * rest)) }
         }
     }

@@ -25,7 +25,7 @@ extension RealTime {
         /// Plays the files of a directory from program time 300 ms on.
         private func play(
             _ names: [String], in directory: URL, loops: Bool, seconds: Double, background: RGB = .black,
-            isSlow: Bool = false
+            slowUntil end: MediaTime = .zero, slowness: Int64 = 3
         ) async throws -> MixerRecord {
             var setup = MixerHarness.setup(videoOrigin: .milliseconds(500), audioOrigin: .milliseconds(500))
             setup.canvas.background = background
@@ -33,7 +33,8 @@ extension RealTime {
             var harness = MixerHarness(setup: setup)
             harness.mediaDirectories = [directory.path]
             // Opening a file takes processor time, and begins only shortly before the file is on air.
-            if isSlow { harness.slow = .zero ..< .seconds(seconds) }
+            harness.slow = .zero..<end
+            harness.slowness = slowness
             harness.commands = [
                 (.milliseconds(300), .play(MixerPlaylist(plan: IdlePlan(items: items, loops: loops)))),
                 (.milliseconds(300), .scene(Self.idleScene(setup))),
@@ -64,7 +65,8 @@ extension RealTime {
         func loops() async throws {
             try await withMedia { directory in
                 try MediaClip().write(to: directory.appending(path: "a.mp4"))
-                let record = try await play(["a.mp4"], in: directory, loops: true, seconds: 7)
+                let record = try await play(
+                    ["a.mp4"], in: directory, loops: true, seconds: 6.4, slowUntil: .seconds(1))
                 check(record)
                 #expect(record.notes.isEmpty, "\(record.notes)")
                 #expect(record.idle.first == IdleStatus(state: .playing, media: "a.mp4"))
@@ -136,8 +138,8 @@ extension RealTime {
                 try Data("this is no media file".utf8).write(to: directory.appending(path: "broken.mp4"))
                 let names = ["a.mp4", "broken.mp4", "b.webm", "missing.mp4", "c.mp3", "d.ts"]
                 let record = try await play(
-                    names, in: directory, loops: false, seconds: 7, background: RGB(red: 255, green: 255, blue: 255),
-                    isSlow: true)
+                    names, in: directory, loops: false, seconds: 6.4, background: RGB(red: 255, green: 255, blue: 255),
+                    slowUntil: .seconds(5), slowness: 2)
                 check(record)
                 print(record.notes, record.idle)
                 #expect(record.notes.count == 2)
