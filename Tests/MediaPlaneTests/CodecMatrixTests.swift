@@ -194,11 +194,12 @@ extension RealTime {
             #expect(!seen.contains(nil), "a picture is broken")
             let numbers = seen.compactMap(\.self)
             let steps = zip(numbers, numbers.dropFirst()).map { $1 - $0 }
-            // On a busy machine the mix may repeat or drop a picture, but not where it begins or ends.
+            // On a busy machine the mix may repeat or drop some pictures, but not where it begins or ends.
             let ends = [parts[0].count, parts[0].count + parts[1].count]
             let inside = ends[0] + 3..<max(ends[0] + 3, ends[1] - 3)
             let oddities = steps.indices.filter { steps[$0] != 1 }
-            #expect(oddities.count { inside.contains($0) } <= 3 && steps.allSatisfy { 0...2 ~= $0 }, "\(steps)")
+            #expect(oddities.count { inside.contains($0) } <= max(3, inside.count / 5), "\(steps)")
+            #expect(steps.allSatisfy { 0...2 ~= $0 }, "\(steps)")
             // A decoder that is not told of the end withholds the last picture that it reorders.
             let others = oddities.filter { !inside.contains($0) }
             #expect(others.count <= (bFrames == 0 ? 0 : 1) && others.allSatisfy { steps[$0] == 2 }, "\(steps)")

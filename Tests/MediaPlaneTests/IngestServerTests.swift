@@ -104,7 +104,7 @@ import Testing
         let pictures = progress.tags.filter { $0.kind == .video && $0.head.dropFirst().first == 1 }
         #expect(zip(pictures, pictures.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
         let pause = zip(pictures, pictures.dropFirst()).map {
-            (Int64($1.timestamp - $0.timestamp), $1.arrival - $0.arrival)
+            (Int64($1.timestamp) - Int64($0.timestamp), $1.arrival - $0.arrival)
         }
         .max { $0.0 < $1.0 }
         let (timestamps, arrival) = try #require(pause)
@@ -175,8 +175,8 @@ import Testing
         #expect(publisher.isRunning && player.progress.end == nil)
         let arrivals = player.progress.tags.filter { $0.kind == .video }.map(\.arrival)
         let gap = zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }.max() ?? .max
-        // Publisher, player and this test may be late themselves; a server that is blocked is silent for seconds.
-        #expect(gap < 4_000_000_000, "the player waited \(gap / 1_000_000) ms")
+        // Publisher, player and this test may be late themselves; a server that waits for a stranger is silent for 15 s.
+        #expect(gap < 8_000_000_000, "the player waited \(gap / 1_000_000) ms")
         print(
             "memory in MiB: \(memory.map { $0 >> 20 }), longest pause \(gap / 1_000_000) ms, \(rig.figures?.refused ?? 0) refused"
         )

@@ -88,6 +88,7 @@ extension RealTime {
             for (_, mixed) in mix {
                 for (pane, signal) in [host.signal, guest.signal].enumerated() {
                     let mark = try #require(TestMark.read(mixed.frame, x: pane * 180, width: 180))
+                    try #require(bypass[pane].indices.contains(mark), "picture \(mark) of \(bypass[pane].count)")
                     seen.insert(mark % Self.palette.count)
                     let own = rgb(bypass[pane][mark].picture.frame, x: 180, y: 320, signal: signal)
                     let shown = rgb(mixed.frame, x: pane * 180 + 90, y: 320, signal: host.signal)
