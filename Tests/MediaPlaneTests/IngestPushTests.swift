@@ -42,7 +42,7 @@ import Testing
             func question() -> IngestRequest? {
                 rig.reports.lazy.compactMap { if case .ask(let request) = $0 { request } else { nil } }.first
             }
-            #expect(try await outputEventually { question() != nil })
+            #expect(try await outputEventually { question() != nil }, "\(rig.account)")
             let request = try #require(question())
             // It waits for a publisher for 15 s only.
             let player = try IngestPlayer(rig.pullURL("alice"))
@@ -51,7 +51,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(500))
             rig.send(
                 .allow(request: request.request, session: request.session, stream: IngestRig.stream("alice")))
-            #expect(try await outputEventually { player.frames > 90 }, "\(rig.log)")
+            #expect(try await outputEventually { player.frames > 90 }, "\(rig.account)")
             let tags = player.progress.tags
             #expect(tags.first { $0.kind == .video }?.head.prefix(2) == [0x17, 0])
             #expect(tags.first { $0.kind == .audio }?.head.prefix(2) == [0xAF, 0])

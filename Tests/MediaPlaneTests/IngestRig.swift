@@ -40,7 +40,7 @@ final class IngestRig: Sendable {
         let tls = certificate.map { IngestTLS(host: "127.0.0.1", port: 0, certificate: $0.file, key: $0.key) }
         rig.send(.configure(IngestSettings(host: "127.0.0.1", port: port, grace: grace, secret: secret, rtmps: tls)))
         guard try await outputEventually({ rig.port != nil && (tls == nil || rig.securePort != nil) }) else {
-            let account = "\(rig.reports) \(rig.log)"
+            let account = rig.account
             rig.stop()
             throw Failure.notListening(account)
         }
@@ -131,9 +131,15 @@ final class IngestRig: Sendable {
         reports.lazy.compactMap { if case .listeningSecurely(let port) = $0 { port } else { nil } }.last
     }
 
+    /// What the ingest and its publishers have written.
     var log: String {
-        (try? String(contentsOf: directory.appending(path: "ingest.log"), encoding: .utf8)) ?? ""
+        ["ingest.log", "ffmpeg.log"].map { name in
+            (try? String(contentsOf: directory.appending(path: name), encoding: .utf8)) ?? ""
+        }.joined()
     }
+
+    /// Latest reports and the log, for the messages of failures.
+    var account: String { "\(reports.suffix(10)) \(log)" }
 
     var figures: IngestFigures? {
         reports.lazy.compactMap { if case .figures(let figures) = $0 { figures } else { nil } }.last
@@ -179,7 +185,7 @@ final class IngestRig: Sendable {
                 "600k", "-maxrate", "600k", "-bufsize", "600k", "-x264-params", "nal-hrd=cbr", "-c:a", "aac", "-ar",
                 "\(rate)", "-f", "flv", url ?? publishURL(name),
             ])
-        launch.errors = .null
+        launch.errors = .file(directory.appending(path: "ffmpeg.log").path, truncates: false)
         return try launch.start()
     }
 }

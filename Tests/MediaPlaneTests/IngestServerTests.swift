@@ -16,17 +16,17 @@ import Testing
         defer { rig.stop() }
         // A relay may connect before the publisher begins.
         let early = try IngestPlayer(rig.pullURL("alice"))
-        #expect(try await outputEventually { early.progress.hasBegun })
+        #expect(try await outputEventually { early.progress.hasBegun }, "\(rig.account)")
         let publisher = try rig.publish("alice", rate: rate)
         defer { publisher.signal(SIGKILL) }
-        #expect(try await outputEventually { early.frames > 30 })
+        #expect(try await outputEventually { early.frames > 30 }, "\(rig.account)")
         // ffmpeg decodes it as a player, beside the others.
         async let decoded = outputTool(
             "/usr/bin/env",
             ["ffmpeg", "-v", "error", "-xerror", "-i", rig.pullURL("alice"), "-t", "1", "-f", "null", "-"])
-        #expect(try await outputEventually { early.frames > 75 })
+        #expect(try await outputEventually { early.frames > 75 }, "\(rig.account)")
         let late = try IngestPlayer(rig.pullURL("alice"))
-        #expect(try await outputEventually { late.frames > 20 })
+        #expect(try await outputEventually { late.frames > 20 }, "\(rig.account)")
         for player in [early, late] {
             let tags = player.progress.tags
             #expect(tags.first?.kind == .script)
@@ -41,8 +41,8 @@ import Testing
         #expect(publisher.isRunning, "ffmpeg would end with an error")
         // It finishes its stream.
         publisher.signal(SIGTERM)
-        #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.reports) \(rig.log)")
-        #expect(try await outputEventually { early.progress.end?.kind == .unpublished })
+        #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
+        #expect(try await outputEventually { early.progress.end?.kind == .unpublished }, "\(rig.account)")
         publisher.waitForExit()
         for player in [early, late] { player.stop() }
     }
@@ -57,9 +57,10 @@ import Testing
                 + "audiotestsrc is-live=true ! avenc_aac ! mux.", name: "publisher")
         try await pipeline.play()
         let player = try IngestPlayer(rig.pullURL("gst"))
-        #expect(try await outputEventually { player.frames > 40 })
+        #expect(try await outputEventually { player.frames > 40 }, "\(rig.account)")
         await pipeline.tearDown()
-        #expect(try await outputEventually { player.progress.end != nil || rig.interrupted("gst") == 1 })
+        #expect(
+            try await outputEventually { player.progress.end != nil || rig.interrupted("gst") == 1 }, "\(rig.account)")
         player.stop()
     }
 
@@ -71,7 +72,7 @@ import Testing
             (rig.pullURL("alice").dropLast() + "x", .play, "NetStream.Play.Failed: only relays of the service"),
         ] as [(String, RTMPClient.Purpose, String)] {
             let client = try IngestPlayer(url, as: purpose)
-            #expect(try await outputEventually { client.progress.end != nil })
+            #expect(try await outputEventually { client.progress.end != nil }, "\(rig.account)")
             #expect(client.progress.end?.words.contains(words) == true, "\(client.progress.end?.words ?? "")")
             client.stop()
         }
@@ -79,7 +80,7 @@ import Testing
         rig.holdAnswers()
         let start = ContinuousClock.now
         let client = try IngestPlayer(rig.publishURL("alice"), as: .publish)
-        #expect(try await outputEventually { client.progress.end != nil })
+        #expect(try await outputEventually { client.progress.end != nil }, "\(rig.account)")
         #expect(client.progress.end?.words.contains("did not answer within 8 s") == true)
         #expect(ContinuousClock.now - start > .seconds(7))
         client.stop()
@@ -91,14 +92,14 @@ import Testing
         defer { rig.stop() }
         let first = try rig.publish("alice")
         let player = try IngestPlayer(rig.pullURL("alice"))
-        #expect(try await outputEventually { player.frames > 60 })
+        #expect(try await outputEventually { player.frames > 60 }, "\(rig.account)")
         first.signal(SIGKILL)
         first.waitForExit()
-        #expect(try await outputEventually { rig.interrupted("alice") == 1 })
+        #expect(try await outputEventually { rig.interrupted("alice") == 1 }, "\(rig.account)")
         let frames = player.frames
         try await Task.sleep(for: .seconds(1))
         let second = try rig.publish("alice")
-        #expect(try await outputEventually { player.frames > frames + 60 })
+        #expect(try await outputEventually { player.frames > frames + 60 }, "\(rig.account)")
         let progress = player.progress
         #expect(progress.end == nil && rig.ended("alice") == 0)
         let pictures = progress.tags.filter { $0.kind == .video && $0.head.dropFirst().first == 1 }
@@ -114,8 +115,8 @@ import Testing
         // Gone for good.
         second.signal(SIGKILL)
         second.waitForExit()
-        #expect(try await outputEventually { rig.ended("alice") == 1 })
-        #expect(try await outputEventually { player.progress.end?.kind == .unpublished })
+        #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
+        #expect(try await outputEventually { player.progress.end?.kind == .unpublished }, "\(rig.account)")
         player.stop()
     }
 
@@ -124,11 +125,11 @@ import Testing
         defer { rig.stop() }
         let first = try rig.publish("alice")
         let player = try IngestPlayer(rig.pullURL("alice"))
-        #expect(try await outputEventually { player.frames > 30 })
+        #expect(try await outputEventually { player.frames > 30 }, "\(rig.account)")
         let second = try rig.publish("alice")
         #expect(first.waitForExit() != .status(0))
         let frames = player.frames
-        #expect(try await outputEventually { player.frames > frames + 60 })
+        #expect(try await outputEventually { player.frames > frames + 60 }, "\(rig.account)")
         #expect(player.progress.end == nil && rig.ended("alice") == 0 && rig.interrupted("alice") == 0)
         second.signal(SIGTERM)
         second.waitForExit()
@@ -146,7 +147,7 @@ import Testing
             publisher.waitForExit()
         }
         let player = try IngestPlayer(rig.pullURL("alice"))
-        #expect(try await outputEventually { player.frames > 60 })
+        #expect(try await outputEventually { player.frames > 60 }, "\(rig.account)")
         let count = TestLength.of(short: 400, long: 10_000)
         var open: [Int32] = []
         var memory: [Int] = []
@@ -171,11 +172,12 @@ import Testing
             }
         }
         for descriptor in open { close(descriptor) }
-        #expect(try await outputEventually { rig.figures?.connections == 2 })
+        #expect(try await outputEventually { rig.figures?.connections == 2 }, "\(rig.account)")
         #expect(publisher.isRunning && player.progress.end == nil)
         let arrivals = player.progress.tags.filter { $0.kind == .video }.map(\.arrival)
         let gap = zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }.max() ?? .max
-        // Publisher, player and this test may be late themselves; a server that waits for a stranger is silent for 15 s.
+        // Publisher, player and this test may be late themselves; a server that waits for a stranger is silent for
+        // 15 s.
         #expect(gap < 8_000_000_000, "the player waited \(gap / 1_000_000) ms")
         print(
             "memory in MiB: \(memory.map { $0 >> 20 }), longest pause \(gap / 1_000_000) ms, \(rig.figures?.refused ?? 0) refused"
@@ -222,6 +224,6 @@ import Testing
                 rig.reports.contains(.notListening(reason: "another process listens on 127.0.0.1:\(other.port)"))
             })
         close(other.descriptor)
-        #expect(try await outputEventually { rig.reports.contains(.listening(port: other.port)) })
+        #expect(try await outputEventually { rig.reports.contains(.listening(port: other.port)) }, "\(rig.account)")
     }
 }

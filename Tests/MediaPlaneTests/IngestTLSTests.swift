@@ -30,14 +30,14 @@ import Testing
             publisher.waitForExit()
         }
         let relay = try IngestPlayer(rig.pullURL("alice"))
-        #expect(try await outputEventually { relay.frames > 60 })
+        #expect(try await outputEventually { relay.frames > 60 }, "\(rig.account)")
         let status = try await outputTool(
             "/usr/bin/env",
             ["ffmpeg", "-v", "error", "-xerror", "-i", rig.secureURL("alice"), "-t", "2", "-f", "null", "-"])
         #expect(status == 0)
         // A clean end counts over TLS, too.
         publisher.signal(SIGTERM)
-        #expect(try await outputEventually { rig.ended("alice") == 1 })
+        #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
         relay.stop()
     }
 
@@ -63,7 +63,7 @@ import Testing
             })
         #expect(try await Self.isTrusted(rig, second) == false)
         try Data(contentsOf: URL(fileURLWithPath: second.key)).write(to: URL(fileURLWithPath: first.key))
-        #expect(try await outputEventually { try await Self.isTrusted(rig, second) })
+        #expect(try await outputEventually { try await Self.isTrusted(rig, second) }, "\(rig.account)")
         #expect(!rig.log.contains("PRIVATE"))
     }
 
@@ -82,7 +82,7 @@ import Testing
         let took = ContinuousClock.now - start
         // 5 s for the handshake; the 15 s for a request are not part of TLS.
         #expect(took > .seconds(4) && took < .seconds(13), "\(took)")
-        #expect(try await outputEventually { rig.figures?.connections == 0 })
+        #expect(try await outputEventually { rig.figures?.connections == 0 }, "\(rig.account)")
     }
 
     @Test func aCertificateThatCannotBeReadIsSaid() async throws {
@@ -97,10 +97,11 @@ import Testing
                     host: "127.0.0.1", port: 0, grace: 1, secret: IngestRig.secret,
                     rtmps: IngestTLS(host: "127.0.0.1", port: 0, certificate: missing, key: certificate.key))))
         let words = "the certificate cannot be used: \(missing): No such file or directory"
-        #expect(try await outputEventually { rig.reports.contains(.notListeningSecurely(reason: words)) })
+        #expect(
+            try await outputEventually { rig.reports.contains(.notListeningSecurely(reason: words)) }, "\(rig.account)")
         // It retries, and everything else continues.
         try FileManager.default.copyItem(atPath: certificate.file, toPath: missing)
-        #expect(try await outputEventually { rig.securePort != nil })
+        #expect(try await outputEventually { rig.securePort != nil }, "\(rig.account)")
         #expect(try await Self.isTrusted(rig, certificate))
     }
 }
