@@ -80,13 +80,18 @@ extension RealTime {
         /// - Parameters:
         ///   - target: URL to which ffmpeg publishes.
         ///   - url: URL from which the relay pulls.
-        private func expectSoundTranscoded(_ sound: [String], to target: String, from url: String) async throws {
+        ///   - isPublished: Whether the server has the stream: a pull without one is an error after a while.
+        private func expectSoundTranscoded(
+            _ sound: [String], to target: String, from url: String, isPublished: () async throws -> Bool
+        ) async throws {
             let rig = try await RelayRig()
             let publisher = try Self.publish(sound, to: target)
             defer {
                 publisher.signal(SIGKILL)
                 publisher.waitForExit()
             }
+            let isThere = try await outputEventually(within: .seconds(60), isPublished)
+            #expect(isThere, "nothing at \(target)")
             try await expectBypassMixAndBypass(rig, url, transcoded: .audio)
             expectOwnPictures(rig)
             try await rig.stop()
@@ -107,12 +112,16 @@ extension RealTime {
             switch server {
             case "nginx-rtmp":
                 let media = try await OutputMediaServer.start()
-                try await expectSoundTranscoded(mp3, to: media.url("host"), from: media.url("host"))
+                try await expectSoundTranscoded(mp3, to: media.url("host"), from: media.url("host")) {
+                    try await media.isPublished("host")
+                }
                 await media.remove()
             case "ingest":
                 let ingest = try await IngestRig.start()
                 defer { ingest.stop() }
-                try await expectSoundTranscoded(mp3, to: ingest.publishURL("host"), from: ingest.pullURL("host"))
+                try await expectSoundTranscoded(mp3, to: ingest.publishURL("host"), from: ingest.pullURL("host")) {
+                    ingest.figures?.publishers == 1
+                }
             default:
                 // ffmpeg's own server would answer a single connection.
                 let rig = try await RelayRig()
@@ -130,7 +139,9 @@ extension RealTime {
         func otherSoundIsTranscoded(options: [String]) async throws {
             let ingest = try await IngestRig.start()
             defer { ingest.stop() }
-            try await expectSoundTranscoded(options, to: ingest.publishURL("host"), from: ingest.pullURL("host"))
+            try await expectSoundTranscoded(options, to: ingest.publishURL("host"), from: ingest.pullURL("host")) {
+                ingest.figures?.publishers == 1
+            }
         }
 
         /// Returns the program's pictures, split where their configuration changes: that of H.265 is repeated before

@@ -88,7 +88,7 @@ import EncodedMedia
             SocketLoop.shared.perform {
                 var answer: CheckedContinuation<String, Never>? = continuation
                 var keeper: TCPConnection?
-                let connection = TCPConnection(destination, loop: .shared, timeout: 5) { event in
+                let connection = TCPConnection(destination, loop: .shared, timeout: 30) { event in
                     let words: String? =
                         switch event {
                         case .connected: nil
