@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import EncodedMedia
@@ -15,10 +16,13 @@ struct OutputMediaServer {
     let httpPort: Int
     let processID: Int32
 
-    /// - Parameter ports: Ports of an earlier server, to return to its address; 0 for free ones.
+    /// - Parameter ports: Ports of an earlier server, to return to its address; 0 for free ones, which are kept for it
+    ///   and its successors.
     static func start(in directory: URL? = nil, ports: (rtmp: Int, http: Int) = (0, 0)) async throws
         -> OutputMediaServer
     {
+        let rtmp = try ports.rtmp == 0 ? Int(PullSender.freePort()) : ports.rtmp
+        let http = try ports.http == 0 ? Int(PullSender.freePort()) : ports.http
         let directory =
             directory
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)")
@@ -27,7 +31,7 @@ struct OutputMediaServer {
         let answer = directory.appendingPathComponent("answer")
         let result = try await outputTool(
             "/bin/sh",
-            ["-c", "\"$0\" start \"$1\" \(ports.rtmp) \(ports.http) >\"$2\" 2>&1", script, directory.path, answer.path])
+            ["-c", "\"$0\" start \"$1\" \(rtmp) \(http) >\"$2\" 2>&1", script, directory.path, answer.path])
         let text = try String(contentsOf: answer, encoding: .utf8)
         try #require(result == 0, "\(text)")
         func number(_ key: String) throws -> Int {
@@ -95,13 +99,26 @@ func outputTool(_ program: String, _ arguments: [String]) async throws -> Int32 
 
 /// Waits for a condition, polling every 20 ms.
 func outputEventually(
-    within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async throws -> Bool {
     try await poll(within: limit, every: .milliseconds(20)) { try await condition() ? true : nil } ?? false
 }
 
+/// Programs that were made already: many tests need the same one.
+private enum OutputPrograms {
+    static let made = Mutex<[String: [FLVTag]]>([:])
+}
+
 /// Returns a program of `seconds` seconds made by ffmpeg: H.264 with B-frames, an IDR per second, and AAC.
 func outputProgram(seconds: Int, bitrate: String = "400k") async throws -> [FLVTag] {
+    let name = "\(seconds) s at \(bitrate)"
+    if let made = OutputPrograms.made.withLock({ $0[name] }) { return made }
+    let program = try await makeOutputProgram(seconds: seconds, bitrate: bitrate)
+    OutputPrograms.made.withLock { $0[name] = program }
+    return program
+}
+
+private func makeOutputProgram(seconds: Int, bitrate: String) async throws -> [FLVTag] {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("program-\(UUID().uuidString).flv")
     defer { try? FileManager.default.removeItem(at: file) }
     let status = try await outputTool(

@@ -1,6 +1,7 @@
 import EncodedMedia
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import TextFormats
 
@@ -192,45 +193,50 @@ final class PullSender: Sendable {
         """
     }
 
+    /// Ports that this process has handed out.
+    private static let kept = Mutex<[ReservedPort]>([])
+
     /// Returns a port that is free over TCP and UDP.
+    ///
+    /// TCP's is kept for this process until it ends: a server may begin later, and begin again. UDP has nothing like it.
     static func freePort() throws -> UInt16 {
-        // TCP's first: among the ports that the kernel assigns, it reserves others for connections.
-        let port = (0..<100).lazy.compactMap { _ -> UInt16? in
-            guard let port = bound(Int32(SOCK_STREAM.rawValue), 0) else { return nil }
-            return bound(Int32(SOCK_DGRAM.rawValue), port)
-        }.first
-        return try #require(port)
+        for _ in 0..<100 {
+            let port = try ReservedPort()
+            guard isFreeForDatagrams(UInt16(port.number)) else { continue }
+            kept.withLock { $0.append(port) }
+            return UInt16(port.number)
+        }
+        throw POSIXError(.EADDRINUSE)
     }
 
-    /// Returns the port that a socket of this type gets on loopback, after closing it; `nil` if it gets none.
-    private static func bound(_ type: Int32, _ port: UInt16) -> UInt16? {
-        let descriptor = socket(AF_INET, type, 0)
+    private static func isFreeForDatagrams(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> UInt16? in
-                guard bind(descriptor, pointer, size) == 0, getsockname(descriptor, pointer, &size) == 0 else {
-                    return nil
-                }
-                return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_port.bigEndian }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
     }
 
     static func isBound(_ port: UInt16) -> Bool { isInTable("udp", port) }
-    static func isListening(_ port: UInt16) -> Bool { isInTable("tcp", port) }
+    /// Connections of a server that has ended keep its port in the table for a minute: only the state tells.
+    static func isListening(_ port: UInt16) -> Bool { isInTable("tcp", port, state: "0A") }
 
     /// Whether a socket of this machine is bound to the port, proc_net(5).
-    private static func isInTable(_ table: String, _ port: UInt16) -> Bool {
+    ///
+    /// - Parameter state: The socket's state, as in the table; `nil` for any.
+    private static func isInTable(_ table: String, _ port: UInt16, state: Substring? = nil) -> Bool {
         let text = (try? String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8)) ?? ""
         let hexadecimal = String(port, radix: 16, uppercase: true)
         let word = ":" + String(repeating: "0", count: 4 - hexadecimal.count) + hexadecimal
         return text.split(separator: "\n").dropFirst().contains { line in
-            line.split(separator: " ").dropFirst().first?.hasSuffix(word) == true
+            let fields = line.split(separator: " ")
+            return fields.count > 3 && fields[1].hasSuffix(word) && (state == nil || fields[3] == state)
         }
     }
 }
