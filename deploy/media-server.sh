@@ -92,7 +92,7 @@ start() {
             die "nginx does not start (ports $rtmp and $http)"
         fi
     done
-    for _ in $(seq 100); do
+    for _ in $(seq 400); do
         if alive "$directory" && listens "$rtmp" && listens "$http"; then
             printf 'RTMP_PORT=%s\nHTTP_PORT=%s\nPID=%s\n' "$rtmp" "$http" "$(cat "$directory/nginx.pid")"
             return
@@ -112,6 +112,11 @@ stop() {
         sleep 0.05
     done
     kill -KILL "$pid" 2>/dev/null || true
+    for _ in $(seq 100); do
+        runs "$pid" || return 0
+        sleep 0.05
+    done
+    die "nginx ($pid) does not end"
 }
 
 case "${1:-}" in
