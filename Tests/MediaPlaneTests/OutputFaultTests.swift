@@ -29,7 +29,7 @@ import EncodedMedia
         async throws
     {
         let server = try await OutputMediaServer.start()
-        let tags = try await outputProgram(seconds: 40)
+        let tags = try await outputProgram(seconds: 60)
         let output = DestinationOutput(server.url("name?key=wrong-key", application: "guarded"), kind)
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .recovering })
@@ -112,7 +112,7 @@ import EncodedMedia
             try await Task.sleep(for: .seconds(outage))
             server = try await OutputMediaServer.start(in: server.directory, ports: ports)
             let start = ContinuousClock.now
-            #expect(try await outputEventually { output.status.state == .live })
+            #expect(try await outputEventually { output.status.state == .live }, "\(output.status)")
             let delay = Self.ms(since: start)
             print("server back after \(outage) s: live after \(delay) ms")
             delays.append(delay)
@@ -139,7 +139,7 @@ import EncodedMedia
     func aConnectionThatIsWedgedIsNoticed(kilobits: Int, seconds: Int) async throws {
         let server = try await OutputMediaServer.start()
         let proxy = try FaultyProxy(to: server.rtmpPort)
-        let tags = try await outputProgram(seconds: 30, bitrate: "\(kilobits)k")
+        let tags = try await outputProgram(seconds: 60, bitrate: "\(kilobits)k")
         let output = Self.output("o", "rtmp://127.0.0.1:\(proxy.port)/live/wedged")
         let playing = Task { try await output.play(tags) }
         #expect(try await outputEventually { output.status.state == .live })
@@ -162,7 +162,7 @@ import EncodedMedia
     /// The kernel of a hung server accepts bytes for minutes: only messages of the server itself prove that it reads.
     @Test func aServerThatHangsIsNoticedAlthoughItsMachineTakesBytes() async throws {
         let server = try await OutputMediaServer.start()
-        let tags = try await outputProgram(seconds: 30, bitrate: "1500k")
+        let tags = try await outputProgram(seconds: 60, bitrate: "1500k")
         let output = Self.output("o", server.url("hangs"))
         let playing = Task { try await output.play(tags) }
         #expect(try await outputEventually { output.status.state == .live })
@@ -204,17 +204,21 @@ import EncodedMedia
             if index % 2 == 1 { alone.send([tag]) }
         }
         let count = tags.count { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually { viewers.allSatisfy { $0.frames.count == count } })
+        #expect(
+            try await outputEventually { viewers.allSatisfy { $0.frames.count == count } },
+            "\(viewers.map(\.frames.count)) of \(count) frames, \(viewers.map(\.endings))")
         for output in [alone, beside] {
-            #expect(output.status.state == .live && output.status.reconnects == 0 && output.droppedFrames == 0)
+            let status = output.status
+            #expect(
+                status.state == .live && status.reconnects == 0 && output.droppedFrames == 0, "\(status)")
         }
         print(
             "refused:", bad[0].status.lastErrorCode ?? "", "slow: dropped", bad[2].droppedFrames, "flapping:",
             bad[3].status.reconnects)
-        #expect(bad[0].status.lastErrorCode == .publishRefused)
-        #expect(bad[1].status.state != .live)
-        #expect(bad[2].droppedFrames > 0)
-        #expect(bad[3].status.reconnects > 0)
+        #expect(bad[0].status.lastErrorCode == .publishRefused, "\(bad[0].status)")
+        #expect(bad[1].status.state != .live, "\(bad[1].status)")
+        #expect(bad[2].droppedFrames > 0, "\(bad[2].status)")
+        #expect(try await outputEventually { bad[3].status.reconnects > 0 }, "\(bad[3].status)")
         let lateness = viewers.map { viewer in Self.lateness(viewer.arrivals, viewer.frames) }
         for (name, values) in zip(["alone ", "beside"], lateness) {
             print("spacing, \(name): lateness in ms \(values)")
@@ -259,12 +263,18 @@ import EncodedMedia
         }
         for ending in endings.withLock({ $0 }) { await ending.value }
         let count = tags.count { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually { viewers[3...].allSatisfy { $0.frames.count == count } })
+        #expect(
+            try await outputEventually { viewers[3...].allSatisfy { $0.frames.count == count } },
+            "\(viewers.map(\.frames.count)) of \(count) frames, \(viewers.map(\.endings))")
         for output in outputs[3...] {
-            #expect(output.status.state == .live && output.status.reconnects == 0 && output.droppedFrames == 0)
+            let status = output.status
+            #expect(
+                status.state == .live && status.reconnects == 0 && output.droppedFrames == 0, "\(status)")
         }
         for output in late.withLock({ $0 }) {
-            #expect(try await outputEventually { output.status.state == .live && output.status.bytesSent > 0 })
+            #expect(
+                try await outputEventually { output.status.state == .live && output.status.bytesSent > 0 },
+                "\(output.status)")
             await output.close()
         }
         for output in outputs { await output.close() }

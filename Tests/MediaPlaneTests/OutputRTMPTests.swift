@@ -38,7 +38,9 @@ extension DestinationOutput {
         let output = DestinationOutput(server.url("same"), kind)
         try await output.play(tags)
         let sent = tags.filter { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually { viewer.frames.count >= sent.count })
+        #expect(
+            try await outputEventually { viewer.frames.count >= sent.count },
+            "\(viewer.frames.count) of \(sent.count) frames, \(viewer.endings); \(output.status)")
         await output.close()
         await viewer.close()
         let got = viewer.frames
@@ -62,7 +64,7 @@ extension DestinationOutput {
         let ports = (server.rtmpPort, server.httpPort)
         await server.stop()
         let output = DestinationOutput(server.url("late-key"), kind)
-        let tags = try await outputProgram(seconds: 40)
+        let tags = try await outputProgram(seconds: 60)
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .recovering })
             #expect(output.status.lastError?.contains("refused") == true)
@@ -95,7 +97,7 @@ extension DestinationOutput {
             #expect(try await outputEventually { output.status.state == .live })
             let viewer = PullRecorder(url: server.url("again"))
             #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
-            #expect(try await outputEventually { viewer.configurations.count == 2 })
+            #expect(try await outputEventually { viewer.configurations.count == 2 }, "\(viewer.endings)")
             #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
             #expect(output.status.reconnects == 1)
             #expect(try await outputEventually { output.status.bytesSent > sent })
@@ -115,7 +117,7 @@ extension DestinationOutput {
         // An output waits longer for data that it cannot send, and a server that receives nothing reacts only after a
         // minute.
         #expect(ContinuousClock.now - start < .seconds(3))
-        #expect(try await outputEventually(within: .seconds(10)) { try await !server.isPublished("bye") })
+        #expect(try await outputEventually(within: .seconds(30)) { try await !server.isPublished("bye") })
         await output.close()
         await server.remove()
     }
@@ -143,7 +145,7 @@ extension DestinationOutput {
     {
         let server = try await OutputMediaServer.start()
         var policy = OutputMachine.Policy()
-        policy.stallLimit = 3_000_000_000
+        policy.stallLimit = 5_000_000_000
         // Real headers, then 20 Mbit/s, which fill the sockets' buffers within seconds.
         let headers = try await outputProgram(seconds: 1).filter { tag in
             if case .frame = tag.role { false } else { true }
@@ -173,7 +175,8 @@ extension DestinationOutput {
         times.sort()
         let longest = try #require(times.last)
         print("sending to a server that reads nothing: median \(times[times.count / 2]), longest \(longest)")
-        #expect(times[times.count * 9 / 10] < .milliseconds(100) && longest < .seconds(2))
+        // A caller who waits for the server waits until the connection is given up; a busy machine stops him, too.
+        #expect(times[times.count * 9 / 10] < .milliseconds(100) && longest < .seconds(4), "\(times.suffix(10))")
         #expect(try await outputEventually { output.status.state == .recovering })
         try server.signal(SIGCONT)
         #expect(try await outputEventually { output.status.state == .live && output.status.reconnects >= 1 })
@@ -205,7 +208,9 @@ extension DestinationOutput {
         #expect(try await outputEventually { output.hasConnection })
         await output.close()
         let count = tags.count { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually { viewer.frames.count == count })
+        #expect(
+            try await outputEventually { viewer.frames.count == count },
+            "\(viewer.frames.count) of \(count) frames, \(viewer.endings); \(output.status)")
         await viewer.close()
         await server.remove()
     }

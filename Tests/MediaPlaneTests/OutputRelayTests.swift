@@ -23,7 +23,9 @@ import EncodedMedia
         let scene = Scene(canvas: .portrait, panes: [])
         try rig.apply(.bypass("host/camera"), scene, sources, outputs: outputs("first"))
         func state(_ id: OutputID) -> DestinationStatus? { rig.status?.outputs.destinations.first { $0.id == id } }
-        #expect(try await outputEventually { state("a")?.state == .live && state("b")?.state == .live })
+        #expect(
+            try await outputEventually { state("a")?.state == .live && state("b")?.state == .live },
+            "\(String(describing: rig.status?.outputs.destinations)) \(rig.notes)")
         let since = state("a")?.connectedSince
         try rig.apply(.bypass("host/camera"), scene, sources, outputs: outputs("second"))
         #expect(try await outputEventually { try await server.isPublished("second") })
@@ -38,7 +40,9 @@ import EncodedMedia
         #expect(try await outputEventually { rig.status?.revision == 3 })
         #expect(state("b")?.connectedSince == second)
         await server.stop()
-        #expect(try await outputEventually { state("b")?.state == .failed && state("a")?.state == .recovering })
+        #expect(
+            try await outputEventually { state("b")?.state == .failed && state("a")?.state == .recovering },
+            "\(String(describing: rig.status?.outputs.destinations)) \(rig.notes)")
         let again = try await OutputMediaServer.start(in: server.directory, ports: (server.rtmpPort, server.httpPort))
         #expect(try await outputEventually { state("a")?.state == .live })
         #expect(state("b")?.state == .failed)

@@ -111,7 +111,7 @@ import Testing
             let second = try Receiver(port)
             #expect(try await outputEventually { output.status.state == .live })
             #expect(output.status.reconnects == 1)
-            #expect(try await outputEventually { second.size > 100_000 })
+            #expect(try await outputEventually { second.size > 100_000 }, "\(second.size) bytes, \(output.status)")
             try await second.end()
             let got = try await second.packets()
             #expect(got.video.first?.isKey == true && got.video.count > 10)
@@ -123,7 +123,7 @@ import Testing
         let port = try Self.port()
         let receiver = try Receiver(port, "mode=listener&passphrase=0123456789abc&pbkeylen=16")
         let output = try Self.output("srt://127.0.0.1:\(port)?passphrase=another-secret")
-        try await output.whilePlaying(try await outputProgram(seconds: 40)) { () async throws in
+        try await output.whilePlaying(try await outputProgram(seconds: 60)) { () async throws in
             #expect(try await outputEventually { output.status.lastErrorCode == .publishRefused }, "\(output.status)")
             #expect(output.status.lastError?.contains("check the encryption") == true, "\(output.status)")
             #expect(output.status.lastError?.contains("another-secret") == false)
@@ -140,7 +140,7 @@ import Testing
         try await output.whilePlaying(try await outputProgram(seconds: 60)) { () async throws in
             #expect(try await outputEventually { output.status.state == .live }, "\(output.status)")
             let player = try Receiver(port, "mode=caller")
-            #expect(try await outputEventually { player.size > 100_000 })
+            #expect(try await outputEventually { player.size > 100_000 }, "\(player.size) bytes, \(output.status)")
             try await player.end()
             let got = try await player.packets()
             #expect(got.video.count > 20)

@@ -41,7 +41,9 @@ import EncodedMedia
         let output = Self.output("rtmps://localhost:\(front.port)/live/secret", to: front, kind)
         try await output.play(tags)
         let sent = tags.filter { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually { viewer.frames.count == sent.count })
+        #expect(
+            try await outputEventually { viewer.frames.count == sent.count },
+            "\(viewer.frames.count) of \(sent.count) frames; \(output.status)")
         for track in [FLVTag.Kind.video, .audio] {
             #expect(viewer.frames.filter { $0.kind == track } == sent.filter { $0.kind == track })
         }
@@ -49,7 +51,8 @@ import EncodedMedia
         let start = ContinuousClock.now
         await output.close()
         #expect(ContinuousClock.now - start < .seconds(3))
-        #expect(try await outputEventually(within: .seconds(10)) { try await !server.isPublished("secret") })
+        // A server that is told nothing takes a minute.
+        #expect(try await outputEventually(within: .seconds(30)) { try await !server.isPublished("secret") })
         if kind == .socket {
             // All bytes were counted, with a few bytes of RTMP around each tag.
             let bytes = Int64(tags.reduce(0) { $0 + $1.encoded.count })
@@ -109,7 +112,10 @@ import EncodedMedia
         let output = DestinationOutput(PushDestination(id: "o", url: server.url("pulled")), preamble: [])
         try await output.play(tags)
         let count = tags.count { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually { [plain, encrypted].allSatisfy { $0.frames.count >= count } })
+        #expect(
+            try await outputEventually { [plain, encrypted].allSatisfy { $0.frames.count >= count } },
+            "\(plain.frames.count) and \(encrypted.frames.count) of \(count) frames, \(plain.endings) \(encrypted.endings)"
+        )
         await output.close()
         #expect(plain.items == encrypted.items)
         #expect(try await outputEventually { encrypted.endings == ["the publisher has left"] })
@@ -196,7 +202,7 @@ import EncodedMedia
         let server = try await OutputMediaServer.start()
         let front = try await TLSFront(to: server.rtmpPort)
         let proxy = try FaultyProxy(to: front.port)
-        let tags = try await outputProgram(seconds: 30, bitrate: "\(kilobits)k")
+        let tags = try await outputProgram(seconds: 60, bitrate: "\(kilobits)k")
         let output = Self.output("rtmps://localhost:\(proxy.port)/live/wedged", to: front)
         let playing = Task { try await output.play(tags) }
         #expect(try await outputEventually { output.status.state == .live })
@@ -224,7 +230,7 @@ import EncodedMedia
     @Test func aServerThatHangsBehindItsFrontIsNoticed() async throws {
         let server = try await OutputMediaServer.start()
         let front = try await TLSFront(to: server.rtmpPort)
-        let tags = try await outputProgram(seconds: 30, bitrate: "1500k")
+        let tags = try await outputProgram(seconds: 60, bitrate: "1500k")
         let output = Self.output("rtmps://localhost:\(front.port)/live/hangs", to: front)
         let playing = Task { try await output.play(tags) }
         try await output.expectWedgeNoticed("RTMPS, server hangs", afterBytes: 800_000) { try server.signal(SIGSTOP) }

@@ -30,7 +30,7 @@ import Testing
         let ingest = try await IngestRig.start()
         let server = try WHIPServer(ingest: ingest, token: "s3cret/token")
         let player = try WholePlayer(ingest.pullURL("alice"))
-        let tags = try await outputProgram(seconds: 40)
+        let tags = try await outputProgram(seconds: 60)
         let output = try Self.output("whip://s3cret%2Ftoken@127.0.0.1:\(server.port)/moved/alice")
         let start = ContinuousClock.now
         try await output.whilePlaying(tags) { () async throws in
@@ -40,7 +40,7 @@ import Testing
                 try await outputEventually {
                     let sounds = player.tags.filter(\.isSound).count
                     return player.pictures.count > 60 && sounds > 100
-                }, "\(output.status)")
+                }, "\(player.pictures.count) pictures, \(output.status)\n\(server.workers.map(\.log))")
         }
         print("\(output.status)")
         #expect(output.status.reconnects == 0 && output.droppedFrames == 0 && output.status.bytesSent > 50_000)
@@ -75,7 +75,9 @@ import Testing
         let output = try Self.output("whip://127.0.0.1:\(server.port)/whip/alice")
         let player = try WholePlayer(ingest.pullURL("alice"))
         try await output.whilePlaying(try await outputProgram(seconds: 90)) { () async throws in
-            #expect(try await outputEventually { player.pictures.count > 20 }, "\(output.status)")
+            #expect(
+                try await outputEventually { player.pictures.count > 20 },
+                "\(output.status)\n\(server.workers.map(\.log))")
             server.workers[0].process.signal(SIGKILL)
             let killed = ContinuousClock.now
             #expect(
@@ -94,17 +96,15 @@ import Testing
 
     @Test func aServerThatIsAwayIsFoundAgain() async throws {
         let ingest = try await IngestRig.start()
-        let first = try WHIPServer(ingest: ingest)
-        let port = first.port
-        first.stop()
-        let output = try Self.output("whip://127.0.0.1:\(port)/whip/alice")
+        let port = try ReservedPort()
+        let output = try Self.output("whip://127.0.0.1:\(port.number)/whip/alice")
         try await output.whilePlaying(try await outputProgram(seconds: 60)) { () async throws in
             #expect(
                 try await outputEventually { output.status.lastErrorCode == .connectionRefused }, "\(output.status)")
             #expect(output.status.state == .connecting || output.status.state == .recovering)
-            let second = try WHIPServer(ingest: ingest, port: port)
+            let server = try WHIPServer(ingest: ingest, port: port.number)
             #expect(try await outputEventually { output.status.state == .live }, "\(output.status)")
-            second.stop()
+            server.stop()
         }
         await output.close()
         ingest.stop()
@@ -114,7 +114,7 @@ import Testing
         let ingest = try await IngestRig.start()
         let server = try WHIPServer(ingest: ingest, token: "right")
         let output = try Self.output("whip://an+other%2Fsecret@127.0.0.1:\(server.port)/whip/alice")
-        try await output.whilePlaying(try await outputProgram(seconds: 40)) { () async throws in
+        try await output.whilePlaying(try await outputProgram(seconds: 60)) { () async throws in
             #expect(try await outputEventually { output.status.lastErrorCode == .publishRefused }, "\(output.status)")
         }
         let words = output.status.lastError ?? ""

@@ -141,7 +141,10 @@ final class WHIPServer: Sendable {
             for worker in workers { worker.send(.terminate) }
             return response("200 OK")
         }
-        guard let worker = try? await WhipRig.start() else { return response("500 Internal Server Error") }
+        let worker: WhipRig
+        do { worker = try await WhipRig.start() } catch {
+            return response("500 Internal Server Error", ["Content-Type: text/plain"], "\(error)")
+        }
         state.withLock { $0.workers.append(worker) }
         worker.send(
             .publish(
