@@ -166,7 +166,7 @@ import TextFormats
         let begun = ContinuousClock.now
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(50)) { receiver.silence() }
         await Self.onThread { receiver.deliver([Self.sound(9_000), Self.sound(18_000)], arrivedAt: 0) }
-        #expect(ContinuousClock.now - begun < .seconds(5))
+        #expect(ContinuousClock.now - begun < .seconds(8), "the first is due after nine")
         #expect(log.items.count == 3)
     }
 

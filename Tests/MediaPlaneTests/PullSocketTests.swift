@@ -18,7 +18,9 @@ import MediaFormats
         let tags = try await outputProgram(seconds: 3)
         try await output.play(tags)
         let count = tags.count { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually { pulls.allSatisfy { $0.frames.count >= count } })
+        #expect(
+            try await outputEventually { pulls.allSatisfy { $0.frames.count >= count } },
+            "\(pulls.map(\.frames.count)) of \(count) frames, \(pulls.map(\.endings)); \(output.status)")
         await output.close()
         for pull in pulls { await pull.close() }
         #expect(pulls[0].items == pulls[1].items)
