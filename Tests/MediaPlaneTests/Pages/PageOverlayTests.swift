@@ -63,7 +63,7 @@ struct ScreencastTests {
             .publish(
                 PageJob(
                     address: "http://127.0.0.1:\(server.port)/", target: "", picture: path, width: 320, height: 160,
-                    frameRate: 10, readyLimit: 20, reach: Reach(places: [place]),
+                    frameRate: 10, readyLimit: 40, reach: Reach(places: [place]),
                     user: geteuid() == 0 ? "nobody" : nil)))
         #expect(
             try await outputEventually(within: .seconds(90)) { FileManager.default.fileExists(atPath: path) },
@@ -94,6 +94,6 @@ struct ScreencastTests {
         #expect(isBack && second.last == [0, 0, 0, 0], "\(second)")
 
         worker.send(.terminate)
-        #expect(try await outputEventually { !FileManager.default.fileExists(atPath: path) })
+        #expect(try await outputEventually { !FileManager.default.fileExists(atPath: path) }, "\(worker.log)")
     }
 }

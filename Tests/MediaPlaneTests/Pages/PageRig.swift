@@ -72,7 +72,7 @@ final class PageScene: Sendable {
         return PageJob(
             address: "http://127.0.0.1:\(server.port)/\(query)", target: ingest.publishURL("alice"),
             width: Self.size.width, height: Self.size.height, frameRate: TestPage.rate, ready: ready,
-            readyLimit: 20, reach: Reach(places: allowed + [own]), user: geteuid() == 0 ? "nobody" : nil)
+            readyLimit: 40, reach: Reach(places: allowed + [own]), user: geteuid() == 0 ? "nobody" : nil)
     }
 
     /// Suspends until the page is on air, and its stream has reached the ingest.
