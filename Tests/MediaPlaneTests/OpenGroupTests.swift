@@ -147,10 +147,13 @@ extension RealTime {
 
         @Test("H.264 is left anywhere, and entered with an IDR, not with an open group")
         func h264() async throws {
-            // Three seconds copied, three mixed: the next IDR comes some seconds later, after several open groups.
-            let parts = try await switched(try await Self.openGroups([260, 200]))
+            // Three seconds copied, three mixed: the next IDR comes some seconds later, after several open groups. A busy
+            // machine is ready for one of the later ones.
+            let parts = try await switched(try await Self.openGroups([260, 80, 120]))
             #expect(parts[2].track.frames.first?.isIDR == true)
-            #expect(parts[2].marks.first == 260 && parts[1].marks.last ?? 0 >= 256, "the mix goes on up to the IDR")
+            let entry = try #require(parts[2].marks.first)
+            #expect(entry == 260 || entry == 340, "\(parts[2].marks)")
+            #expect(parts[1].marks.last ?? 0 >= entry - 4, "the mix goes on up to the IDR: \(parts[1].marks)")
         }
 
         @Test("leading pictures of a closed group of H.265 are not shown behind what was mixed")

@@ -197,8 +197,8 @@ final class ConsumerBench: Sendable {
     }
 
     func until(_ condition: () -> Bool) async {
-        let isTrue = try? await poll(within: .seconds(30), every: .milliseconds(10)) { condition() ? true : nil }
-        #expect(isTrue == true)
+        let isTrue = try? await poll(within: .seconds(60), every: .milliseconds(10)) { condition() ? true : nil }
+        #expect(isTrue == true, "\(events.withLock { $0 })")
     }
 
     /// Returns groups of a second, 25 pictures and 50 sounds each, after metadata and headers.

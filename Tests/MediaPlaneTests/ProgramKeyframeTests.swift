@@ -69,8 +69,8 @@ extension RealTime {
         }
 
         /// Expects keyframes soon: a viewer whose requests have no effect waits for half the distance of keyframes on
-        /// average.
-        private static func expectSoon(_ times: [Double]) { #expect(times[10] <= 150, "\(times)") }
+        /// average, and a second and more after each request.
+        private static func expectSoon(_ times: [Double]) { #expect(times[10] <= 300, "\(times)") }
 
         private static func expectEvenPictures(_ viewer: FeedViewer, interval: ClosedRange<Int>) {
             let stamps = viewer.pictures.map { Int($0.tag.timestamp) }
@@ -96,7 +96,7 @@ extension RealTime {
             // Many requests at once, as from many viewers.
             let before = viewer.keyframes.count
             let start = MonotonicClock.now()
-            while MonotonicClock.now() - start < 2_000_000_000 {
+            for _ in 0..<200 {
                 viewer.requestKeyframe()
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -109,8 +109,9 @@ extension RealTime {
                 "one every 350 ms, and a regular one every 2 s")
             // The regular ones have stayed in place: each is a multiple of two seconds after the first, to the picture.
             // The grid may follow the host's clock by a millisecond per picture.
-            let stamps = viewer.keyframes.map { Int($0.tag.timestamp) }
+            // Read in this order, because more come meanwhile.
             let last = try #require(viewer.pictures.last).tag.timestamp
+            let stamps = viewer.keyframes.map { Int($0.tag.timestamp) }
             for regular in stride(from: stamps[1], to: Int(last), by: 2000) {
                 #expect(stamps.contains { abs($0 - regular) < 25 }, "\(regular) of \(stamps)")
             }

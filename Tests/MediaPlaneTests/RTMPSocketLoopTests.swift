@@ -58,11 +58,13 @@ import Testing
                 for watch in watches { withExtendedLifetime(watch) {} }
             }
         }
-        #expect(seen.value.withLock { $0.map(\.name) } == ["first", "second", "moved", "hastened", "last"])
-        #expect(
-            seen.value.withLock {
-                $0.allSatisfy { $0.late >= ($0.name == "hastened" ? 35_000_000 - 60_000_000_000 : 0) }
-            })
+        let events = seen.value.withLock { $0 }
+        let late = events.map { $0.name == "hastened" ? $0.late + 60_000_000_000 - 35_000_000 : $0.late }
+        #expect(late.allSatisfy { $0 >= 0 }, "\(events)")
+        let order = ["first", "second", "moved", "hastened", "last"]
+        #expect(events.map(\.name).sorted() == order.sorted(), "each once: \(events)")
+        // A machine that stands still lets several pass at once, which then have no order.
+        if late.allSatisfy({ $0 < 5_000_000 }) { #expect(events.map(\.name) == order, "\(events)") }
     }
 
     /// Work given to the loop from the loop itself is done at once by `run`, and after the current work by `perform`.

@@ -57,13 +57,15 @@ struct RecorderBench {
 
     /// Waits until the single file has `count` bytes.
     func waitForBytes(_ count: Int) async {
+        var size = 0
         for _ in 0..<6_000 {
             let file = try? files().first { $0.hasSuffix(".mp4") }
-            let size = file.flatMap { try? FileManager.default.attributesOfItem(atPath: $0)[.size] as? Int } ?? 0
+            size = file.flatMap { try? FileManager.default.attributesOfItem(atPath: $0)[.size] as? Int } ?? 0
             if size >= count { return }
             try? await Task.sleep(for: .milliseconds(10))
         }
-        Issue.record("the file stays short")
+        let told = reports.lines.withLock { String(decoding: $0, as: UTF8.self) }
+        Issue.record("the file stays short: \(size) of \(count) bytes; \(told)")
     }
 
     func path(_ name: String) -> String { directory.path + "/files/" + name }

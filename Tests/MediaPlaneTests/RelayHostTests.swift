@@ -31,7 +31,7 @@ import Testing
     /// A host, and the service that controls it.
     private final class Stage: Sendable {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "rh\(UInt32.random(in: 0...9999))")
+            "rh\(UInt32.random(in: 0...99_999_999))")
         let host: RelayHost
         let service: SocketChannel
         let reports = Heard<RelayHostReport>()

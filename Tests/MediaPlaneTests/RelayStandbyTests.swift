@@ -67,8 +67,8 @@ import Testing
         #expect(pictures(second).isEmpty)
         let place = try #require(first.status?.place)
         let last = try #require(place.last)
-        let pause = MediaTime(nanoseconds: MonotonicClock.now()) - stopped
         try second.resume(place)
+        let pause = MediaTime(nanoseconds: MonotonicClock.now()) - stopped
         #expect(try await outputEventually { pictures(second).count > 20 })
         let begin = try #require(pictures(second).first)
         #expect(begin.isIDR && begin.dts > last && begin.dts - last < .seconds(3) + pause, "\(last) \(begin.dts)")

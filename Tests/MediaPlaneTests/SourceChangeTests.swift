@@ -92,7 +92,8 @@ extension RealTime {
             ]
             try rig.apply(.mix(host: Self.alice), Scene.columns([Self.alice, Self.bob]), sources)
             try await rig.waitFor(.mix)
-            try await Task.sleep(for: .seconds(7))
+            // Seven seconds, which contain the change.
+            #expect(try await outputEventually { rig.segments.last?.frames.count ?? 0 >= 140 }, "\(rig.notes)")
             let segments = rig.segments
             #expect(rig.connections(of: "bob") == 1, "\(rig.notes)")
             #expect(
@@ -139,7 +140,12 @@ extension RealTime {
             try rig.apply(
                 .bypass(alice), Scene.columns([alice]), [PlannedSource(id: alice, url: rig.url("alice"))])
             try await rig.waitFor(.bypass)
-            try await Task.sleep(for: .seconds(7))
+            #expect(
+                try await outputEventually {
+                    let pictures = rig.segments.flatMap(\.frames)
+                    guard let first = pictures.first, let last = pictures.last else { return false }
+                    return last.dts - first.dts >= .seconds(7)
+                }, "\(change): \(rig.notes)")
             #expect(rig.connections(of: "alice") == 1 && rig.status?.onAir == .bypass, "\(change): \(rig.notes)")
             let pictures = rig.segments.flatMap(\.frames)
             let steps = zip(pictures, pictures.dropFirst()).map { ($1.dts - $0.dts).inMilliseconds }

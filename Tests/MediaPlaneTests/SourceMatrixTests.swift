@@ -69,16 +69,18 @@ import Testing
     @Test(arguments: (formats + others).prefix(TestLength.of(short: formats.count, long: .max)))
     func aStreamIsCopiedAndMixedAndCopiedAgain(format: Format) async throws {
         let server = try await OutputMediaServer.start()
-        let rig = try await RelayRig()
         let publisher = try Self.publish(format, to: server.url("host"))
         defer { Self.end(publisher) }
+        let rig = try await RelayRig()
+        // A source that is not there for seconds is told to operators.
+        #expect(try await outputEventually { try await server.isPublished("host") })
         let sources = [PlannedSource(id: "host/camera", url: server.url("host"))]
         try rig.apply(.bypass("host/camera"), Self.scene, sources)
         try await rig.waitFor(.bypass)
-        #expect(try await outputEventually { rig.sound.frames.count > 5 }, "no sound in the bypass")
+        #expect(try await outputEventually { rig.sound.frames.count > 5 }, "no sound in the bypass: \(rig.notes)")
         try rig.apply(.mix(host: "host/camera"), Self.scene, sources)
         try await rig.waitFor(.mix)
-        #expect(try await outputEventually { (rig.segments.last?.frames.count ?? 0) > 10 })
+        #expect(try await outputEventually { (rig.segments.last?.frames.count ?? 0) > 10 }, "\(rig.notes)")
         let sound = rig.sound.frames.count
         #expect(try await outputEventually { rig.sound.frames.count > sound + 5 }, "no sound in the mix")
         try rig.apply(.bypass("host/camera"), Self.scene, sources)

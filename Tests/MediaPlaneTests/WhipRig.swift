@@ -175,7 +175,7 @@ final class WholePlayer: Sendable {
     }
 
     init(_ url: String) throws {
-        session = RTMPSession(.play, try RTMPAddress(url), limits: nil, timeouts: .init(step: 10, idle: 30)) {
+        session = RTMPSession(.play, try RTMPAddress(url), limits: nil, timeouts: .init(step: 30, idle: 60)) {
             [shared] event in
             switch event {
             case .media(let messages, let arrival):

@@ -31,7 +31,7 @@ import Testing
 
     private static func network() -> WebRTCNetwork { WebRTCNetwork(addresses: ["127.0.0.1"]) }
 
-    static func stage(hasAudio: Bool = true, silence: Double = 3) async throws -> Stage {
+    static func stage(hasAudio: Bool = true, silence: Double = 10) async throws -> Stage {
         let ingest = try await IngestRig.start()
         let worker = try await WhipRig.start()
         let client = try await WhipClient(hasAudio: hasAudio)
@@ -54,7 +54,9 @@ import Testing
 
     @Test func picturesComeByteForByteAndSoundWithoutAGap() async throws {
         let stage = try await Self.stage()
-        #expect(try await outputEventually { stage.player.pictures.count > 90 })
+        #expect(
+            try await outputEventually { stage.player.pictures.count > 90 },
+            "\(stage.player.pictures.count) pictures, \(String(describing: stage.player.end))\n\(stage.worker.log)")
         let (received, sent) = (stage.player.pictures, stage.client.sent)
         print("first keyframe after \(stage.delay / 1_000_000) ms, \(stage.worker.figures as Any)")
         let places = received.map { picture in sent.firstIndex(of: picture.unit) ?? -1 }
@@ -139,7 +141,9 @@ import Testing
         let port = try #require(first.ingest.port)
         first.player.stop()
         first.ingest.stop()
-        #expect(try await outputEventually { first.worker.log.contains("the ingest does not take the stream") })
+        #expect(
+            try await outputEventually { first.worker.log.contains("the ingest does not take the stream") },
+            "\(first.worker.log)")
         let second = try await IngestRig.start(port: port)
         let player = try WholePlayer(second.pullURL("alice"))
         #expect(try await outputEventually { player.pictures.count > 10 }, "\(first.worker.log)")
@@ -157,14 +161,16 @@ import Testing
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 let counts = try await WhipTests.comeAndGo()
-                FileHandle.standardError.write(try JSONEncoder().encode(counts))
+                let json = String(decoding: try JSONEncoder().encode(counts), as: UTF8.self)
+                // On a line of its own, between what libraries write.
+                FileHandle.standardError.write(Data("\n\(json)\n".utf8))
             })
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
         let json = text.split(separator: "\n").last { $0.hasPrefix("[[") }.map { Data($0.utf8) }
         let counts = try JSONDecoder().decode([[Int]].self, from: try #require(json, "\(text)"))
         print("threads \(counts[0]), descriptors \(counts[1])")
         // GLib's pool keeps some threads for a while.
-        #expect(counts[0][19] <= counts[0][4] + 4 && counts[1][19] <= counts[1][4] + 2)
+        #expect(counts[0][19] <= counts[0][4] + 4 && counts[1][19] <= counts[1][4] + 2, "\(counts)")
     }
 
     /// Returns the numbers of threads and of descriptors after each of twenty publishers.

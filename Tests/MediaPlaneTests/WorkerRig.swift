@@ -3,6 +3,7 @@ import Foundation
 import MixModel
 import Synchronization
 import TestSupport
+import Testing
 import TextFormats
 
 @testable import RTMP
@@ -63,6 +64,7 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
             descriptor = UnixListener.dial(socket)
             return descriptor != nil
         }
+        if descriptor == nil { Issue.record("nothing listens at \(socket); the worker says: \(log)") }
         let new = SocketChannel(
             descriptor: descriptor ?? -1, onBytes: { [shared] in shared.read($0) }, onClosed: {})
         channel.withLock { $0 = new }
