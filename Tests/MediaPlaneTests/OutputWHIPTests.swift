@@ -55,6 +55,7 @@ import Testing
         let gaps = zip(sound, sound.dropFirst()).map { Int($1) - Int($0) }
         #expect(sound.count > 100 && gaps.allSatisfy { 20...23 ~= $0 }, "\(gaps)")
 
+        #expect(try await outputEventually { server.requests.count >= 3 })
         let requests = server.requests
         #expect(requests.map(\.method) == ["POST", "POST", "DELETE"], "\(requests)")
         #expect(requests.allSatisfy { $0.fields["authorization"] == "Bearer s3cret/token" })

@@ -107,7 +107,7 @@ import Testing
         try stage.tell(.run(number: 2, task: "b", socket: stage.socket("b")))
         let first = try await stage.connect("a")
         let second = try await stage.connect("b")
-        try stage.tell(.hold(until: BootClock.now() + 2_000_000_000), first.channel)
+        try stage.tell(.hold(until: BootClock.now() + 4_000_000_000), first.channel)
         try stage.tell(.standBy, first.channel)
         #expect(
             try await outputEventually {

@@ -3,6 +3,7 @@ import GStreamerKit
 import MediaFormats
 import Synchronization
 import TestSupport
+import Testing
 
 /// A WebRTC client that receives H.264 and Opus, like a browser over WHEP. It makes an offer, or answers one.
 final class WebRTCViewer: Sendable {
@@ -101,9 +102,10 @@ final class WebRTCViewer: Sendable {
     }
 
     private func description() async throws -> String {
-        _ = try await outputEventually { [shared] in
+        let isReady = try await outputEventually { [shared] in
             shared.state.withLock { $0.described != nil && $0.isGathered || $0.failure != nil }
         }
+        if !isReady { Issue.record("the viewer gathers no candidates") }
         return shared.state.withLock { state in
             (state.described ?? "") + state.candidates.map { "a=\($0)\r\n" }.joined()
         }

@@ -261,7 +261,8 @@ import Testing
     }
 
     @Test func aWorkerWithoutAServiceEnds() async throws {
-        let whep = try await WhepRig.start(.publisher(url: "rtmp://127.0.0.1:1/a/b"), orphanTimeout: 1)
+        // The time begins before this service connects.
+        let whep = try await WhepRig.start(.publisher(url: "rtmp://127.0.0.1:1/a/b"), orphanTimeout: 3)
         whep.disconnect()
         #expect(whep.process.waitForExit() == .status(0))
         whep.stop()

@@ -98,7 +98,8 @@ final class WhipClient: Sendable {
         }
         try await peer.play()
         peer.offer()
-        _ = try await outputEventually { shared.state.withLock { $0.offer != nil && $0.isGathered } }
+        let isReady = try await outputEventually { shared.state.withLock { $0.offer != nil && $0.isGathered } }
+        if !isReady { Issue.record("the client makes no offer: \(failure ?? "it does not say why")") }
     }
 
     /// The offer with its candidates.

@@ -116,8 +116,11 @@ import TextFormats
         kill(browser, SIGKILL)
         #expect(try await outputEventually { scene.worker.states.contains(.failing) }, "\(scene.worker.log)")
         #expect(try await outputEventually(within: .seconds(60)) { scene.worker.isOnAir }, "\(scene.worker.log)")
+        let isReplaced = try await outputEventually { Set(before).intersection(scene.processes).count <= 1 }
         let now = scene.processes
-        #expect(Set(before).intersection(now).count <= 1, "only what keeps the directory")
+        #expect(
+            isReplaced,
+            "only what keeps the directory: \(Set(before).intersection(now).map { PageScene.command(of: $0) })")
         let display = try #require(now.first { PageScene.command(of: $0).first?.hasSuffix("Xvfb") ?? false })
         let (directory, displays) = (try #require(scene.directory), PageScene.displays.subtracting(others))
         kill(display, SIGKILL)
