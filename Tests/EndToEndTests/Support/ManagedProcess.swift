@@ -36,8 +36,13 @@ final class ManagedProcess: Sendable {
 
     /// Returns the last `lines` lines of its output.
     func messages(last lines: Int = 60) -> String {
-        let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").suffix(lines).joined(separator: "\n")
+        Self.text(of: log.path).split(separator: "\n").suffix(lines).joined(separator: "\n")
+    }
+
+    /// Returns the content of a log; empty if there is none. A character whose last bytes are not written yet, and any
+    /// other byte that is not UTF-8, is shown as U+FFFD.
+    static func text(of path: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }
 
     /// Asks it to end, and kills it at the deadline.
@@ -67,9 +72,20 @@ enum ProcessTable {
         /// The parent process. A mixer's is its relay, even if a fork server has made it.
         var parent: Int32
         var arguments: [String]
+        /// The parent process as the system has it.
+        fileprivate var maker: Int32
     }
 
+    /// Returns every process, except for children that have not begun their own program yet: until then they have the
+    /// arguments of the process that made them, and would be taken for another one of its kind.
     static func entries() -> [Entry] {
+        let all = read()
+        let arguments = Dictionary(all.map { ($0.identifier, $0.arguments) }) { first, _ in first }
+        let makers = Set(all.map(\.maker))
+        return all.filter { arguments[$0.maker] != $0.arguments || makers.contains($0.identifier) }
+    }
+
+    private static func read() -> [Entry] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { name in
             guard let identifier = Int32(name), let stat = FileManager.default.contents(atPath: "/proc/\(name)/stat"),
@@ -80,7 +96,7 @@ enum ProcessTable {
             guard fields.count > 1, fields[0] != "Z", let parent = Int32(fields[1]) else { return nil }
             let arguments = String(decoding: command, as: UTF8.self).split(separator: "\0").map(String.init)
             let relay = arguments.firstIndex(of: "--relay").flatMap { Int32(arguments.dropFirst($0 + 1).first ?? "") }
-            return Entry(identifier: identifier, parent: relay ?? parent, arguments: arguments)
+            return Entry(identifier: identifier, parent: relay ?? parent, arguments: arguments, maker: parent)
         }
     }
 
