@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A private nginx with the RTMP module whose application `live` reports its publishers, as configured in the
 /// documentation.
@@ -12,14 +13,37 @@ struct HookingMediaServer {
     var isRunning: Bool { process.isRunning }
 
     private static let given = Mutex<Set<Int>>([])
+    /// A file of all test processes of this user: the process that has locked byte n hands out port n, until it ends.
+    private static let book: Int32 = {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("mix-ports-\(getuid())").path
+        return Foundation.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    }()
 
-    /// Returns a port for a server that is started later: it has no listener, and this process does not hand it out
-    /// again. It is below the system's range for connections, and apart from those of `deploy/media-server.sh`.
+    /// Returns a port for a server that is started later: it has no listener, and neither this process nor another one
+    /// that runs tests hands it out again. It is below the system's range for connections, and apart from those of
+    /// `deploy/media-server.sh`.
     static func anyPort() -> Int {
         while true {
             let port = Int.random(in: 10_000..<20_000)
-            if given.withLock({ $0.insert(port).inserted }), isFree(port) { return port }
+            if reserve(port), isFree(port) { return port }
         }
+    }
+
+    /// Reserves a port for this process. Returns false if it, or another process, has done so before.
+    private static func reserve(_ port: Int) -> Bool {
+        given.withLock { given in
+            guard given.insert(port).inserted else { return false }
+            // Without the file, ports are still unique within this process.
+            guard book >= 0 else { return true }
+            return lseek(book, off_t(port), SEEK_SET) >= 0 && lockf(book, Int32(F_TLOCK), 1) == 0
+        }
+    }
+
+    /// Whether a server listens on a port of 127.0.0.1, over TCP.
+    static func isServed(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        return LoopbackListener.connect(descriptor, to: port)
     }
 
     /// Whether a server could now listen on a port of 127.0.0.1, over TCP and over UDP.
@@ -90,7 +114,7 @@ struct HookingMediaServer {
             name, "/usr/sbin/nginx",
             ["-p", directory.path, "-e", directory.appendingPathComponent("error.log").path, "-c", file.path],
             in: stage)
-        try await waitUntil("nginx listens") {
+        try await waitUntil("nginx listens\n\(process.messages())") {
             guard process.isRunning else { throw EndToEndError("nginx ended: \(process.messages())") }
             return FileManager.default.fileExists(atPath: directory.path + "/nginx.pid")
         }
@@ -103,11 +127,15 @@ struct HookingMediaServer {
         let workers = ProcessTable.descendants(of: process.identifier)
         process.kill9()
         for worker in workers { Foundation.kill(worker.identifier, SIGKILL) }
-        try await waitUntil("nginx is gone") { !process.isRunning }
+        // Workers hold the port, too.
+        let gone = Set(workers.map(\.identifier))
+        try await waitUntil("nginx is gone") {
+            !process.isRunning && !ProcessTable.entries().contains { gone.contains($0.identifier) }
+        }
     }
 
     /// Log lines of nginx about its callbacks.
     var log: String {
-        (try? String(contentsOf: directory.appendingPathComponent("error.log"), encoding: .utf8)) ?? ""
+        ManagedProcess.text(of: directory.appendingPathComponent("error.log").path)
     }
 }
