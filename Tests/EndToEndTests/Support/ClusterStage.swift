@@ -22,7 +22,7 @@ final class ClusterStage: Sendable {
             }.map(\.identifier)
             return Array(
                 Set(
-                    [service.identifier] + workers
+                    (service.isRunning ? [service.identifier] : []) + workers
                         + workers.flatMap { worker in
                             ProcessTable.descendants(of: worker).map(\.identifier)
                         }))
@@ -39,16 +39,18 @@ final class ClusterStage: Sendable {
         var relayLog: String {
             let directory = data + "/relays"
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-            return names.filter { $0.hasSuffix(".log") }.compactMap {
-                try? String(contentsOfFile: directory + "/" + $0, encoding: .utf8)
-            }.joined()
+            return names.filter { $0.hasSuffix(".log") }.map { ManagedProcess.text(of: directory + "/" + $0) }.joined()
         }
 
         /// Log of its ingest.
-        var ingestLog: String { (try? String(contentsOfFile: data + "/ingest/ingest.log", encoding: .utf8)) ?? "" }
+        var ingestLog: String { ManagedProcess.text(of: data + "/ingest/ingest.log") }
 
         /// Ends every process at once, as the loss of the machine does.
-        func destroy() { for process in processes { kill(process, SIGKILL) } }
+        func destroy() {
+            // The service first, which would start a worker in place of one that has ended.
+            service.kill9()
+            for process in processes { kill(process, SIGKILL) }
+        }
         func freeze(_ isFrozen: Bool) { for process in processes { kill(process, isFrozen ? SIGSTOP : SIGCONT) } }
     }
 
@@ -58,6 +60,8 @@ final class ClusterStage: Sendable {
     let b: Node
     /// URL of the stream that every room shows.
     var source: String { media.live("alice") }
+    // Small: its pictures are counted, and not looked at.
+    private static let alice = SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1)
     private let environment: [String: String]
     private let hasIngests: Bool
     private let publisher: ManagedProcess
@@ -84,6 +88,10 @@ final class ClusterStage: Sendable {
             for node in stage.nodes {
                 print("--- \(node.name)\n\(node.service.messages())\n\(node.relayLog)\n\(node.ingestLog)")
             }
+            for publisher in [stage.publisher] + stage.later.withLock({ $0.publishers }) {
+                print("--- \(publisher.name), \(publisher.exitStatus.map { "ended with \($0)" } ?? "running")")
+                print(publisher.messages(last: 20))
+            }
             await stage.stop()
             throw error
         }
@@ -95,8 +103,10 @@ final class ClusterStage: Sendable {
     func restart(_ node: Node) async throws -> Node {
         node.service.kill9()
         try await waitUntil("node \(node.name) has ended") { !node.service.isRunning }
-        return try await Self.start(
+        let again = try await Self.start(
             node.name, in: directory, environment, hasIngest: hasIngests, ingestPort: node.ingest)
+        later.withLock { $0.nodes.append(again) }
+        return again
     }
 
     /// Starts another node.
@@ -114,8 +124,7 @@ final class ClusterStage: Sendable {
         let number = later.withLock { $0.publishers.count }
         let process = try ManagedProcess(
             "publisher-\(name)-\(node.name)-\(number)", "ffmpeg",
-            SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(name)"),
-            in: directory)
+            Self.alice.arguments(url: "rtmp://127.0.0.1:\(port)/live/\(name)"), in: directory)
         later.withLock { $0.publishers.append(process) }
         return process
     }
@@ -142,12 +151,13 @@ final class ClusterStage: Sendable {
         self.environment = environment
         a = try await Self.start("a", in: directory, environment, hasIngest: hasIngests)
         b = try await Self.start("b", in: directory, environment, hasIngest: hasIngests)
-        let source = SyntheticPublisher(id: 1, gopSeconds: 1)
-        publisher = try ManagedProcess(
-            "publisher", "ffmpeg", source.arguments(url: media.live("alice")), in: directory)
+        let publisher = try ManagedProcess(
+            "publisher", "ffmpeg", Self.alice.arguments(url: media.live("alice")), in: directory)
+        self.publisher = publisher
         let stat = ServiceClient(port: media.httpPort)
-        try await waitUntil("alice publishes") {
-            try await stat.request("GET", "/stat").text.contains("<name>alice</name>")
+        try await waitUntil("alice publishes\n\(publisher.messages())") {
+            guard publisher.isRunning else { throw EndToEndError("the publisher ended: \(publisher.messages())") }
+            return try await stat.request("GET", "/stat").text.contains("<name>alice</name>")
         }
     }
 
@@ -165,8 +175,9 @@ final class ClusterStage: Sendable {
                 own["MIXORCHESTRATOR_INGEST_RTMP_LISTEN"] = "127.0.0.1:\(ingest)"
                 own["MIXORCHESTRATOR_INGEST_RTMP_ADVERTISE"] = "127.0.0.1:\(ingest)"
             }
+            // A log for each start: that of a service which was killed is still read.
             let service = try ManagedProcess(
-                "node-\(name)", Workspace.executable("mixorchestrator"),
+                "node-\(name)-\(port)", Workspace.executable("mixorchestrator"),
                 [
                     "serve", "--listen", "127.0.0.1:\(port)", "--data", data, "--layouts",
                     directory.appendingPathComponent("layouts").path,
@@ -177,6 +188,12 @@ final class ClusterStage: Sendable {
                 return (try? await client.request("GET", "/readyz").status) == 200
             }
             if service.isRunning {
+                // The service answers before its ingest has been started.
+                if let ingest {
+                    try await waitUntil("the ingest of \(name) listens\n\(service.messages())") {
+                        HookingMediaServer.isServed(ingest)
+                    }
+                }
                 return Node(name: name, data: data, client: client, service: service, ingest: ingest)
             }
             guard service.messages().contains("is in use") else { throw EndToEndError(service.messages()) }
@@ -190,7 +207,7 @@ final class ClusterStage: Sendable {
             "expel", Workspace.executable("mixorchestrator"),
             ["store", "expel", node.name, "--data", directory.appendingPathComponent("data-operator").path],
             in: directory, environment: environment.filter { $0.key == "MIXORCHESTRATOR_STORE_URL" })
-        try await waitUntil("store expel") { !process.isRunning }
+        try await waitUntil("store expel has ended: \(process.messages())") { !process.isRunning }
         guard process.exitStatus == 0 else { throw EndToEndError(process.messages()) }
     }
 
@@ -199,14 +216,25 @@ final class ClusterStage: Sendable {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         recorders.withLock { $0.append(recorder) }
         try recorder.start()
-        try await waitUntil("a viewer of \(url) gets the stream") { recorder.progress.tags > 4 }
+        try await waitUntil("a viewer of \(url) gets the stream: \(recorder.progress)") { recorder.progress.tags > 4 }
         return recorder
     }
 
     /// Returns when the room's program is on air according to this node.
     func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = patience) async throws {
-        try await waitUntil("\(kind) on air at \(node.name)", within: seconds) {
-            (try? await node.client.task("demo"))?.state.onAir == kind
+        var last = "no task"
+        try await waitUntil("\(kind) on air at \(node.name): \(last)", within: seconds) {
+            guard let task = try? await node.client.task("demo") else { return false }
+            last = String(decoding: task.json, as: UTF8.self)
+            return task.state.onAir == kind
+        }
+    }
+
+    /// Returns when a viewer has received about two more seconds of a stream with pictures and sound.
+    func sees(_ viewer: ProbeRecorder, _ when: String) async throws {
+        let before = viewer.progress.tags
+        try await waitUntil("the viewer sees more \(when): \(viewer.progress), \(before) tags before") {
+            viewer.progress.tags > before + 120
         }
     }
 

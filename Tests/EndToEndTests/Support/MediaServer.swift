@@ -32,7 +32,7 @@ struct MediaServer: Sendable {
     private static func script(_ verb: String, _ place: URL, in directory: URL) async throws -> String {
         let path = Workspace.root.appendingPathComponent("deploy/media-server.sh").path
         let process = try ManagedProcess("media-server-\(verb)", "bash", [path, verb, place.path], in: directory)
-        try await waitUntil("media-server.sh \(verb)") { !process.isRunning }
+        try await waitUntil("media-server.sh \(verb) has ended: \(process.messages())") { !process.isRunning }
         guard process.exitStatus == 0 else { throw EndToEndError("media-server.sh \(verb): \(process.messages())") }
         return process.messages()
     }
