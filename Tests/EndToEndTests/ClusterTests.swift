@@ -9,7 +9,7 @@ import Testing
 /// Rooms of several nodes with a real stream. One room goes through every step, because each node costs a start.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
 struct ClusterTests {
-    @Test(.timeLimit(.minutes(6))) func aRoomOutlivesItsNodes() async throws {
+    @Test(.timeLimit(.minutes(15))) func aRoomOutlivesItsNodes() async throws {
         try await ClusterStage.run(lease: 5) { stage in
             let (a, b) = (stage.a, stage.b)
             try await a.client.putRoom(
@@ -42,18 +42,19 @@ struct ClusterTests {
             #expect(a.relayLog.contains("sends nothing more"), "\(a.relayLog)")
             try await stage.waitForOnAir("bypass", at: a)
             #expect(a.relays.isEmpty, "it is the other node's program")
-            try await Task.sleep(for: .seconds(2))
+            // The destination takes the second relay once the first one's connection is gone.
+            try await stage.sees(viewer, "of the second node")
 
             // A machine that is lost, and known to be lost.
             b.destroy()
             try await stage.expel(b)
             try await waitUntil("the first node has the program again") { !a.relays.isEmpty }
             try await stage.waitForOnAir("bypass", at: a)
-            try await Task.sleep(for: .seconds(2))
+            try await stage.sees(viewer, "of the first node")
             viewer.stop()
 
             let seen = await viewer.recording()
-            #expect(seen.publisherLosses == 2, "one reconnect for each node that was lost")
+            #expect(seen.publisherLosses == 2, "one reconnect for each node that was lost: \(viewer.progress)")
             let trace = try seen.trace()
             for track in [trace.video, trace.audio] {
                 let times = track.map(\.frame.dts)
@@ -71,7 +72,7 @@ struct ClusterTests {
 
     /// A publisher at the ingest of a node that never owns the room is on air where the room is, and where it moves to,
     /// over one connection.
-    @Test(.timeLimit(.minutes(3))) func publishersReachAnyNode() async throws {
+    @Test(.timeLimit(.minutes(12))) func publishersReachAnyNode() async throws {
         try await ClusterStage.run(lease: 10, hasIngests: true) { stage in
             let (a, b) = (stage.a, stage.b)
             let c = try await stage.start("c")
@@ -85,17 +86,16 @@ struct ClusterTests {
             let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
             try await waitUntil("a viewer sees the publisher") { viewer.progress.tags > 60 }
 
-            let answer = try await a.client.request("POST", "/v1/node/drain", within: .seconds(60))
+            let answer = try await a.client.request("POST", "/v1/node/drain", within: .seconds(180))
             #expect(answer.text.contains(#""moved":1"#), "\(answer.text)")
             try await stage.waitForOnAir("bypass", at: c)
             #expect(!c.relays.isEmpty && b.relays.isEmpty)
             try await waitUntil("the first node's relay has ended") { a.relays.isEmpty }
-            let before = viewer.progress.tags
-            try await waitUntil("the viewer sees more") { viewer.progress.tags > before + 60 }
+            try await stage.sees(viewer, "of the third node")
             viewer.stop()
             let seen = await viewer.recording()
-            #expect(seen.publisherLosses == 1, "one reconnect for the move")
-            #expect(publisher.isRunning)
+            #expect(seen.publisherLosses == 1, "one reconnect for the move: \(viewer.progress)")
+            #expect(publisher.isRunning, "\(publisher.messages())")
             #expect(b.ingestLog.ranges(of: "a publisher has begun").count == 1, "\(b.ingestLog)")
 
             await publisher.stop(within: 15)
@@ -109,7 +109,7 @@ struct ClusterTests {
 
     /// Followers of a channel stay connected to their node when the node that owns the room is killed or stalls; they
     /// receive later comments exactly once.
-    @Test(.timeLimit(.minutes(3))) func followersOutliveTheRoomsNode() async throws {
+    @Test(.timeLimit(.minutes(12))) func followersOutliveTheRoomsNode() async throws {
         try await ClusterStage.run(lease: 3) { stage in
             let (a, b) = (stage.a, stage.b)
             #expect(try await a.client.request("PUT", "/v1/rooms/demo", json: "{}").status == 201)
@@ -152,7 +152,7 @@ private final class ChannelFollower {
     }
 
     func hears(_ words: String) async throws {
-        try await waitUntil("\(words) is heard") {
+        try await waitUntil("\(words) is heard: \(text)") {
             text += client.receive()
             return text.contains(words)
         }
@@ -162,10 +162,12 @@ private final class ChannelFollower {
 extension ClusterStage {
     /// Sends a comment, repeating it until it is accepted. A refused comment was not sent.
     fileprivate func say(_ text: String, at node: Node) async throws {
-        try await waitUntil("\(text) is taken") {
-            try await node.client.request(
-                "POST", "/v1/rooms/demo/messages", json: #"{"text":"\#(text)","user":"bob"}"#
-            ).status == 201
+        var last = ""
+        try await waitUntil("\(text) is taken: \(last)") {
+            let answer = try await node.client.request(
+                "POST", "/v1/rooms/demo/messages", json: #"{"text":"\#(text)","user":"bob"}"#)
+            last = answer.text
+            return answer.status == 201
         }
     }
 }
