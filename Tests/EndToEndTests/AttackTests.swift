@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The short form of scripts/attack.py: requests and stored data meant to cost other users something.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct AttackTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct AttackTests {
     @Test func theServiceWithstandsEveryAttack() async throws {
         let directory = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -13,7 +13,7 @@ import Testing
                 "--stores", "10",
             ], in: directory)
         do {
-            try await waitUntil("the attacks end", within: 500) { !attacks.isRunning }
+            try await waitUntil("the attacks end\n\(attacks.messages())", within: 1500) { !attacks.isRunning }
         } catch {
             await attacks.stop()
             throw error
