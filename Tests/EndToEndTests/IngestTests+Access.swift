@@ -6,7 +6,7 @@ import Testing
 /// Permission to publish.
 extension IngestTests {
     /// The example of the documentation, which identifies participants by secret stream keys.
-    @Test(.timeLimit(.minutes(5))) func theOperatorsServerDecides() async throws {
+    @Test(.timeLimit(.minutes(12))) func theOperatorsServerDecides() async throws {
         let (port, hookPort) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         var environment = Self.environment(port)
         environment["MIXORCHESTRATOR_INGEST_ON_PUBLISH_URL"] = "http://127.0.0.1:\(hookPort)/publish"
@@ -14,11 +14,11 @@ extension IngestTests {
             let script = stage.directory.appendingPathComponent("hook.py")
             try HookingMediaServer.snippet("python", of: "docs/ingest.md").replacing("9000", with: "\(hookPort)")
                 .write(to: script, atomically: true, encoding: .utf8)
-            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
+            try await Self.waitForIngest(stage, port)
             func publish(_ key: String) throws -> ManagedProcess {
                 try ManagedProcess(
                     "publisher-\(UInt16.random(in: 0...9999))", "ffmpeg",
-                    SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(key)"),
+                    Self.source(1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(key)"),
                     in: stage.directory)
             }
             // No publisher is accepted while it does not answer.
@@ -43,12 +43,12 @@ extension IngestTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func onlyWhoMayPublishes() async throws {
+    @Test(.timeLimit(.minutes(12))) func onlyWhoMayPublishes() async throws {
         let port = HookingMediaServer.anyPort()
         var environment = Self.environment(port)
         environment["MIXORCHESTRATOR_INGEST_KEY"] = "ingest-key-0123456789"
         try await Stage.run(environment: environment) { stage in
-            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
+            try await Self.waitForIngest(stage, port)
             let refused = try Self.publish("alice", 1, port, stage)
             try await waitUntil("alice is refused") { !refused.isRunning }
             #expect(refused.exitStatus != 0)
@@ -61,7 +61,7 @@ extension IngestTests {
             let signed = signer.messages().split(separator: "\n").first { $0.hasPrefix("rtmp://") }
             let alice = try ManagedProcess(
                 "publisher-signed", "ffmpeg",
-                SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: String(try #require(signed))),
+                Self.source(1).arguments(url: String(try #require(signed))),
                 in: stage.directory)
             try await waitUntil("alice is there") { try await stage.client.users(stage.room) == ["alice"] }
             // The room has a program now, whose timeline reports on its publishers.

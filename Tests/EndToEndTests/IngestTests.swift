@@ -7,15 +7,20 @@ import Testing
 
 /// Publishers of the service's own RTMP server: no app server, no events, and no media server except the destination.
 @Suite(.serialized) struct IngestTests {
-    static func environment(_ port: Int) -> [String: String] {
-        ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "15"]
+    /// - Parameter grace: Time in seconds for which the place of a publisher that is lost is kept.
+    static func environment(_ port: Int, grace: Int = 20) -> [String: String] {
+        ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "\(grace)"]
+    }
+
+    /// A publisher that is small: its pictures are counted, and not looked at.
+    static func source(_ id: Int) -> SyntheticPublisher {
+        SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1)
     }
 
     static func publish(_ user: String, _ id: Int, _ port: Int, _ stage: Stage) throws -> ManagedProcess {
         try ManagedProcess(
             "publisher-\(user)-\(UInt16.random(in: 0...9999))", "ffmpeg",
-            SyntheticPublisher(id: id, gopSeconds: 1).arguments(
-                url: "rtmp://127.0.0.1:\(port)/live/\(stage.room)__\(user)"), in: stage.directory)
+            source(id).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(stage.room)__\(user)"), in: stage.directory)
     }
 
     /// Returns the process of the ingest; it outlives the service.
@@ -26,19 +31,26 @@ import Testing
         }?.identifier
     }
 
+    /// Returns when publishers can connect.
+    static func waitForIngest(_ stage: Stage, _ port: Int) async throws {
+        try await waitUntil("the ingest listens\n\(stage.service.messages())") {
+            ingest(stage) != nil && HookingMediaServer.isServed(port)
+        }
+    }
+
     /// Gives the room a destination, and returns when publishers can connect.
-    static func prepare(_ stage: Stage) async throws {
+    static func prepare(_ stage: Stage, _ port: Int) async throws {
         let settings =
             #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
         #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-        try await waitUntil("the ingest runs") { ingest(stage) != nil }
+        try await waitForIngest(stage, port)
     }
 
-    @Test(.timeLimit(.minutes(8))) func publishingIsAllThatIsNeeded() async throws {
+    @Test(.timeLimit(.minutes(20))) func publishingIsAllThatIsNeeded() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
-            try await Self.prepare(stage)
+            try await Self.prepare(stage, port)
             let ingest = try #require(Self.ingest(stage))
             let alice = try Self.publish("alice", 1, port, stage)
             try await stage.waitForOnAir("bypass")
@@ -58,21 +70,21 @@ import Testing
                 try await client.streamErrors(stage.room).isEmpty
             }
             try await Task.sleep(for: .seconds(3))
-            #expect(before.outputs.map(\.reconnects) == [0])
+            #expect(before.outputs.map(\.reconnects) == [0], "\(before.outputs)")
 
             // The service is killed: publishers stay connected, and its successor finds their streams.
             try await stage.killService()
             try await Task.sleep(for: .seconds(2))
-            #expect(alice.isRunning && bob.isRunning)
+            #expect(alice.isRunning && bob.isRunning, "\(alice.messages())\n\(bob.messages())")
             try await stage.startServiceAgain()
             #expect(Self.ingest(stage) == ingest, "the ingest was started again")
             let after = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            #expect(after.outputs.map(\.reconnects) == [0])
-            #expect(alice.isRunning && bob.isRunning)
+            #expect(after.outputs.map(\.reconnects) == [0], "\(after.outputs)")
+            #expect(alice.isRunning && bob.isRunning, "\(alice.messages())\n\(bob.messages())")
 
             // A clean end counts at once, without the grace period.
             await bob.stop()
-            try await waitUntil("bob has left", within: 12) { try await stage.client.users(stage.room) == ["alice"] }
+            try await waitUntil("bob has left", within: 16) { try await stage.client.users(stage.room) == ["alice"] }
             let last = try await stage.waitForOnAir("bypass")
             #expect(last.outputs.map(\.reconnects) == [0])
             #expect(player.progress.tags > 50)
@@ -92,10 +104,11 @@ import Testing
     }
 
     /// A crash of the ingest costs publishers one connection, and viewers the pictures of that time.
-    @Test(.timeLimit(.minutes(5))) func aCrashOfTheIngestIsBridged() async throws {
+    @Test(.timeLimit(.minutes(12))) func aCrashOfTheIngestIsBridged() async throws {
         let port = HookingMediaServer.anyPort()
-        try await Stage.run(environment: Self.environment(port)) { stage in
-            try await Self.prepare(stage)
+        // Longer than a busy machine takes for a restart of the ingest and of two publishers.
+        try await Stage.run(environment: Self.environment(port, grace: 60)) { stage in
+            try await Self.prepare(stage, port)
             let ingest = try #require(Self.ingest(stage))
             func publish() throws -> [ManagedProcess] {
                 [try Self.publish("alice", 1, port, stage), try Self.publish("bob", 2, port, stage)]
@@ -118,24 +131,24 @@ import Testing
             }
             let state = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             try await Task.sleep(for: .seconds(2))
-            #expect(state.outputs.map(\.reconnects) == [0] && second.allSatisfy { $0.isRunning })
+            #expect(state.outputs.map(\.reconnects) == [0] && second.allSatisfy { $0.isRunning }, "\(state.outputs)")
             try await waitUntil("the viewer goes on") { viewer.progress.tags > tags + 40 }
             #expect(viewer.progress.connections == connections)
             viewer.stop()
             let video = try await viewer.recording().trace().video.compactMap(\.arrival)
             let pause = zip(video, video.dropFirst()).map { $1 - $0 }.max() ?? .max
             print("a crash of the ingest: longest time without a picture \(pause / 1_000_000) ms")
-            #expect(pause < 2_000_000_000, "the program goes on")
+            #expect(pause < 3_000_000_000, "the program goes on: \(pause / 1_000_000) ms without a picture")
             for publisher in second { await publisher.stop() }
         }
     }
 
     /// The program over RTMP: one connection from bypass to mix and back, while the service is killed and started again.
-    @Test(.timeLimit(.minutes(6))) func theProgramIsPlayed() async throws {
+    @Test(.timeLimit(.minutes(15))) func theProgramIsPlayed() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
-            try await Self.prepare(stage)
+            try await Self.prepare(stage, port)
             let alice = try Self.publish("alice", 1, port, stage)
             try await stage.waitForOnAir("bypass")
             let url = "rtmp://127.0.0.1:\(port)/program/\(stage.room)"
@@ -177,7 +190,7 @@ import Testing
 
     /// The service is started with another port, and then without one. A room's output is a participant of another
     /// room, and never of its own.
-    @Test(.timeLimit(.minutes(5))) func aProgramIsPublishedIntoAnotherRoom() async throws {
+    @Test(.timeLimit(.minutes(12))) func aProgramIsPublishedIntoAnotherRoom() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
@@ -189,7 +202,7 @@ import Testing
             }
             try await send(stage.room, to: ["\(stage.room)__self", "second__first"])
             try await send("second", to: ["\(stage.room)__back"])
-            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
+            try await Self.waitForIngest(stage, port)
             let alice = try Self.publish("alice", 1, port, stage)
             try await stage.waitForOnAir("bypass")
             try await waitUntil("the program is in the second room") {
@@ -222,13 +235,13 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func anIngestIsMovedAndSwitchedOff() async throws {
+    @Test(.timeLimit(.minutes(12))) func anIngestIsMovedAndSwitchedOff() async throws {
         let (port, other) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
             let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
             #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
+            try await Self.waitForIngest(stage, port)
             let ingest = Self.ingest(stage)
             let alice = try Self.publish("alice", 1, port, stage)
             try await stage.waitForOnAir("bypass")
@@ -238,7 +251,7 @@ import Testing
                 try await client.request("GET", "/v1/rooms/\(stage.room)").text.contains(":\(other)/relay/")
             }
             try await stage.waitForOnAir("bypass")
-            #expect(alice.isRunning && Self.ingest(stage) == ingest, "a publisher stays connected")
+            #expect(alice.isRunning && Self.ingest(stage) == ingest, "a publisher stays: \(alice.messages())")
             try await waitUntil("alice is pulled") { try await client.streamErrors(stage.room).isEmpty }
 
             try await stage.killService()
@@ -249,13 +262,13 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func theFirstOfTwoPublishersStaysAndPeoplePlay() async throws {
+    @Test(.timeLimit(.minutes(12))) func theFirstOfTwoPublishersStaysAndPeoplePlay() async throws {
         let port = HookingMediaServer.anyPort()
         var environment = Self.environment(port)
         environment["MIXORCHESTRATOR_INGEST_TAKEOVER"] = "refuse"
         environment["MIXORCHESTRATOR_INGEST_PLAY"] = "on"
         try await Stage.run(environment: environment) { stage in
-            try await waitUntil("the ingest runs") { Self.ingest(stage) != nil }
+            try await Self.waitForIngest(stage, port)
             let alice = try Self.publish("alice", 1, port, stage)
             try await waitUntil("alice is there") { try await stage.client.users(stage.room) == ["alice"] }
             let player = try await stage.record("rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice", as: "alice")
