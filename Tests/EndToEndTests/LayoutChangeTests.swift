@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct LayoutChangeTests {
     private typealias Panes = Set<ServiceClient.TaskState.SceneState.Pane>
 
-    @Test(.timeLimit(.minutes(5))) func layoutsChangeOnAirWithoutAMissingFrame() async throws {
+    @Test(.timeLimit(.minutes(12))) func layoutsChangeOnAirWithoutAMissingFrame() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))

@@ -30,7 +30,7 @@ import Testing
         case board(isRed: Bool, isScoreLong: Bool, hasComment: Bool)
     }
 
-    @Test(.timeLimit(.minutes(6))) func aScoreAndACommentComeIntoThePictureWithoutAMissingFrame() async throws {
+    @Test(.timeLimit(.minutes(15))) func aScoreAndACommentComeIntoThePictureWithoutAMissingFrame() async throws {
         try await Stage.run(layout: "board") { stage in
             try Self.board.write(
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
@@ -92,7 +92,7 @@ import Testing
 
     /// Returns the states that pictures of the layout show, each once: a participant alone may have any colour in its
     /// place. Texts may be drawn some pictures after the colour that changes with them, on a busy machine a second
-    /// later; each state is shown for three seconds.
+    /// later; each state is shown for three seconds, and counts from the half of them on.
     private static func seen(in recording: FLVRecording) throws -> [Seen] {
         var seen: [(what: Seen, pictures: Int)] = []
         _ = try PictureDecoder.decode(recording.path) { _, picture in
@@ -118,7 +118,7 @@ import Testing
                     hasComment: luma(0.02, 0.89, 0.1, 0.08) > 150) : .other
             if seen.last?.what == now { seen[seen.count - 1].pictures += 1 } else { seen.append((now, 1)) }
         }
-        return seen.filter { $0.pictures >= 25 && $0.what != .other }.reduce(into: []) { list, run in
+        return seen.filter { $0.pictures >= 30 && $0.what != .other }.reduce(into: []) { list, run in
             if list.last != run.what { list.append(run.what) }
         }
     }
