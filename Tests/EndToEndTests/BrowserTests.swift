@@ -105,7 +105,9 @@ struct BrowserTests {
             let page = try Browser(directory: stage.directory).open(
                 "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures")
             func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
-            try await waitUntil("the page plays: \(String(describing: latest()))\n\(page.messages())") { (latest()?.shown ?? 0) > 40 }
+            try await waitUntil("the page plays: \(String(describing: latest()))\n\(page.messages())") {
+                (latest()?.shown ?? 0) > 40
+            }
             var pauses: [String: [Int]] = [:]
             /// Counts the pauses from now to three seconds after the switch.
             func count(_ kind: String, _ change: () async throws -> Void) async throws {
@@ -146,7 +148,9 @@ struct BrowserTests {
             let page = try Browser(directory: stage.directory).open(
                 "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#webrtc&figures")
             func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
-            try await waitUntil("the page plays: \(String(describing: latest()))\n\(page.messages())") { (latest()?.shown ?? 0) > 40 }
+            try await waitUntil("the page plays: \(String(describing: latest()))\n\(page.messages())") {
+                (latest()?.shown ?? 0) > 40
+            }
             #expect(latest()?.size == "360x640", "\(String(describing: latest()))")
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])

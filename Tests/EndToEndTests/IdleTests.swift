@@ -11,7 +11,7 @@ import Testing
     private static let clipColour = RGB(red: 40, green: 150, blue: 70)
 
     /// An empty room, alice, an empty room, alice: on one connection, without a missing or black picture.
-    @Test(.timeLimit(.minutes(6))) func filesArePlayedWhileNobodyIsOnAir() async throws {
+    @Test(.timeLimit(.minutes(15))) func filesArePlayedWhileNobodyIsOnAir() async throws {
         let clip = SyntheticPublisher(
             id: 9, width: 360, height: 640, gopSeconds: 1, colour: Self.clipColour, seconds: 3)
         try await Stage.run(
@@ -38,8 +38,10 @@ import Testing
             for round in 1...2 {
                 try await stage.leave("alice")
                 try await stage.waitForOnAir("slate")
-                try await waitUntil("the file is played") {
-                    try await Self.idle(of: stage).hasPrefix("playing clip.flv")
+                var idle = ""
+                try await waitUntil("the file is played: \(idle)") {
+                    idle = try await Self.idle(of: stage)
+                    return idle.hasPrefix("playing clip.flv")
                 }
                 // One and a half rounds.
                 try await Task.sleep(for: .seconds(5))
@@ -109,5 +111,6 @@ import Testing
         let arguments = clip.arguments(url: file.path).filter { $0 != "-re" }
         let process = try ManagedProcess("clip", "ffmpeg", arguments, in: stage.directory)
         try await waitUntil("the clip is made") { !process.isRunning }
+        guard process.exitStatus == 0 else { throw EndToEndError("the clip is not made: \(process.messages())") }
     }
 }
