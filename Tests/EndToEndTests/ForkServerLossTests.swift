@@ -5,13 +5,14 @@ import Testing
 
 /// The program on air does not depend on the process that makes mixers.
 @Suite(.serialized) struct ForkServerLossTests {
-    @Test(.timeLimit(.minutes(5))) func participantsJoinWithoutIt() async throws {
+    @Test(.timeLimit(.minutes(12))) func participantsJoinWithoutIt() async throws {
         try await Stage.run { stage in
             for (id, name) in [(1, "alice"), (2, "bob")] {
                 try await stage.publish(
                     name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 0.5, videoBitrate: 600_000))
             }
             try await stage.open(host: "alice")
+            try await waitUntil("there is a fork server\n\(stage.service.messages())") { stage.forkServer != nil }
             let server = try #require(stage.forkServer)
             #expect(!stage.workers.contains { $0.arguments.contains("mixer") }, "a mixer waits")
 
