@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct ConsoleRoomTests {
     /// The pages of viewers and of publishers, in a room where nothing is on air.
-    @Test(.timeLimit(.minutes(6)), arguments: [1400, 390])
+    @Test(.timeLimit(.minutes(15)), arguments: [1400, 390])
     func everyOtherPageIsAccessible(width: Int) async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("show")
@@ -31,7 +31,7 @@ struct ConsoleRoomTests {
     }
 
     /// A room with outputs, whose keys the page never receives, is prepared before the first publisher.
-    @Test(.timeLimit(.minutes(5))) func aRoomIsPreparedBeforeItIsOnAir() async throws {
+    @Test(.timeLimit(.minutes(12))) func aRoomIsPreparedBeforeItIsOnAir() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home"}},
              "overlays": [{"text": "{home}", "place": "top"}], "arrangements": [{"algorithm": "grid"}]}
@@ -79,7 +79,7 @@ struct ConsoleRoomTests {
     }
 
     /// An operator sets values of the layout's parameters; refusals are shown in the service's words.
-    @Test(.timeLimit(.minutes(5))) func valuesOfTheLayoutAreSet() async throws {
+    @Test(.timeLimit(.minutes(12))) func valuesOfTheLayoutAreSet() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home", "maxLength": 8, "title": "Name at the left"},
                         "score": {"type": "number", "default": 0, "max": 9}, "shown": {"type": "visible", "default": true},
@@ -140,7 +140,7 @@ struct ConsoleRoomTests {
     }
 
     /// The editor's picture is tried with other values; forbidden ones are reported, and none of them is stored.
-    @Test(.timeLimit(.minutes(5))) func valuesAreTriedInTheEditor() async throws {
+    @Test(.timeLimit(.minutes(12))) func valuesAreTriedInTheEditor() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home"}, "score": {"type": "number", "default": 0, "max": 9},
                         "brand": {"type": "color", "default": "#102030"}, "shown": {"type": "visible", "default": true}},
@@ -203,7 +203,7 @@ struct ConsoleRoomTests {
 
     /// The page asks for a token, in the words of the refusal, until one is valid; it appears in no address and in no
     /// persistent storage.
-    @Test(.timeLimit(.minutes(5))) func aTokenThatIsNoGoodIsSaidToBeNone() async throws {
+    @Test(.timeLimit(.minutes(12))) func aTokenThatIsNoGoodIsSaidToBeNone() async throws {
         let token = "token-of-the-operator-0123"
         let environment = [
             "MIXORCHESTRATOR_APPS_0_ID": "shop", "MIXORCHESTRATOR_APPS_0_TOKENS_0_TOKEN": token,
@@ -252,7 +252,7 @@ struct ConsoleRoomTests {
     }
 
     /// Who leaves a room with settings that are not applied is asked, as in a layout.
-    @Test(.timeLimit(.minutes(5))) func changesOfARoomAreNotLostUnasked() async throws {
+    @Test(.timeLimit(.minutes(12))) func changesOfARoomAreNotLostUnasked() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("show")
             let page = try await ConsoleTests.open("rooms/show", of: stage.client.port, in: stage.directory)
@@ -280,7 +280,7 @@ struct ConsoleRoomTests {
     }
 
     /// An answer that comes when its view is closed leaves the next view alone.
-    @Test(.timeLimit(.minutes(5))) func aClosedViewIsNotDrawn() async throws {
+    @Test(.timeLimit(.minutes(12))) func aClosedViewIsNotDrawn() async throws {
         try await ControlStage.run { stage in
             let client = stage.client
             let made = try await client.request(
@@ -323,7 +323,7 @@ struct ConsoleRoomTests {
     }
 
     /// A room that is not there is said to be missing.
-    @Test(.timeLimit(.minutes(5))) func aRoomThatIsNotThereIsSaidToBeMissing() async throws {
+    @Test(.timeLimit(.minutes(12))) func aRoomThatIsNotThereIsSaidToBeMissing() async throws {
         try await ControlStage.run { stage in
             let page = try await ConsoleTests.open("rooms/nobody", of: stage.client.port, in: stage.directory)
             try await page.wait(for: "document.querySelector('.problem[role=alert]')")

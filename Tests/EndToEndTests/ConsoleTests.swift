@@ -32,14 +32,14 @@ struct ConsoleTests {
     }
 
     /// `Tests/Console/console-tests.js`: JSON with places, completion, panes, differences, feeds and words.
-    @Test(.timeLimit(.minutes(4))) func thePartsThatNeedNoServiceAreRight() async throws {
+    @Test(.timeLimit(.minutes(12))) func thePartsThatNeedNoServiceAreRight() async throws {
         let found = try await Browser.runParts(of: "Tests/Console/console-tests.js")
         print("the console's parts: \(found.passed) passed, seed \(found.seed)")
         #expect(found.failed == [] && found.passed >= 18, "seed \(found.seed)")
     }
 
     /// Labels, roles, headings, focus order, contrast and reflow, on every view, at the size of a desktop and of a phone.
-    @Test(.timeLimit(.minutes(6)), arguments: [1400, 390])
+    @Test(.timeLimit(.minutes(15)), arguments: [1400, 390])
     func everyViewIsAccessible(width: Int) async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("show", outputs: ["main"])
@@ -76,7 +76,7 @@ struct ConsoleTests {
     }
 
     /// A layout with an error is refused in the words of the API, with the position of the error.
-    @Test(.timeLimit(.minutes(5))) func theEditorRefusesABrokenLayoutAsTheAPIDoes() async throws {
+    @Test(.timeLimit(.minutes(12))) func theEditorRefusesABrokenLayoutAsTheAPIDoes() async throws {
         struct Problem: Decodable {
             struct Issue: Decodable {
                 var path: String
@@ -119,7 +119,7 @@ struct ConsoleTests {
     }
 
     /// When two operators change the same layout, the second sees both texts, and neither is lost.
-    @Test(.timeLimit(.minutes(5))) func twoOperatorsConflict() async throws {
+    @Test(.timeLimit(.minutes(12))) func twoOperatorsConflict() async throws {
         try await ControlStage.run { stage in
             #expect(try await stage.client.request("PUT", "/v1/layouts/mine", json: Self.panes).status == 201)
             let one = try await Self.open("layouts/mine", of: stage.client.port, in: stage.directory)
@@ -149,7 +149,7 @@ struct ConsoleTests {
     }
 
     /// An operator mutes, turns down and hides participants, sees their pictures and levels, and deletes a comment.
-    @Test(.timeLimit(.minutes(6))) func peopleAreSteeredAndCommentsModerated() async throws {
+    @Test(.timeLimit(.minutes(15))) func peopleAreSteeredAndCommentsModerated() async throws {
         struct Person: Decodable {
             var muted: Bool
             var gain: Int
@@ -246,7 +246,7 @@ struct ConsoleTests {
 
     /// A pane is dragged in the editor and put on air: the program shows it there, and the rest of the text is
     /// unchanged.
-    @Test(.timeLimit(.minutes(6))) func aDraggedPaneGoesOnAir() async throws {
+    @Test(.timeLimit(.minutes(15))) func aDraggedPaneGoesOnAir() async throws {
         try await Stage.run(layout: "dragged") { stage in
             try Self.panes.write(
                 to: stage.layouts.appendingPathComponent("dragged.json"), atomically: true, encoding: .utf8)
@@ -313,7 +313,7 @@ struct ConsoleTests {
             }
             print("take to air in ms: \(waits.map { $0.rounded() })")
             // The figure that counts is the printed one; a busy machine takes several times as long.
-            #expect(waits.sorted()[2] < 2000, "\(waits)")
+            #expect(waits.sorted()[2] < 5000, "\(waits)")
             #expect(await page.complaints == [])
             await page.close()
         }

@@ -22,7 +22,7 @@ import Testing
         let name = "\(URL(fileURLWithPath: program).lastPathComponent)-\(UInt32.random(in: 0...UInt32.max))"
         let process = try ManagedProcess(name, program, arguments, in: stage.directory)
         // Long enough for an installation.
-        try await waitUntil("\(program) has ended", within: 120) { !process.isRunning }
+        try await waitUntil("\(program) has ended: \(process.messages())", within: 400) { !process.isRunning }
         guard process.exitStatus == 0 else { throw EndToEndError("\(program): \(process.messages())") }
         return process.messages()
     }
@@ -48,7 +48,7 @@ import Testing
             .split(separator: "\n").first.map(String.init) ?? ""
     }
 
-    @Test(.timeLimit(.minutes(10))) func everyWayOutCarriesIt() async throws {
+    @Test(.timeLimit(.minutes(20))) func everyWayOutCarriesIt() async throws {
         // Small, because an encoder of H.265, one of H.264 and the players share two cores.
         let canvas = Canvas(width: 360, height: 640, fps: 20)
         try await Stage.run(canvas: canvas) { stage in
@@ -90,11 +90,11 @@ import Testing
                 #expect(played.messages.contains { $0.contains("round 3") }, "\(played.messages)")
             }
             let base = "http://127.0.0.1:\(stage.client.port)/live/\(stage.room)"
-            try await waitUntil("both codecs are in the playlist") {
-                let master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8")
-                return master.text.contains("hvc1.1.")
+            var master = ""
+            try await waitUntil("both codecs are in the playlist: \(master)") {
+                master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
+                return master.contains("hvc1.1.")
             }
-            let master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
             let variants = master.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { "\(base)/\($0)" }
             // After a while only H.265 is left in the window, and the smaller rendition is H.264 throughout.
             try await waitUntil("the mix fills the window") {
