@@ -15,7 +15,7 @@ import Testing
             try await stage.open(host: "alice")
             let direct = try await stage.record(stage.media.live("alice"), as: "direct")
             let viewer = try await stage.watch()
-            try await waitUntil("there is something to compare: \(viewer.progress)") { viewer.progress.videoTags > 150 }
+            try await viewer.receive(pictures: 150)
             direct.stop()
             viewer.stop()
             let source = try await direct.recording().trace()
@@ -68,8 +68,9 @@ import Testing
             try await stage.open(host: "alice")
             let viewer = try await stage.record(
                 "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv", as: "flv")
-            try await Task.sleep(for: .seconds(2))
+            try await viewer.receive(pictures: 40)
             try await stage.mixAndReturn("alice", with: "bob")
+            try await viewer.receive(pictures: 5)
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
         }

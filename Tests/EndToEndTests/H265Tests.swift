@@ -71,7 +71,7 @@ import Testing
                 let answer = try await stage.client.request("PUT", "/v1/rooms/\(stage.room)/\(path)", json: body)
                 #expect(answer.status == 200, "\(answer.text)")
             }
-            try await Task.sleep(for: .seconds(2))
+            try await viewer.receive(pictures: 40)
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
 
@@ -108,7 +108,7 @@ import Testing
 
             try await stage.leave("bob")
             try await stage.waitForOnAir("bypass")
-            try await Task.sleep(for: .seconds(2))
+            try await viewer.receive(pictures: 40)
             let stopped = try await stage.client.request("DELETE", "/v1/rooms/\(stage.room)/recording")
             #expect(stopped.status == 204)
             try await waitUntil("three files are closed") {

@@ -13,8 +13,7 @@ import Testing
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
-            // A viewer begins with the host's next keyframe.
-            try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
             try await stage.join("bob")
             var panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
             let mixer = try stage.mixer()
@@ -43,7 +42,7 @@ import Testing
             #expect(try stage.mixer() == mixer, "the mixer was started again")
             try await stage.leave("bob")
             try await stage.waitForOnAir("bypass")
-            try await Task.sleep(for: .seconds(1))
+            try await viewer.receive(pictures: 25)
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
             // Both were visible all the time, and each of their pictures was shown.

@@ -28,7 +28,7 @@ import Testing
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
-            try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
             try await stage.join("bob")
             var panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
             let mixer = try stage.mixer()
@@ -53,7 +53,7 @@ import Testing
             try await stage.leave("bob")
             let task = try await stage.waitForOnAir("bypass")
             #expect(task.outputs.map(\.reconnects) == [0])
-            try await Task.sleep(for: .seconds(1))
+            try await viewer.receive(pictures: 25)
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "seed \(random.seed)\n\(report.table)")
             #expect(report.isWhole(), "\(report.sources)")

@@ -41,18 +41,18 @@ import Testing
             }
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
-            try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             let (mixer, relay) = (try stage.mixer(), try stage.relay())
-            try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
 
             let path = "/v1/tasks/auto-\(stage.room)/params"
             let changed = try await stage.client.request(
                 "PATCH", path, json: "{\"score\": 88888, \"ground\": \"\(Self.red)\"}", headers: ["If-Match": "*"])
             #expect(changed.status == 200, "\(changed.text)")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
             let messages = "/v1/rooms/\(stage.room)/messages"
             let said = try await stage.client.request(
                 "POST", messages, json: #"{"text": "Well played!", "user": "ann", "name": "Ann"}"#)
@@ -61,11 +61,11 @@ import Testing
             for _ in 0..<10 {
                 _ = try await stage.client.request("POST", messages, json: #"{"kind": "like", "user": "ben"}"#)
             }
-            try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
             struct Message: Decodable { var id: Int64 }
             let id = try JSONDecoder().decode(Message.self, from: said.body).id
             #expect(try await stage.client.request("DELETE", "\(messages)/\(id)").status == 204)
-            try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
             #expect(try stage.mixer() == mixer && stage.relay() == relay)
             // One decision for the join and one for the score, none for the comments.
             let plans = try await stage.client.timeline(stage.room).filter { $0.contains(": mix of 2") }
@@ -73,7 +73,7 @@ import Testing
 
             try await stage.leave("bob")
             try await stage.waitForOnAir("bypass")
-            try await Task.sleep(for: .seconds(1))
+            try await viewer.receive(pictures: 25)
             viewer.stop()
             let recording = await viewer.recording()
             let report = try await stage.judge(recording, expectedSwitches: 2)
@@ -92,7 +92,7 @@ import Testing
 
     /// Returns the states that pictures of the layout show, each once: a participant alone may have any colour in its
     /// place. Texts may be drawn some pictures after the colour that changes with them, on a busy machine a second
-    /// later; each state is shown for three seconds, and counts from the half of them on.
+    /// later; each state is shown for 60 pictures, and counts from the half of them on.
     private static func seen(in recording: FLVRecording) throws -> [Seen] {
         var seen: [(what: Seen, pictures: Int)] = []
         _ = try PictureDecoder.decode(recording.path) { _, picture in

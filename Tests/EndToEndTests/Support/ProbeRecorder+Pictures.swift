@@ -1,0 +1,12 @@
+@testable import ViewerProbe
+
+extension ProbeRecorder {
+    /// Returns when so many more pictures have arrived, however long the machine takes: what is judged does not depend on
+    /// its speed.
+    func receive(pictures count: Int) async throws {
+        let before = progress.videoTags
+        try await waitUntil("\(count) more pictures arrive: \(progress), \(before) before") {
+            progress.videoTags >= before + count
+        }
+    }
+}
