@@ -30,9 +30,16 @@ SECRET = "attack-secret-0123456789"
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the system's range for connections, any of which might take it before the service listens."""
+    system = random.SystemRandom()
+    while True:
+        port = system.randrange(4_000, 10_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 class Service:
@@ -140,16 +147,18 @@ class Service:
 
     def relays(self):
         """Pids of this service's relays."""
-        found = []
+        found = {}
         for entry in pathlib.Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
                     words = (entry / "cmdline").read_bytes().split(b"\0")
+                    parent = int((entry / "stat").read_text(errors="replace").rsplit(")", 1)[1].split()[1])
                 except OSError:
                     continue
                 if b"relay" in words and any(str(self.data).encode() in word for word in words):
-                    found.append(int(entry.name))
-        return sorted(found)
+                    found[int(entry.name)] = (parent, words)
+        # A child that has not begun its own program yet has the arguments of its parent.
+        return sorted(pid for pid, (parent, words) in found.items() if found.get(parent, (0, None))[1] != words)
 
 
 class Connections(list):
@@ -230,7 +239,7 @@ def crafted_times(options):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with Service(options.service, ALLOW + f'rooms: {{ outputs: ["rtmp://127.0.0.1:{free_port()}/cdn/{{room}}"] }}\n') as service:
         service.publish("evil", url=f"http://127.0.0.1:{server.server_port}/evil.flv")
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + 60
         while not served.is_set() and time.monotonic() < limit:
             time.sleep(0.05)
         before = service.relays()
@@ -311,10 +320,10 @@ def archives(options):
             thread.join()
         limit = 50 * options.slowness
         # Zips that hold a service up hold up every segment, a machine that does something else some of them.
-        usual = sorted(delays)[len(delays) * 9 // 10]
-        return (f"zip again ≤ {limit:.0f} ms, nine of ten segments ≤ 0.5 s",
+        usual, patience = sorted(delays)[len(delays) * 9 // 10], max(0.5, 0.1 * options.slowness)
+        return (f"zip again ≤ {limit:.0f} ms, nine of ten segments ≤ {patience:.1f} s",
                 f"{first}, {each:.0f} ms, segments {usual:.2f} s, at most {max(delays):.2f} s",
-                first == 200 and each <= limit and usual <= 0.5)
+                first == 200 and each <= limit and usual <= patience)
 
 
 def neighbour(service, stop, report):
@@ -609,9 +618,10 @@ def many_rooms_and_relays(options):
                     tasks += page["tasks"]
                     after = page.get("next") and urllib.parse.quote(page["next"], safe="")
                     if not after:
-                        return sum(task.get("onAir") == "bypass" for task in tasks)
+                        # A copy gives way to a mix while a busy machine holds its publisher up.
+                        return sum(task.get("onAir") in ("bypass", "mix") for task in tasks)
 
-            limit = time.monotonic() + 60 + options.relays
+            limit = time.monotonic() + 180 + options.relays
             while on_air() < options.relays and time.monotonic() < limit:
                 time.sleep(0.5)
             before = service.relays()
@@ -683,11 +693,11 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random choices")
     options = parser.parse_args()
     # A debug build is not what limits are for.
-    options.slowness = 10.0 if "/debug/" in os.path.realpath(options.service) else 1.0
+    options.slowness = 20.0 if "/debug/" in os.path.realpath(options.service) else 1.0
     random.seed(options.seed)
     # What was started is ended, whatever ends this.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    print(f"seed {options.seed}" + (", debug build: time limits ×10" if options.slowness > 1 else ""))
+    print(f"seed {options.seed}" + (f", debug build: time limits ×{options.slowness:.0f}" if options.slowness > 1 else ""))
     rows, failed = [("attack", "expected", "seen", "")], 0
     for name, attack in ATTACKS.items():
         if options.only not in name:
