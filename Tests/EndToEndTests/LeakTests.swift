@@ -49,6 +49,10 @@ import Testing
             #expect(ends == Array(repeating: "exit code 0", count: pids.count - 1), "\(Set(ends))")
 
             try await stage.close()
+            // The last mixer ends with the relay, and reports at its end.
+            try? await waitUntil("every mixer has reported") {
+                pids.allSatisfy { LeakTracer.report(of: $0, in: stage.directory).listed != nil }
+            }
             // A relay that pulls and pushes RTMP never starts GStreamer, and then has no report.
             #expect([nil, 0].contains(LeakTracer.report(of: relay, in: stage.directory).listed), "relay")
             for pid in pids {
