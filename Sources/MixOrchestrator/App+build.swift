@@ -203,11 +203,14 @@ func buildOrchestrator(
         WCSHooks(
             $0, allowed: configuration.callbacks, host: configuration.listen.host, metrics: metrics, logger: logger)
     }
+    let sayings = configuration.wcs.flatMap { _ in nodes.map { SayingCourier(cluster: $0) } }
     let wcs = configuration.wcs.map { settings in
         WCSServer(
             settings: settings, tokens: configuration.apps.tokens, registry: registry, courier: courier, door: offers,
-            playDoor: playDoor ?? viewers ?? ClosedWebRTCPlayDoor(), hooks: wcsHooks, limits: limits, logger: logger)
+            playDoor: playDoor ?? viewers ?? ClosedWebRTCPlayDoor(), hooks: wcsHooks, sayings: sayings, limits: limits,
+            logger: logger)
     }
+    if let wcs { cluster?.attach(wcs) }
     WCSController(
         server: wcs, settings: settings, parser: hookParser, canvas: configuration.roomCanvas.canvas
     ).addRoutes(to: router)
@@ -288,7 +291,7 @@ func buildOrchestrator(
         ]
             + ([
                 ingest, webrtc, viewers, certificate, wcsHooks, hundredms, channels, socketIOServer, webSockets,
-                thumbnails?.process, overlays, pictures, uploads, exchange,
+                thumbnails?.process, overlays, pictures, uploads, sayings, exchange,
             ]
             as [(any Service)?])
             .compactMap(\.self),

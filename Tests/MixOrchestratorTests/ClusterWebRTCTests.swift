@@ -106,6 +106,58 @@ import Testing
         }
     }
 
+    /// A client of WCS, which is let in.
+    private func enter(_ node: ClusterMember) async throws -> WCSTestClient {
+        let client = WCSTestClient(socket: try await WebSocketClient.open(port: node.port))
+        await client.send("connection", #"{"appKey":"defaultApp","authToken":"x","mediaProviders":["WebRTC"]}"#)
+        #expect(try await client.next().name == "getUserData")
+        return client
+    }
+
+    /// Returns the next message of this name.
+    private func next(_ name: String, of client: WCSTestClient) async throws -> WCSTestClient.Message {
+        while true {
+            let message = try await client.next()
+            if message.name == name { return message }
+        }
+    }
+
+    private func begin(_ message: String, _ id: String, _ client: WCSTestClient, direction: String) async throws {
+        let offer = try JSONEncoder().encode(ScriptedWHIPWorker.offer(direction: direction))
+        let more = #","sdp":\#(String(decoding: offer, as: UTF8.self)),"mediaProvider":"WebRTC""#
+        await client.send(message, WCSStage.stream(id, "alice#demo", more))
+        _ = try await next("setRemoteSDP", of: client)
+    }
+
+    /// What a publisher says reaches the players of its stream at any node, and nobody else.
+    @Test func whatAPublisherSaysReachesPlayersAtOtherNodes() async throws {
+        try await withWorkers(["wcs.enabled": ["true"]]) { _, start in
+            // The last node knows both others from its beginning.
+            let (b, c, a) = (try await start("b", nil), try await start("c", nil), try await start("a", nil))
+            try await a.publish("carol", room: "demo")
+            guard case .allowed? = try await b.ingest?.publish("demo__alice") else {
+                Issue.record("alice is refused")
+                return
+            }
+            let (publisher, player, stranger) = (try await enter(a), try await enter(b), try await enter(c))
+            try await begin("playStream", "p", player, direction: "recvonly")
+            try await begin("publishStream", "id-1", publisher, direction: "sendonly")
+            for (number, type) in ["data", "audioMuted", "data"].enumerated() {
+                let payload = type == "data" ? #","payload":{"count":\#(number),"text":"ö\"\\"}"# : ""
+                await publisher.send("sendStreamEvent", #"{"mediaSessionId":"id-1","type":"\#(type)"\#(payload)}"#)
+                let event = try await next("notifyStreamEvent", of: player)
+                #expect(event.text("mediaSessionId") == "p" && event.text("type") == type)
+                let fields = (event.data.first as? [String: Any])?["payload"] as? [String: Any]
+                #expect(fields?["count"] as? Int == (type == "data" ? number : nil))
+                #expect(fields?["text"] as? String == (type == "data" ? #"ö"\"# : nil))
+            }
+            // Nothing was said to it before the answer to its own message.
+            await stranger.send("availableStream", #"{"mediaSessionId":"x","name":"nobody#demo"}"#)
+            #expect(try await stranger.next().name == "availableStream")
+            for client in [publisher, player, stranger] { await client.socket.disconnect() }
+        }
+    }
+
     /// WebSockets stay at their node: it plays what others have.
     @Test func clientsOfWCSPlayAtAnyNode() async throws {
         try await withWorkers(["wcs.enabled": ["true"]]) { directory, start in

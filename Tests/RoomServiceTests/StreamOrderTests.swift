@@ -1,3 +1,4 @@
+import EventSubscription
 import Foundation
 import MixModel
 import Testing
@@ -17,6 +18,13 @@ import Testing
                 turn: .yields(except: StreamHolder(url: "rtmp://h/relay/x?relay=6", event: "7 x"))),
             .note("shop/demo", "publisher lost: ö"), .isPublished(stream: "shop/demo/alice/camera"),
             .look(stream: "shop/demo/alice/camera"), .programs(path: "/live/demo__alice"),
+            .say([
+                StreamSaying(
+                    of: StreamNames(room: "shop/demo", user: "alice", stream: .camera), type: "data",
+                    payload: #"{"text":"ö"}"#),
+                StreamSaying(
+                    of: StreamNames(room: "demo", user: "bob", stream: .screen), type: "audioMuted", payload: nil),
+            ]),
         ]
         for order in orders {
             #expect(try JSONDecoder().decode(StreamOrder.self, from: JSONEncoder().encode(order)) == order)

@@ -135,7 +135,7 @@ actor WCSConnection {
                 return [.mute(names, audio: audio, video: video)]
             }
         case .tell(let id, let type, let payload):
-            if let target = opened[id]?.target { server.audience.tell(target, type, payload) }
+            if let target = opened[id]?.target { server.tell(target, type, payload) }
         }
         return []
     }

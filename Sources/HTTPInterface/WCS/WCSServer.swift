@@ -32,6 +32,8 @@ package final class WCSServer: Sendable {
     let door: any WebRTCDoor
     let playDoor: any WebRTCPlayDoor
     let hooks: WCSHooks?
+    /// Tells other nodes what publishers say; `nil` without a cluster.
+    let sayings: SayingCourier?
     private let limits: RateLimits
     let logger: Logger
     /// Publishers by stream, each of which has at most one.
@@ -46,10 +48,13 @@ package final class WCSServer: Sendable {
     ///   - door: Where publishers are let in.
     ///   - playDoor: Where viewers are let in.
     ///   - hooks: Calls of the app's server, if it wants any.
+    ///   - sayings: Tells other nodes what publishers say; `nil` without a cluster.
     package init(
         settings: WCSSettings, tokens: AccessTokens, registry: RoomRegistry, courier: StreamCourier,
-        door: any WebRTCDoor, playDoor: any WebRTCPlayDoor, hooks: WCSHooks?, limits: RateLimits, logger: Logger
+        door: any WebRTCDoor, playDoor: any WebRTCPlayDoor, hooks: WCSHooks?, sayings: SayingCourier? = nil,
+        limits: RateLimits, logger: Logger
     ) {
+        self.sayings = sayings
         self.courier = courier
         self.settings = settings
         self.tokens = tokens

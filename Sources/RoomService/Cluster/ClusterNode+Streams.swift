@@ -12,10 +12,19 @@ package protocol LocalStreams: AnyObject, Sendable {
     var origins: [String: RoomID] { get async }
 }
 
+/// Players of streams at this node, for the publishers at other nodes.
+package protocol LocalPlayers: AnyObject, Sendable {
+    /// Passes on what a publisher says to the players of its stream. Returns at once.
+    func say(_ saying: StreamSaying)
+}
+
 /// Streams of other nodes' ingests.
 extension ClusterNode {
     /// Tells the node of its ingest. Call before `run`.
     package func attach(_ streams: any LocalStreams) { localStreams.withLock { $0 = streams } }
+
+    /// Tells the node of its players. Call before `run`.
+    package func attach(_ players: any LocalPlayers) { localPlayers.withLock { $0 = players } }
 
     /// Does what the ingest of another node asks for. The caller has made sure that it is a node.
     package func answer(_ order: StreamOrder) async -> StreamAnswer {
@@ -48,6 +57,9 @@ extension ClusterNode {
             programs.senders = registry.rooms(sendingTo: path)
             programs.origins = await streams?.origins ?? [:]
             answer.programs = programs
+        case .say(let sayings):
+            let players = localPlayers.withLock { $0 }
+            for saying in sayings.prefix(SayingQueues.most) { players?.say(saying) }
         }
         return answer
     }

@@ -39,6 +39,7 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     let messenger = Mutex<(any MoveMessenger)?>(nil)
     let registry = Mutex<RoomRegistry?>(nil)
     let localStreams = Mutex<(any LocalStreams)?>(nil)
+    let localPlayers = Mutex<(any LocalPlayers)?>(nil)
     let belongings = Mutex<(any RoomBelongings)?>(nil)
     let subscribers = Mutex<(subscriptions: SubscriptionRegistry, deliveries: DeliveryEngine)?>(nil)
     let shutdown: ShutdownNotice

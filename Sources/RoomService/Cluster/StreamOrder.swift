@@ -17,6 +17,8 @@ package enum StreamOrder: Hashable, Codable, Sendable {
     case look(stream: String)
     /// Says which rooms' programs the node sends to this path, at any host, and which streams of its ingest are programs.
     case programs(path: String)
+    /// Passes on what publishers say to the players of their streams, at most `SayingQueues.most` sayings in order.
+    case say([StreamSaying])
 }
 
 /// The answer to a `StreamOrder`.

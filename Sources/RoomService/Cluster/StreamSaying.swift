@@ -1,0 +1,80 @@
+import EventSubscription
+import MixModel
+import TaskStore
+
+/// What the publisher of a stream says to its players, as nodes tell it each other.
+package struct StreamSaying: Hashable, Codable, Sendable {
+    private var room: RoomID
+    private var user: UserID
+    private var stream: StreamKind
+    /// What it is, such as `data`.
+    package var type: String
+    /// Further values as JSON text; `nil` if there are none.
+    package var payload: String?
+
+    package init(of names: StreamNames, type: String, payload: String?) {
+        room = names.room
+        user = names.user
+        stream = names.stream
+        self.type = type
+        self.payload = payload
+    }
+
+    /// The stream whose publisher says it.
+    package var names: StreamNames { StreamNames(room: room, user: user, stream: stream) }
+
+    /// Size in bytes, as it counts for limits.
+    var size: Int {
+        room.rawValue.utf8.count + user.rawValue.utf8.count + type.utf8.count + (payload?.utf8.count ?? 0) + 64
+    }
+}
+
+/// What publishers have said and other nodes have not been told yet. Pure.
+///
+/// A node is in it while someone tells it. Whatever is too much for a node is lost, the oldest first, as it is for a player
+/// who does not read.
+struct SayingQueues: Sendable {
+    /// Largest number of sayings that wait for a node, which are told at once.
+    static let most = 256
+    /// Largest number of bytes that wait for a node: escaped as JSON, they fit into one order.
+    static let mostBytes = 256 << 10
+
+    private struct Queue {
+        var sayings: [StreamSaying] = []
+        var bytes = 0
+    }
+    private var queues: [NodeID: Queue] = [:]
+
+    /// Number of nodes that are being told.
+    var busy: Int { queues.count }
+
+    /// - Returns: The nodes that someone has to begin to tell: `take` until nothing is left.
+    mutating func add(_ saying: StreamSaying, for nodes: [NodeID]) -> [NodeID] {
+        let size = saying.size
+        guard size <= Self.mostBytes else { return [] }
+        return nodes.filter { node in
+            let isNew = queues[node] == nil
+            var queue = queues.removeValue(forKey: node) ?? Queue()
+            queue.sayings.append(saying)
+            queue.bytes += size
+            var lost = 0
+            while queue.sayings.count - lost > Self.most || queue.bytes > Self.mostBytes {
+                queue.bytes -= queue.sayings[lost].size
+                lost += 1
+            }
+            queue.sayings.removeFirst(lost)
+            queues[node] = queue
+            return isNew
+        }
+    }
+
+    /// Returns what waits for a node, in order; `nil` once nothing waits, and the node is told no more.
+    mutating func take(for node: NodeID) -> [StreamSaying]? {
+        guard let queue = queues[node], !queue.sayings.isEmpty else {
+            queues[node] = nil
+            return nil
+        }
+        queues[node] = Queue()
+        return queue.sayings
+    }
+}
