@@ -5,16 +5,29 @@ import MediaFormats
 /// A program that a worker reads from its relay, over one connection for all viewers of the worker.
 ///
 /// The request to the relay is the one that the service makes for HTTP-FLV, so that playback does not depend on the
-/// service. A lost connection is made again, because another process may take over the program.
+/// service. A lost connection is made again, because another process may take over the program. While no relay of this
+/// machine has it, it may come another way.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class ProgramFeed: @unchecked Sendable {
     package enum Event {
-        /// The relay begins with the headers and the current group of pictures.
+        /// The program begins with the headers and the current group of pictures.
         case began
         case tags([FLVTag])
         /// The last event: no relay has had the program for some time, or the relay does not send FLV.
         case ended
+    }
+
+    /// A way to the program while no relay has it: a socket that answers as a relay does, if the program is there.
+    package struct Detour: Sendable {
+        package var path: String
+        /// The line that asks for the program, without its end.
+        package var request: String
+
+        package init(path: String, request: String) {
+            self.path = path
+            self.request = request
+        }
     }
 
     /// Time in ns between two attempts to reach the relay, and the time after which they end.
@@ -24,22 +37,30 @@ package final class ProgramFeed: @unchecked Sendable {
     private let path: String
     private let request: String
     private let keyframeRequest: String?
+    private let detour: Detour?
     private let onEvent: (Event) -> Void
     private let timer = LoopDeadline()
     private var channel: SocketChannel?
     private var splitter = FLVSplitter()
     private var giveUpAt: Int64 = 0
     private var isOver = false
-    /// Whether the relay has announced that it accepts requests for keyframes.
+    /// Whether the relay has announced that it accepts requests for keyframes. A detour accepts them unannounced.
     private var takesKeyframeRequests = false
+    /// Whether the connection is a detour from which nothing has come yet.
+    private var isUnproven = false
 
     /// - Parameters:
     ///   - path: The relay's Unix socket.
     ///   - request: The line that asks the relay for FLV, without its end.
     ///   - keyframeRequest: The line that asks the relay for a keyframe, without its end; `nil` if keyframes are never
     ///     requested.
+    ///   - detour: Used while no process listens at `path`, until its connection ends.
     ///   - onEvent: Called on the loop, never from within `open()`.
-    package init(path: String, request: String, keyframeRequest: String? = nil, onEvent: @escaping (Event) -> Void) {
+    package init(
+        path: String, request: String, keyframeRequest: String? = nil, detour: Detour? = nil,
+        onEvent: @escaping (Event) -> Void
+    ) {
+        self.detour = detour
         self.path = path
         self.request = request
         self.keyframeRequest = keyframeRequest
@@ -69,18 +90,31 @@ package final class ProgramFeed: @unchecked Sendable {
 
     private func connect() {
         guard !isOver, channel == nil else { return }
-        guard let descriptor = UnixListener.dial(path) else {
-            let now = MonotonicClock.now()
-            return now < giveUpAt ? timer.set(now + Self.interval) : end()
+        if let descriptor = UnixListener.dial(path) {
+            (isUnproven, takesKeyframeRequests) = (false, false)
+            ask(descriptor, request)
+            onEvent(.began)
+        } else if let detour, let descriptor = UnixListener.dial(detour.path) {
+            (isUnproven, takesKeyframeRequests) = (true, true)
+            ask(descriptor, detour.request)
+        } else {
+            again()
         }
+    }
+
+    private func ask(_ descriptor: Int32, _ request: String) {
         splitter = FLVSplitter()
-        takesKeyframeRequests = false
         let channel = SocketChannel(
             descriptor: descriptor, onBytes: { [weak self] in self?.take($0) },
             onClosed: { [weak self] in self?.lost() })
         self.channel = channel
         channel.send(Array(request.utf8) + [0x0A])
-        onEvent(.began)
+    }
+
+    /// Connects again after a moment, or gives up.
+    private func again() {
+        let now = MonotonicClock.now()
+        if now < giveUpAt { timer.set(now + Self.interval) } else { end() }
     }
 
     private func take(_ bytes: [UInt8]) {
@@ -91,7 +125,12 @@ package final class ProgramFeed: @unchecked Sendable {
                 takesKeyframeRequests = true
                 tags.removeFirst()
             }
-            if !tags.isEmpty { onEvent(.tags(tags)) }
+            guard !tags.isEmpty else { return }
+            if isUnproven {
+                isUnproven = false
+                onEvent(.began)
+            }
+            onEvent(.tags(tags))
         } catch {
             end()
         }
@@ -101,9 +140,9 @@ package final class ProgramFeed: @unchecked Sendable {
         guard !isOver else { return }
         channel?.close()
         channel = nil
-        let now = MonotonicClock.now()
-        giveUpAt = now + Self.patience
-        timer.set(now + Self.interval)
+        // A detour on which nothing came leads nowhere at present.
+        if !isUnproven { giveUpAt = MonotonicClock.now() + Self.patience }
+        again()
     }
 
     private func end() {

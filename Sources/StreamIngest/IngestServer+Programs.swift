@@ -10,16 +10,18 @@ extension IngestServer {
 
     /// Starts to read a program from its relay, unless it is already being read.
     ///
+    /// - Parameter detour: Where it is read while no relay listens at the socket.
     /// - Returns: Whether the program is being read.
-    func feed(_ name: String, from socket: String) -> Bool {
+    func feed(_ name: String, from socket: String, _ detour: ProgramDetour?) -> Bool {
         guard feeds[name] == nil else { return true }
         guard feeds.count < Self.mostPrograms,
             let request = try? RelayCommand.viewFLV(keyframeRequests: true).document(),
             let keyframeRequest = try? RelayCommand.requestKeyframe.document()
         else { return false }
-        let feed = ProgramFeed(path: socket, request: request, keyframeRequest: keyframeRequest) { [weak self] in
-            self?.take($0, of: name)
-        }
+        let feed = ProgramFeed(
+            path: socket, request: request, keyframeRequest: keyframeRequest,
+            detour: detour.map { ProgramFeed.Detour(path: $0.socket, request: $0.request) }
+        ) { [weak self] in self?.take($0, of: name) }
         feeds[name] = feed
         feed.open()
         return true

@@ -72,8 +72,8 @@ final class IngestServer: @unchecked Sendable {
         case .configure(let settings): configure(settings)
         case .allow(let request, let session, let stream):
             perform(book.allowed(request, session: session, stream: stream, now: MonotonicClock.now()))
-        case .allowProgram(let request, let session, let task, let socket):
-            perform(book.programAllowed(request, session: session, task: task, socket: socket))
+        case .allowProgram(let request, let session, let task, let socket, let detour):
+            perform(book.programAllowed(request, session: session, task: task, socket: socket, detour: detour))
         case .refuse(let request, let isName, let reason):
             perform(book.refused(request, isName: isName, reason: reason))
         case .takenOver(let stream, let session):
@@ -283,8 +283,8 @@ final class IngestServer: @unchecked Sendable {
                 clients[id]?.live = stream
                 logger.info("a publisher has begun", metadata: ["stream": "\(name)"])
             case .play(let name, let id): play(name, id)
-            case .feed(let name, let socket, let id):
-                if feed(name, from: socket) {
+            case .feed(let name, let socket, let detour, let id):
+                if feed(name, from: socket, detour) {
                     play(name, id)
                 } else {
                     clients[id]?.client.refuse(

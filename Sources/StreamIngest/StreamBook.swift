@@ -25,8 +25,9 @@ struct StreamBook: Sendable {
         case begin(stream: String, connection: Int)
         /// The connection plays the stream, or waits for it.
         case play(stream: String, connection: Int)
-        /// The stream is a program, read from the relay that listens at `socket`. `play` follows.
-        case feed(stream: String, socket: String, connection: Int)
+        /// The stream is a program, read from the relay that listens at `socket`, and on the detour while none does. `play`
+        /// follows.
+        case feed(stream: String, socket: String, detour: ProgramDetour? = nil, connection: Int)
         /// The stream is over: its players are told, and it is removed.
         case end(stream: String)
     }
@@ -124,12 +125,14 @@ struct StreamBook: Sendable {
     }
 
     /// Permits a connection to play a program.
-    mutating func programAllowed(_ number: Int, session: String, task: String, socket: String) -> [Action] {
+    mutating func programAllowed(
+        _ number: Int, session: String, task: String, socket: String, detour: ProgramDetour? = nil
+    ) -> [Action] {
         guard let entry = waiting[number], entry.request.session == session, !entry.request.isPublish else { return [] }
         waiting[number] = nil
         return [
             .accept(connection: entry.connection),
-            .feed(stream: Self.programPrefix + task, socket: socket, connection: entry.connection),
+            .feed(stream: Self.programPrefix + task, socket: socket, detour: detour, connection: entry.connection),
         ]
     }
 

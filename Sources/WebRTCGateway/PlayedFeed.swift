@@ -38,7 +38,7 @@ final class PlayedFeed: @unchecked Sendable {
     func dial() {
         close()
         switch origin {
-        case .program(let socket): readProgram(socket)
+        case .program(let socket, let detour): readProgram(socket, detour)
         case .publisher(let url): play(url)
         }
     }
@@ -57,11 +57,14 @@ final class PlayedFeed: @unchecked Sendable {
         session = nil
     }
 
-    private func readProgram(_ socket: String) {
+    private func readProgram(_ socket: String, _ detour: ProgramDetour?) {
         guard let request = try? RelayCommand.viewFLV(keyframeRequests: true).document(),
             let keyframeRequest = try? RelayCommand.requestKeyframe.document()
         else { return }
-        let feed = ProgramFeed(path: socket, request: request, keyframeRequest: keyframeRequest) { [weak self] event in
+        let feed = ProgramFeed(
+            path: socket, request: request, keyframeRequest: keyframeRequest,
+            detour: detour.map { ProgramFeed.Detour(path: $0.socket, request: $0.request) }
+        ) { [weak self] event in
             guard let self else { return }
             switch event {
             case .began: onEvent(.began)

@@ -15,20 +15,30 @@ final class FeedViewer: Sendable {
     private let shared = Shared()
     private let feed: ProgramFeed
 
-    private final class Shared: Sendable { let tags = Mutex<[Tag]>([]) }
+    private final class Shared: Sendable {
+        let tags = Mutex<[Tag]>([])
+        let news = Mutex((begun: 0, hasEnded: false))
+    }
 
-    init(_ socket: String) throws {
+    init(_ socket: String, detour: ProgramFeed.Detour? = nil) throws {
         feed = ProgramFeed(
             path: socket, request: try RelayCommand.viewFLV(keyframeRequests: true).document(),
-            keyframeRequest: try RelayCommand.requestKeyframe.document()
+            keyframeRequest: try RelayCommand.requestKeyframe.document(), detour: detour
         ) { [shared] event in
-            guard case .tags(let tags) = event else { return }
-            let now = MonotonicClock.now()
-            shared.tags.withLock { $0 += tags.map { Tag(tag: $0, arrival: now) } }
+            switch event {
+            case .began: shared.news.withLock { $0.begun += 1 }
+            case .tags(let tags):
+                let now = MonotonicClock.now()
+                shared.tags.withLock { $0 += tags.map { Tag(tag: $0, arrival: now) } }
+            case .ended: shared.news.withLock { $0.hasEnded = true }
+            }
         }
         SocketLoop.shared.perform { [feed] in feed.open() }
     }
 
+    /// Number of times that the program has begun.
+    var begun: Int { shared.news.withLock { $0.begun } }
+    var hasEnded: Bool { shared.news.withLock { $0.hasEnded } }
     var tags: [Tag] { shared.tags.withLock { $0 } }
     var keyframes: [Tag] { tags.filter(\.tag.isIDR) }
     var pictures: [Tag] { tags.filter { if case .frame(.video, _) = $0.tag.role { true } else { false } } }

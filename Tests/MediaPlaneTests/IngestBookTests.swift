@@ -68,6 +68,15 @@ import Testing
                 .accept(connection: 4), .feed(stream: "program/auto-lobby", socket: "/s", connection: 4),
             ])
         #expect(book.waitingRequests == 0)
+        guard case .tell(.ask(let next))? = book.requested(wish, by: 6, address: "::1", now: 0).first else {
+            Issue.record("nobody was asked")
+            return
+        }
+        let detour = ProgramDetour(socket: "/p", task: "auto-lobby", room: "lobby")
+        #expect(
+            book.programAllowed(
+                next.request, session: next.session, task: "auto-lobby", socket: "/s", detour: detour
+            ).last == .feed(stream: "program/auto-lobby", socket: "/s", detour: detour, connection: 6))
         // A program's permission does not admit a publisher.
         guard case .tell(.ask(let other))? = book.requested(Self.publish, by: 5, address: "::1", now: 0).first else {
             Issue.record("nobody was asked")

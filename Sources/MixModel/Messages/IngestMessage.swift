@@ -13,7 +13,9 @@ public enum IngestCommand: Hashable, Codable, Sendable {
     /// - Parameters:
     ///   - task: Identifier of the task.
     ///   - socket: Path of the relay's Unix socket.
-    case allowProgram(request: Int, session: String, task: String, socket: String)
+    ///   - detour: Where the program is read while no relay listens there; `nil` if it is nowhere else. Ingests of earlier
+    ///     releases do not know it.
+    case allowProgram(request: Int, session: String, task: String, socket: String, detour: ProgramDetour? = nil)
     /// - Parameters:
     ///   - isName: Whether the stream's name is the reason, and not the client.
     ///   - reason: Explanation for the client, with the remedy, without secrets.

@@ -69,8 +69,10 @@ public struct PlaySource: Hashable, Codable, Sendable {
 public enum PlayOrigin: Hashable, Codable, Sendable {
     /// A program, from its relay.
     ///
-    /// - Parameter socket: Path of the relay's Unix socket, where the worker sends `RelayCommand.viewFLV`.
-    case program(socket: String)
+    /// - Parameters:
+    ///   - socket: Path of the relay's Unix socket, where the worker sends `RelayCommand.viewFLV`.
+    ///   - detour: Where the program is read while no relay listens there; `nil` if it is nowhere else.
+    case program(socket: String, detour: ProgramDetour? = nil)
     /// A publisher of the built-in ingest.
     ///
     /// - Parameter url: RTMP URL to play. Contains a code.
