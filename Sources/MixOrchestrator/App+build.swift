@@ -171,15 +171,19 @@ func buildOrchestrator(
     LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas.canvas).addRoutes(to: router)
     SubscriptionController(registry: subscriptions, engine: deliveries).addRoutes(to: router)
     DeliveryController(registry: subscriptions).addRoutes(to: router)
+    let elsewhere = cluster.flatMap { cluster in
+        exchange.map { RemotePrograms(node: cluster, exchange: $0, registry: registry) }
+    }
+    let gateway = try elsewhere.map {
+        try ProgramGateway(data: configuration.data, programs: $0, logger: logger)
+    }
     let playback = Playback(
         PlaybackServices(
             sockets: sockets, viewers: services.viewers, metrics: metrics, logger: logger,
             latencyCap: configuration.playback.latencyCap,
             isWanted: { [registry] task in (try? await registry.snapshot(of: task))?.task(task)?.wantsProgram ?? false
             },
-            elsewhere: cluster.flatMap { cluster in
-                exchange.map { RemotePrograms(node: cluster, exchange: $0, registry: registry) }
-            }))
+            elsewhere: elsewhere))
     LiveController(registry: registry, playback: playback, settings: configuration.playback).addRoutes(to: router)
     let hls = HLSFiles(directory: configuration.hlsDirectory)
     HLSController(
@@ -197,7 +201,7 @@ func buildOrchestrator(
         limits: limits, metrics: metrics
     ).addRoutes(to: router)
     let webrtc = try webrtc(configuration, metrics, logger)
-    let viewers = try viewers(configuration, registry, cluster, logger)
+    let viewers = try viewers(configuration, registry, gateway, logger)
     let offers: any WebRTCDoor = door ?? webrtc ?? ClosedWebRTCDoor()
     let wcsHooks = configuration.wcs?.hooks.map {
         WCSHooks(
@@ -265,7 +269,7 @@ func buildOrchestrator(
     ).addRoutes(to: router)
     methods.fill(from: router)
 
-    let ingest = try ingest(configuration, registry, courier, limits, logger)
+    let ingest = try ingest(configuration, registry, courier, limits, gateway, logger)
     if let ingest { cluster?.attach(ingest) }
     let unknown = RouteAccess.unknownRoutes(of: router)
     assert(unknown.isEmpty, "RouteAccess.table has no entry for \(unknown)")
@@ -291,7 +295,7 @@ func buildOrchestrator(
         ]
             + ([
                 ingest, webrtc, viewers, certificate, wcsHooks, hundredms, channels, socketIOServer, webSockets,
-                thumbnails?.process, overlays, pictures, uploads, sayings, exchange,
+                thumbnails?.process, overlays, pictures, uploads, sayings, gateway, exchange,
             ]
             as [(any Service)?])
             .compactMap(\.self),

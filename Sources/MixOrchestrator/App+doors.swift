@@ -51,20 +51,12 @@ func webrtc(
 /// Returns the supervisor of viewers over WebRTC. Without it in the configuration, the supervisor only ends the workers
 /// of an earlier run.
 func viewers(
-    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ cluster: ClusterNode?, _ logger: Logger
+    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ programs: ProgramGateway?, _ logger: Logger
 ) throws -> WebRTCViewers? {
     let starter = starter(of: .whep, configuration)
     guard let settings = configuration.webrtc, settings.takesViewers else {
         return try WebRTCViewers.Configuration.off(data: configuration.data, starter: starter).map {
             WebRTCViewers($0, registry: registry, logger: logger)
-        }
-    }
-    let access = configuration.playback.access
-    let programs = cluster.map { node in
-        RemoteProgramURLs(node: node) { path in
-            // For as long as a viewer may stay, and be connected again.
-            access.authKey(path: path, time: Int(wallClock()) + 86_400)
-                .map { "\(PlaybackAccess.parameter)=\($0)" }
         }
     }
     return WebRTCViewers(
@@ -78,7 +70,7 @@ func viewers(
 /// earlier run.
 func ingest(
     _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ courier: StreamCourier,
-    _ limits: RateLimits, _ logger: Logger
+    _ limits: RateLimits, _ programs: ProgramGateway?, _ logger: Logger
 ) throws -> IngestSupervisor? {
     let starter = starter(of: .ingest, configuration)
     guard let settings = configuration.ingest else {
@@ -92,7 +84,8 @@ func ingest(
     return try IngestSupervisor(
         IngestSupervisor.Configuration(
             rules: settings.rules, files: IngestFiles(data: configuration.data), starter: starter,
-            isKept: configuration.keepsRelays, hook: settings.hook, callbacks: configuration.callbacks),
+            isKept: configuration.keepsRelays, hook: settings.hook, callbacks: configuration.callbacks,
+            programs: programs),
         gate: PublisherAccess(
             signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
             allowsPlay: settings.allowsPlay, playback: configuration.playback.access, limits: limits),

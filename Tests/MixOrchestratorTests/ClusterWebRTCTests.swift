@@ -168,31 +168,33 @@ import Testing
                 Issue.record("alice is refused")
                 return
             }
-            let socket = try await WebSocketClient.open(port: b.port)
-            let client = WCSTestClient(socket: socket)
-            await client.send("connection", #"{"appKey":"defaultApp","authToken":"x","mediaProviders":["WebRTC"]}"#)
-            #expect(try await client.next().name == "getUserData")
+            let client = try await enter(b)
+            let place = try #require(a.ingestPlace)
             let offer = try JSONEncoder().encode(ScriptedWHIPWorker.offer(direction: "recvonly"))
             let more = #","sdp":\#(String(decoding: offer, as: UTF8.self)),"mediaProvider":"WebRTC""#
-            let place = try #require(a.ingestPlace)
-            for (id, name, origin) in [
-                ("p", "demo", "rtmp://\(place.text)/program/default/demo?task=auto-demo"),
-                ("q", "alice#demo", "rtmp://\(place.text)/relay/default/demo/alice/camera?relay="),
-            ] {
+            for (number, (id, name)) in [("p", "demo"), ("q", "alice#demo")].enumerated() {
                 await client.send("playStream", WCSStage.stream(id, name, more))
                 let sources = try await eventually {
                     let lines = ScriptedWHIPWorker.told(in: directory).filter { $0.hasPrefix("{\"play\"") }
                     let commands = lines.compactMap { try? JSONDecoder().decode(PlayCommand.self, from: Data($0.utf8)) }
-                    return commands.count == (id == "p" ? 1 : 2) ? commands : nil
+                    return commands.count == number + 1 ? commands : nil
                 }
-                guard case .play(let source)? = sources.last, case .publisher(let url) = source.origin else {
+                guard case .play(let source)? = sources.last else {
                     Issue.record("\(sources)")
                     return
                 }
-                #expect(url.hasPrefix(origin), "\(url)")
+                switch source.origin {
+                case .program(let socket, let detour):
+                    #expect(id == "p" && socket == b.data + "/relays/auto-demo.sock")
+                    let own = b.data + "/programs/programs.sock"
+                    #expect(detour == ProgramDetour(socket: own, task: "auto-demo", room: "demo"))
+                case .publisher(let url):
+                    let origin = "rtmp://\(place.text)/relay/default/demo/alice/camera?relay="
+                    #expect(id == "q" && url.hasPrefix(origin), "\(url)")
+                }
             }
             #expect(workers("whep", of: b, directory) == 2)
-            await socket.disconnect()
+            await client.socket.disconnect()
         }
     }
 }

@@ -73,6 +73,28 @@ final class ScriptedIngest: Sendable {
         }
     }
 
+    /// Someone plays. Returns what the service has decided.
+    func play(_ name: String, of application: String) async throws -> IngestCommand {
+        try await eventually { self.state.withLock { $0.connection } }
+        let number = state.withLock { state in
+            state.requests += 1
+            return state.requests
+        }
+        report(
+            .ask(
+                IngestRequest(
+                    request: number, isPublish: false, application: application, name: name, query: "",
+                    address: "127.0.0.1", session: "s-\(number)")))
+        return try await eventually {
+            self.commands.first { command in
+                switch command {
+                case .allowProgram(number, _, _, _, _), .refuse(number, _, _): true
+                default: false
+                }
+            }
+        }
+    }
+
     func report(_ report: IngestReport) {
         guard let channel = state.withLock({ $0.connection }) else { return }
         Self.send(report, on: channel)

@@ -28,16 +28,4 @@ import Testing
         #expect(Set(marks).count == 1000)
         #expect(marks.allSatisfy { $0.utf8.count == 8 && WorkerID.hasOnlyDigits($0) })
     }
-
-    @Test func programsOfOtherNodesAreAtTheirIngests() {
-        func url(_ room: RoomID, _ task: TaskID, signature: String? = nil) -> String {
-            RemoteProgramURLs.url(of: task, in: room, at: "10.0.0.2:1935") { path in signature.map { "\($0)\(path)" } }
-        }
-        #expect(
-            url("demo", "auto-demo") == "rtmp://10.0.0.2:1935/program/default/demo?task=auto-demo")
-        let room = RoomID(app: AppID("shop"), name: "a b")
-        #expect(
-            url(room, TaskID(app: room.app, name: "ü"), signature: "auth_key=")
-                == "rtmp://10.0.0.2:1935/program/shop/a%20b?task=%C3%BC&auth_key=/program/shop/a%20b")
-    }
 }

@@ -25,6 +25,7 @@ import Testing
                 StreamSaying(
                     of: StreamNames(room: "demo", user: "bob", stream: .screen), type: "audioMuted", payload: nil),
             ]),
+            .requestKeyframe("shop/auto-demo"),
         ]
         for order in orders {
             #expect(try JSONDecoder().decode(StreamOrder.self, from: JSONEncoder().encode(order)) == order)

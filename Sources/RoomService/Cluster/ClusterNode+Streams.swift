@@ -60,6 +60,9 @@ extension ClusterNode {
         case .say(let sayings):
             let players = localPlayers.withLock { $0 }
             for saying in sayings.prefix(SayingQueues.most) { players?.say(saying) }
+        case .requestKeyframe(let task):
+            let relay = try? await RelayConnection.open(path: registry.services.sockets.path(of: task))
+            try? await relay?.requestKeyframe()
         }
         return answer
     }

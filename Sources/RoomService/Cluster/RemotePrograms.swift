@@ -3,14 +3,15 @@ import NIOCore
 import TaskStore
 import TextFormats
 
-/// Programs of rooms that have moved to other nodes, for viewers who were admitted here and stay.
+/// Programs of rooms that other nodes have, for viewers who were admitted here and stay.
 package struct RemotePrograms: ProgramsElsewhere {
     private let node: ClusterNode
     private let exchange: NodeExchange
     private let registry: RoomRegistry
 
-    /// Time between two checks whether the room is back.
+    /// Time between two checks whether the room is back, and their number for each check whether it is at a third node.
     private static let interval: Duration = .milliseconds(100)
+    private static let checks = 10
 
     package init(node: ClusterNode, exchange: NodeExchange, registry: RoomRegistry) {
         self.node = node
@@ -21,8 +22,15 @@ package struct RemotePrograms: ProgramsElsewhere {
     package func view(
         _ task: TaskID, onBegin: @Sendable () async throws -> Void, onBytes: (ByteBuffer) async throws -> Void
     ) async -> Bool {
-        guard let room = registry.room(of: task), !node.has(room),
-            let other = try? await node.otherHolder(of: room),
+        guard let room = registry.room(of: task) else { return false }
+        return await view(task, of: room, onBegin: onBegin, onBytes: onBytes)
+    }
+
+    package func view(
+        _ task: TaskID, of room: RoomID, onBegin: @Sendable () async throws -> Void,
+        onBytes: (ByteBuffer) async throws -> Void
+    ) async -> Bool {
+        guard !node.has(room), let other = try? await node.otherHolder(of: room),
             let answer = try? await exchange.pass(request(for: task, in: room, to: other), to: other),
             200..<300 ~= answer.status
         else { return false }
@@ -40,8 +48,8 @@ package struct RemotePrograms: ProgramsElsewhere {
                         queue.finish()
                     } catch { queue.finish(throwing: error) }
                 }
-                group.addTask { [node] in
-                    while !node.has(room) { try await Task.sleep(for: Self.interval) }
+                group.addTask {
+                    try await self.stays(room, at: other)
                     queue.finish()
                 }
                 for try await piece in pieces { try await onBytes(piece) }
@@ -51,6 +59,28 @@ package struct RemotePrograms: ProgramsElsewhere {
             // It is requested again if it goes on.
         }
         return true
+    }
+
+    /// Returns when the room is no longer at the other node, which would not end its answer if it stands still.
+    ///
+    /// - Throws: `CancellationError`.
+    private func stays(_ room: RoomID, at other: NodeProfile) async throws {
+        var count = 0
+        while !node.has(room) {
+            try await Task.sleep(for: Self.interval)
+            count += 1
+            guard count.isMultiple(of: Self.checks) else { continue }
+            let now = try? await node.otherHolder(of: room, isFreshWanted: false)
+            // While it has no node, or that is not known, the program may go on.
+            if let now, now.key != other.key { return }
+        }
+    }
+
+    package func requestKeyframe(of task: TaskID, in room: RoomID) async {
+        guard !node.has(room), let other = try? await node.otherHolder(of: room, isFreshWanted: false) else { return }
+        _ = try? await exchange.post(
+            StreamOrder.requestKeyframe(task), to: NodeExchange.streamsPath, of: other,
+            within: StreamPatience.quickAnswer)
     }
 
     package func mayHave(_ task: TaskID) async -> Bool {

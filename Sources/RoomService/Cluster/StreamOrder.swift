@@ -19,6 +19,8 @@ package enum StreamOrder: Hashable, Codable, Sendable {
     case programs(path: String)
     /// Passes on what publishers say to the players of their streams, at most `SayingQueues.most` sayings in order.
     case say([StreamSaying])
+    /// Asks the relay of a program for a keyframe, if the node has one.
+    case requestKeyframe(TaskID)
 }
 
 /// The answer to a `StreamOrder`.

@@ -22,13 +22,16 @@ package final class IngestSupervisor: Service {
         var hook: PublishHook?
         /// Addresses at which the hook's server may be: `callbacks.allow`.
         var callbacks: AllowList
+        /// Where the ingest reads programs of other nodes; `nil` = there are none.
+        var programs: ProgramGateway?
         /// Whether the service runs an ingest. If not, an ingest of an earlier run is ended, and with it its streams.
         var isOn = true
 
         package init(
             rules: IngestRules, files: IngestFiles, starter: SocketWorkerStarter, isKept: Bool, hook: PublishHook?,
-            callbacks: AllowList
+            callbacks: AllowList, programs: ProgramGateway? = nil
         ) {
+            self.programs = programs
             self.rules = rules
             self.files = files
             self.starter = starter

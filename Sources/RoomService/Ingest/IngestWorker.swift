@@ -255,8 +255,10 @@ actor IngestWorker {
     private func watch(_ request: IngestRequest, _ room: RoomID, _ asked: TaskID?) async {
         let process = process
         do throws(OrchestratorError) {
-            let tasks = try await registry.snapshot(room)?.tasksToWatch ?? []
+            let programs = configuration.programs
+            let state = try await programs == nil ? registry.snapshot(room) : registry.shownState(of: room)
             guard process == self.process else { return }
+            let tasks = state?.tasksToWatch ?? []
             guard let task = asked == nil ? tasks.first : tasks.first(where: { $0 == asked }) else {
                 return refuse(
                     request, isName: true, "the room has no program at the moment",
@@ -266,7 +268,7 @@ actor IngestWorker {
             send(
                 .allowProgram(
                     request: request.request, session: request.session, task: task.rawValue,
-                    socket: registry.services.sockets.path(of: task)))
+                    socket: registry.services.sockets.path(of: task), detour: programs?.detour(to: task, of: room)))
         } catch {
             if error.kind == .unavailable { registry.services.metrics.count(.viewersRefused) }
             refuse(request, isName: false, "\(error.title): \(error.detail)", logged: error.title)

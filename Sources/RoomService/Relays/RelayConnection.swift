@@ -151,6 +151,13 @@ struct RelayConnection: Sendable {
         }
     }
 
+    /// Asks for a keyframe of the program, and closes the connection.
+    func requestKeyframe() async throws {
+        try await asyncChannel().executeThenClose { _, outbound in
+            try await outbound.write(Self.line(.requestKeyframe))
+        }
+    }
+
     /// Requests previews, one after another, and returns an FLV stream for each; the stream is empty when there is no
     /// preview.
     ///

@@ -8,15 +8,15 @@ extension WebRTCViewers {
         /// The ingest from which participants' streams come, and its secret; `nil` = no ingest, so no participant is
         /// played.
         var ingest: (rules: IngestRules, secret: String)?
-        /// Where programs of other nodes come from; `nil` = there are none.
-        var programs: RemoteProgramURLs?
+        /// Where workers read programs of other nodes; `nil` = there are none.
+        var programs: ProgramGateway?
         /// Whether workers stay when the service is shut down.
         var isKept: Bool
 
         /// - Throws: `StartupError` if the directory cannot be created, or the ingest's secret cannot be stored.
         package init(
             rules: WebRTCRules?, limits: WebRTCViewerLimits = .init(), ingest: IngestRules? = nil, data: String,
-            starter: SocketWorkerStarter, isKept: Bool, programs: RemoteProgramURLs? = nil
+            starter: SocketWorkerStarter, isKept: Bool, programs: ProgramGateway? = nil
         ) throws(StartupError) {
             self.programs = programs
             self.rules = rules

@@ -206,10 +206,9 @@ package final class WebRTCViewers: Service {
             guard let task = asked == nil ? tasks.first : tasks.first(where: { $0 == asked }) else {
                 throw .notOnAir(id, asked)
             }
-            if wish.staysHere, let url = try await configuration.programs?.url(of: task, in: id) {
-                return (.program(task), .publisher(url: url))
-            }
-            return (.program(task), .program(socket: registry.services.sockets.path(of: task)))
+            let socket = registry.services.sockets.path(of: task)
+            let detour = configuration.programs?.detour(to: task, of: id)
+            return (.program(task), .program(socket: socket, detour: detour))
         case .participant(let names):
             let streams = room?.room.document.participants.first { $0.user == names.user }?.streams ?? []
             guard let url = streams.first(where: { $0.kind == names.stream })?.url else {
