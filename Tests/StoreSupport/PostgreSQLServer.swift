@@ -117,15 +117,26 @@ public final class PostgreSQLServer: Sendable {
     }
 
     /// Ends all processes of the server as a crash of the machine would, but for the disk.
+    ///
+    /// Returns when they have ended: the next server refuses to start while one of them holds on to the shared memory.
     public func crash() {
         guard let pid = process.withLock({ $0 }) else { return }
-        let children = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
+        // First, so that no child is made after they were listed.
         kill(pid, SIGSTOP)
-        for child in children.split(separator: " ").compactMap({ Int32($0) }) { kill(child, SIGKILL) }
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
+        let children = text.split(separator: " ").compactMap { Int32($0) }
+        for child in children { kill(child, SIGKILL) }
         kill(pid, SIGKILL)
         process.withLock { $0 = nil }
         Self.running.withLock { $0[directory] = nil }
         while kill(pid, 0) == 0 { Thread.sleep(forTimeInterval: 0.01) }
+        for _ in 0..<1000 where children.contains(where: Self.isAlive) { Thread.sleep(forTimeInterval: 0.01) }
+    }
+
+    /// Whether a process has not ended. One that nobody has waited for has.
+    private static func isAlive(_ pid: Int32) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+        return !text.contains(") Z ") && !text.contains(") X ")
     }
 
     /// Stops or continues all processes of the server.
