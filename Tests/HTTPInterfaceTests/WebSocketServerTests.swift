@@ -124,7 +124,7 @@ import Testing
             await empty.send(0x88)
             #expect(await empty.rest() == [WebSocketClient.Frame(first: 0x88, payload: [])])
             #expect(
-                try await poll(within: .seconds(30), every: .milliseconds(5)) { stage.ended.value == 2 ? true : nil }
+                try await poll(within: .seconds(60), every: .milliseconds(5)) { stage.ended.value == 2 ? true : nil }
                     == true)
         }
     }
@@ -219,7 +219,7 @@ import Testing
             let third = try await stage.open()
             #expect(third.head.hasPrefix("HTTP/1.1 503 "), "\(third.head)")
             await first.disconnect()
-            let fourth = try await poll(within: .seconds(30), every: .milliseconds(10)) {
+            let fourth = try await poll(within: .seconds(60), every: .milliseconds(10)) {
                 let client = try await stage.open()
                 return client.head.hasPrefix("HTTP/1.1 101 ") ? client : nil
             }
@@ -266,7 +266,7 @@ import Testing
             let client = try await stage.open(receiveBuffer: 4096)
             await client.send(text: "begin")
             #expect(
-                try await poll(within: .seconds(30), every: .milliseconds(5)) { stage.ended.value == 1 ? true : nil }
+                try await poll(within: .seconds(60), every: .milliseconds(5)) { stage.ended.value == 1 ? true : nil }
                     == true)
             #expect(await client.rest().count < 1000)
         }
@@ -327,7 +327,7 @@ import Testing
             await good.send(text: "still there")
             #expect(await good.text() == "still there")
             #expect(
-                try await poll(within: .seconds(30), every: .milliseconds(5)) { stage.ended.value == 100 ? true : nil }
+                try await poll(within: .seconds(60), every: .milliseconds(5)) { stage.ended.value == 100 ? true : nil }
                     == true)
         }
     }

@@ -131,7 +131,7 @@ import Testing
                 port: stage.port, "POST", "/socket.io/?\(query)", body: Array("4".utf8), length: 2)
             // The refusal says that the first one has arrived.
             #expect(
-                try await poll(within: .seconds(30), every: .milliseconds(5)) {
+                try await poll(within: .seconds(60), every: .milliseconds(5)) {
                     try await stage.call("POST", query, "6").status == 400 ? true : nil
                 } == true)
             slow.send(Array("0".utf8))
@@ -191,7 +191,7 @@ import Testing
             let query = try await stage.open()
             // Asking again and again is no pong.
             #expect(
-                try await poll(within: .seconds(30), every: .milliseconds(5)) {
+                try await poll(within: .seconds(60), every: .milliseconds(5)) {
                     try await stage.call("GET", query).status == 400 ? true : nil
                 } == true)
             // Also without any request.

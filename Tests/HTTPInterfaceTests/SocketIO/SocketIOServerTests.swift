@@ -35,7 +35,9 @@ import Testing
             #expect(try await stage.call("POST", query, #"42["flood",11]"#).status == 200)
             try await stage.eventually { stage.app.lines.last == "disconnected" }
             #expect(try await stage.call("GET", query).status == 400)
-            #expect(stage.metrics.registry.text().contains(#"socketio_ends_total{reason="overflow"} 1"#))
+            try await stage.eventually {
+                stage.metrics.registry.text().contains(#"socketio_ends_total{reason="overflow"} 1"#)
+            }
         }
     }
 

@@ -172,8 +172,11 @@ struct SocketIOStage: Sendable {
         return text.firstMatch(of: pattern).flatMap { $0.output[1].substring.map(String.init) }
     }
 
-    func eventually(_ condition: @escaping () -> Bool) async throws {
-        #expect(try await poll(within: .seconds(30), every: .milliseconds(5)) { condition() ? true : nil } == true)
+    func eventually(
+        sourceLocation: SourceLocation = #_sourceLocation, _ condition: @escaping () -> Bool
+    ) async throws {
+        let isMet = try await poll(within: .seconds(60), every: .milliseconds(5)) { condition() ? true : nil }
+        #expect(isMet == true, "\(server.counts), \(app.lines)", sourceLocation: sourceLocation)
     }
 }
 
