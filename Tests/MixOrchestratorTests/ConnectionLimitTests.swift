@@ -286,13 +286,14 @@ import Testing
 /// A connection on which a test writes whatever it likes.
 final class RawConnection: Sendable {
     private struct State {
-        var text = ""
+        // Not a text, since a character may come in two pieces.
+        var bytes: [UInt8] = []
         var isClosed = false
     }
     private let state = Mutex(State())
     private let channel: any Channel
 
-    var text: String { state.withLock { $0.text } }
+    var text: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
     /// By the other side.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
@@ -319,8 +320,8 @@ final class RawConnection: Sendable {
         init(_ connection: RawConnection) { self.connection = connection }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let text = String(buffer: unwrapInboundIn(data))
-            connection.state.withLock { $0.text += text }
+            let buffer = unwrapInboundIn(data)
+            connection.state.withLock { $0.bytes += buffer.readableBytesView }
         }
     }
 }

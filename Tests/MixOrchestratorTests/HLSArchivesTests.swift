@@ -36,11 +36,13 @@ import Testing
                         }
                     }
                     try await Task.sleep(for: .milliseconds(20))
+                    var served = 0
                     for _ in 0..<10 {
                         let answer = try await bench.call(.get, "/live/demo/hls/1700000000000/video.m3u8")
                         #expect(answer.status == 200)
+                        if laidOut.value < rooms.count { served += 1 }
                     }
-                    #expect(laidOut.value < rooms.count, "playlists waited for all archives")
+                    #expect(served > 0, "playlists waited for all archives")
                     return try await group.reduce(Duration.zero) { max($0, $1) }
                 }
                 // The quickest of some: one of them may have to wait for the machine.

@@ -106,7 +106,8 @@ import Testing
                     #expect(answer.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
                     // A relay reports its status first, and then the switch.
                     let isThere = [
-                        "programs_on_air{kind=\"bypass\"} 1", "tasks{state=\"running\"} 1", Self.firstSwitch,
+                        "programs_on_air{kind=\"bypass\"} 1", "tasks{state=\"running\"} 1", Self.firstSwitch, "ready 1",
+                        "outputs{state=\"live\"} 1", "sources{state=\"live\"} 1", "event_relay_told_seconds_count 1",
                     ]
                     .allSatisfy { answer.text.contains("\n\($0)\n") }
                     return isThere ? answer.text : nil

@@ -28,7 +28,7 @@ import Testing
 
     @Test func aBusyPoolDoesNotHoldUpTheWatchdog() async {
         await #expect(processExitsWith: .exitCode(1)) {
-            Self.giveUp(after: 30)
+            Self.giveUp(after: 60)
             try await Self.signals(within: .milliseconds(300)).watch {
                 Self.fillThePool()
                 Thread {
@@ -43,13 +43,14 @@ import Testing
 
     @Test func aBusyPoolDoesNotHoldUpTheSecondSignal() async {
         await #expect(processExitsWith: .exitCode(128 + SIGINT)) {
-            Self.giveUp(after: 30)
+            Self.giveUp(after: 60)
             try await Self.signals(within: .seconds(3600)).watch {
                 Self.fillThePool()
                 Thread {
                     usleep(200_000)
                     kill(getpid(), SIGTERM)
-                    usleep(50_000)
+                    // Two signals that wait together are not delivered in the order in which they were sent.
+                    usleep(500_000)
                     kill(getpid(), SIGINT)
                 }.start()
                 try await Task.sleep(for: .seconds(3600))
@@ -60,7 +61,7 @@ import Testing
 
     @Test func anOrderlyShutdownGoesOnToItsEnd() async {
         await #expect(processExitsWith: .exitCode(5)) {
-            Self.giveUp(after: 30)
+            Self.giveUp(after: 60)
             let (first, reporter) = AsyncStream.makeStream(of: Void.self)
             try await Self.signals(within: .seconds(3600)).watch {
                 kill(getpid(), SIGTERM)
@@ -74,7 +75,7 @@ import Testing
 
     @Test func aServiceThatEndsByItselfNeedsNoSignal() async {
         await #expect(processExitsWith: .exitCode(6)) {
-            Self.giveUp(after: 30)
+            Self.giveUp(after: 60)
             try await Self.signals(within: .seconds(3600)).watch {
             } onFirst: {
                 _exit(7)

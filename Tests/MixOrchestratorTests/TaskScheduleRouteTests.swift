@@ -27,7 +27,8 @@ import Testing
                 let begin = Date()
                 let made = try await bench.call(.post, "/v1/tasks", Self.task("show", Self.time(2), Self.time(5)))
                 #expect(made.status == 201, "\(made.text)")
-                #expect(try made.value("waitingFor") == "schedule")
+                // Unless the machine stood still until the start.
+                if -begin.timeIntervalSinceNow < 2 { #expect(try made.value("waitingFor") == "schedule") }
                 #expect(try made.value("settings.startsAt")?.hasSuffix("Z") == true)
                 // It may have ended before it is looked at.
                 let relay = try await eventually {

@@ -216,6 +216,8 @@ import Testing
                 #expect(Set(ScriptedPageWorker.prepared(in: directory)).count == 3, "none is used twice")
                 try await bench.unpublish("board")
                 try await eventually("the worker stays") { Self.isGone(first) ? true : nil }
+                try await bench.unpublish("small")
+                try await eventually("the second worker stays") { Self.isGone(second) ? true : nil }
             }
             // What waits ends with the service, also if pages go on.
             for worker in ScriptedPageWorker.prepared(in: directory) {
