@@ -29,8 +29,10 @@ struct UploadSourceTests {
             [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path + ".mp4")
     }
 
-    private static func look(_ source: RecordingSource, _ directory: String) -> UploadFinding {
-        source.look(in: directory + "/demo", now: wallClock()) { _, _ in false }
+    private static func look(
+        _ source: RecordingSource, _ directory: String, now: Double = wallClock()
+    ) -> UploadFinding {
+        source.look(in: directory + "/demo", now: now) { _, _ in false }
     }
 
     @Test func onlyClosedRecordingsAreFinished() throws {
@@ -40,6 +42,8 @@ struct UploadSourceTests {
             try Self.record(directory, "b", .unindexed)
             #expect(Self.look(source, directory).items.map(\.file) == ["a.mp4", "b.mp4"])
             #expect(!Self.look(source, directory).isOpen)
+            // A file of this moment stays fresh, however long the rest takes.
+            let now = wallClock()
             try Self.record(directory, "fresh", age: 0)
             try Self.record(directory, "lost", .recording)
             try Self.record(directory, "long-lost", .recording, age: 4000)
@@ -49,12 +53,12 @@ struct UploadSourceTests {
             defer { close(writer) }
             // Links lead to other places.
             symlink("/etc/passwd", "\(directory)/demo/link.mp4")
-            let finding = Self.look(source, directory)
+            let finding = Self.look(source, directory, now: now)
             #expect(finding.items.map(\.file) == ["a.mp4", "b.mp4", "long-lost.mp4"] && finding.isOpen)
             #expect(source.directories() == [directory + "/demo"])
             let none = source.look(in: directory + "/none", now: 0) { _, _ in false }
             #expect(none.items.isEmpty && !none.isOpen)
-            let settled = source.look(in: directory + "/demo", now: wallClock()) { notes, _ in
+            let settled = source.look(in: directory + "/demo", now: now) { notes, _ in
                 notes.path.hasSuffix("/a.upload")
             }
             #expect(settled.items.map(\.file) == ["b.mp4", "long-lost.mp4"])
@@ -71,9 +75,10 @@ struct UploadSourceTests {
             flock(writer, LOCK_EX)
             #expect(!source.remove(item))
             close(writer)
+            let now = wallClock()
             try Data("more content".utf8).write(to: URL(filePath: item.path))
             #expect(source.version(of: item) != item.version && !source.remove(item))
-            #expect(Self.look(source, directory).isOpen)
+            #expect(Self.look(source, directory, now: now).isOpen)
             #expect(FileManager.default.fileExists(atPath: item.path))
             var current = item
             current.version = try #require(source.version(of: item))
@@ -153,9 +158,11 @@ struct UploadSourceTests {
     @Test func directoriesInWhichAllIsSettledAreLeftOut() throws {
         try Self.withDirectory { directory in
             let source = RecordingSource(place: RecordingPlace(directory: directory))
+            // All looks happen at this moment, so that what is written after it is fresh.
+            let now = wallClock()
             func age() throws {
                 try FileManager.default.setAttributes(
-                    [.modificationDate: Date(timeIntervalSinceNow: -10)], ofItemAtPath: directory + "/demo")
+                    [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: directory + "/demo")
             }
             try Self.record(directory, "a")
             try age()
@@ -163,7 +170,7 @@ struct UploadSourceTests {
             var judged = 0
             func look(_ judgement: UploadWatch.Judgement) -> Int {
                 var taken = 0
-                watch.look(in: [source], now: wallClock()) { _, _ in
+                watch.look(in: [source], now: now) { _, _ in
                     judged += 1
                     return judgement
                 } take: { _ in
