@@ -198,9 +198,13 @@ extension WebSocketClient {
     }
 
     /// Whether the server closes the connection, whatever it sends before, and not only because the client is silent.
+    ///
+    /// Answers the close frame as clients do: the server would otherwise wait two seconds for the answer.
     func isClosed() async -> Bool {
         let start = ContinuousClock.now
-        _ = await rest()
+        while let frame = await next() {
+            if frame.opcode == 8 { await send(0x88, frame.payload) }
+        }
         return ContinuousClock.now - start < .seconds(45)
     }
 }
