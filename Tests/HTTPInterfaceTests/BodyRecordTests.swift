@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Bodies that are read here, and may have to be passed on.
+/// Request bodies that are read here and may be passed on afterwards.
 @Suite struct BodyRecordTests {
     private func body(_ pieces: [String]) -> RequestBody {
         RequestBody(
@@ -28,7 +28,7 @@ import Testing
         await #expect(throws: HTTPProblem.self) { try await longer.whole(upTo: 2) }
     }
 
-    /// Nobody can pass on what a reader left.
+    /// A body that was read in part cannot be passed on.
     @Test func whatWasReadInPartIsRefused() async throws {
         let record = BodyRecord(body(["ab", "c"]))
         await #expect(throws: NIOTooManyBytesError.self) {

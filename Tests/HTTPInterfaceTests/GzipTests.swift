@@ -27,7 +27,7 @@ struct GzipTests {
         var random = SeededGenerator(announcedFor: "gzip")
         var files: [[UInt8]] = [[], [0], [7, 7, 7], Array(repeating: 65, count: 70_000)]
         for _ in 0..<40 {
-            // Few values repeat often, many seldom; pieces of what was before repeat at any distance.
+            // A few values repeat often and many rarely; earlier pieces repeat at any distance.
             let most = UInt8.random(in: 1...255, using: &random)
             var file: [UInt8] = []
             while file.count < Int.random(in: 0...60_000, using: &random) {
@@ -41,7 +41,7 @@ struct GzipTests {
             }
             files.append(file)
         }
-        // Frequencies of which each is the sum of the two before it want codes of more than 15 bits.
+        // Frequencies that form a Fibonacci sequence need codes of more than 15 bits.
         var counts = [1, 1]
         while counts.count < 24 { counts.append(counts.suffix(2).reduce(0, +)) }
         files.append(

@@ -2,13 +2,13 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Nonces are taken once, and none is forgotten while it could be sent again.
+/// A nonce is accepted once, and remembered for as long as it could be sent again.
 @Suite struct NonceCacheTests {
     @Test func aNonceIsTakenOnce() {
         let cache = NonceCache(start: 1000)
         #expect(cache.take("a", signedAt: 1000, now: 1000, window: 900) == .fresh)
         #expect(cache.take("a", signedAt: 1000, now: 1001, window: 900) == .used)
-        // Another time is another request: the time is signed, too.
+        // The same nonce with another time is another request, since the time is signed too.
         #expect(cache.take("a", signedAt: 1100, now: 1100, window: 900) == .fresh)
         #expect(cache.take("b", signedAt: 999, now: 1000, window: 900) == .tooOld(1000), "from before the start")
         #expect(cache.count == 2)
@@ -35,7 +35,7 @@ import Testing
         for (nonce, time) in taken {
             #expect(cache.take(nonce, signedAt: time, now: 1800, window: 900) != .fresh, "\(nonce)")
         }
-        // Too many at one time: the new ones are refused, the old ones stay known.
+        // If there are too many nonces of one time, new ones are refused and known ones stay.
         let crowd = NonceCache(limit: 10, start: 0)
         let outcomes = (0..<20).map { crowd.take("\($0)", signedAt: 800, now: 800, window: 900) }
         #expect(outcomes.prefix(10).allSatisfy { $0 == .fresh })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Why viewers do not get a participant's own packets.
+/// The reasons for which viewers do not get a participant's own packets.
 @Suite struct PassthroughTests {
     private static func reason(
         onAir: OnAir, seconds: Double? = nil, refreshes: Bool? = nil, mode: ProgramPlan.Mode = .bypass("alice/camera")

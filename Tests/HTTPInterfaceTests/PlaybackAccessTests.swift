@@ -7,7 +7,7 @@ import Testing
 struct PlaybackAccessTests {
     let access = PlaybackAccess(keys: ["aliyuncdnexp1234", "the-second-key-of-two"], validity: 0)
 
-    /// The example of ApsaraVideo Live's documentation of type A, whose MD5 anybody can recompute.
+    /// The example of type A in ApsaraVideo Live's documentation.
     @Test func signsAsApsaraVideoDoes() throws {
         let value = PlaybackAccess.authKey(
             path: "/video/standard/test.mp4", time: 1_444_435_200, key: "aliyuncdnexp1234")
@@ -60,7 +60,7 @@ struct PlaybackAccessTests {
         #expect(throws: refusal) { try access.check(path: "/live/demo.flv", authKey: value, now: 0) }
     }
 
-    /// Whatever is changed of a good value, or of what it was made for, it opens nothing.
+    /// A valid value is refused after any change of it, or of the request that it was made for.
     @Test func noOtherValueOpens() throws {
         var random = SeededGenerator(seed: 24)
         let path = "/live/demo.flv"

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPInterface
 @testable import RoomService
 
-/// Who may publish to the service's own server, and what the others are told.
+/// The right to publish to the service's own server, and the reasons of refusals.
 @Suite struct PublisherAccessTests {
     private static let key = "ingest-key-0123456789"
 
@@ -53,7 +53,7 @@ import Testing
         func play(_ app: String, _ name: String, _ query: String = "") -> IngestRequest {
             request(name, query: query, isPublish: false, app: app)
         }
-        // Neither ingest.play nor a key of publishers matters.
+        // Neither ingest.play nor publishers' keys matter.
         let open = try access(keys: [Self.key])
         let lobby = RoomID(app: .standard, name: "lobby")
         #expect(open.verdict(on: play("program", "lobby")) == .program(lobby, task: nil))
@@ -101,7 +101,7 @@ import Testing
             #expect(reason.contains(words) && reason.contains("sign-url"), "\(reason)")
             #expect(!reason.contains("lobby"), "no name is repeated")
         }
-        // A name beyond ASCII is signed as the URL has it, and sent as it is.
+        // A name beyond ASCII is signed as in the URL, and sent unchanged.
         let name = "lobby__J\u{F6}rg"
         let query = signed("/live/lobby__J%C3%B6rg", later)
         #expect(reason(closed.verdict(on: request(name, query: query))) == nil)
@@ -120,7 +120,7 @@ import Testing
                 == "the token lacks the scope publish")
         #expect(closed.verdict(on: request(query: "token=read-token-0123456", isPublish: false)) == names("shop"))
         #expect(reason(closed.verdict(on: request(query: "token=publish-token-0123", isPublish: false))) != nil)
-        // Either of key and token.
+        // Either the key or a token is enough.
         let both = try access(keys: [Self.key], tokens: tokens)
         #expect(both.verdict(on: request(query: "token=publish-token-0123")) == names("shop"))
         #expect(reason(both.verdict(on: request()))?.contains("?token=") == true)

@@ -4,7 +4,7 @@ import TextFormats
 
 @testable import HTTPInterface
 
-/// The address of an output, from its fields.
+/// The URL of an output, made of its fields.
 @Suite struct PushURLReaderTests {
     private static func url(_ json: String) throws -> String {
         var reader = try FieldReader(try JSONValue(parsing: Array(json.utf8)))

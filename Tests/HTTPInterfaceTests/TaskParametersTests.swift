@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// What callers send, what is made of it, and what is refused.
+/// The parameters of calls: their meaning, and the refusals.
 @Suite struct TaskParametersTests {
     static let reach = TaskParameters.Reach(
         outputs: .loopbackOnly, images: .loopbackOnly, canvas: Canvas(width: 720, height: 1280, fps: 20))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    // MARK: What is made of it
+    // MARK: Meaning
 
     @Test func oneStream() throws {
         let settings = try settings(Self.single)
@@ -150,7 +150,7 @@ import Testing
         #expect(settings.program?.composition == .fixed(FixedComposition()))
     }
 
-    /// What was sent comes back, as text and without what is not known.
+    /// The parameters are returned as text, without unknown ones.
     @Test func parametersAreGivenBack() throws {
         let parameters = try TaskParameters(starting: Self.parameters(Self.mix))
         let again = try #require(TaskParameters(document: try parameters.document()))
@@ -181,11 +181,11 @@ import Testing
         let back = try second.updated(with: Self.parameters(Self.ids.merging(["MixMode": "0"]) { $1 }))
         #expect(try back.settings(Self.reach).program?.composition == .single(SourceSelection(user: "host")))
         #expect(!JSONText.of(back.answer).contains("TranscodeParams"))
-        // What the mix was made with stays while it ends: its mixer goes on.
+        // The mix's settings stay while it ends, so that its mixer continues.
         let single = try back.settings(Self.reach)
         #expect(single.canvas == mixed.canvas && single.program?.encoding == mixed.program?.encoding)
 
-        // Nothing supplied, nothing changed.
+        // Empty parameters change nothing.
         let empty = ["MultiStreamURL": "[]", "SeiParams": "", "TranscodeParams": "null"]
         #expect(try first.updated(with: Self.parameters(Self.ids.merging(empty) { $1 })) == first)
         // An update has no payload type.
@@ -198,7 +198,7 @@ import Testing
         #expect(!JSONText.of(custom.answer).contains("CustomSei"))
     }
 
-    /// A destination that stays keeps its id, and with it its connection.
+    /// A destination that stays keeps its id, and so its connection.
     @Test func destinationsKeepTheirIds() throws {
         let first = try TaskParameters(starting: Self.parameters(Self.mix))
         let old = try first.settings(Self.reach)
@@ -212,9 +212,9 @@ import Testing
         #expect(try outputs(["StreamURL": "rtmp://127.0.0.1/b/1"]) == ["output-2=rtmp://127.0.0.1/b/1"])
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
-    /// Changes of a call that is right, and the words that the refusal has: parameter and cure.
+    /// Changes to a valid call, with the words of the refusal: the parameter and the remedy.
     static let faults: [(changes: [String: String?], code: String, words: [String])] = [
         (["AppId": nil], "MissingParam", ["AppId"]),
         (["ChannelId": nil], "MissingParam", ["ChannelId"]),
@@ -275,7 +275,7 @@ import Testing
         #expect(error?.message.contains("secret") != true)
     }
 
-    /// What to replace in the parameters of a mix, and the parameter that the refusal names.
+    /// Replacements in the parameters of a mix, with the parameter that the refusal names.
     @Test(arguments: [
         (#""AudioBitrate":"128","#, "", "MissingParam", "TranscodeParams.EncodeParams.AudioBitrate"),
         (#""AudioBitrate":"128""#, #""AudioBitrate":"7""#, "InvalidParam", "AudioBitrate: "),
@@ -285,7 +285,7 @@ import Testing
         (#""AudioOnly":"false""#, #""AudioOnly":"no""#, "InvalidParam", "AudioOnly: "),
         (#""VideoBitrate":"2000""#, #""VideoBitrate":"10001""#, "InvalidParam", "VideoBitrate: "),
         (#""VideoCodec":"H.264""#, #""VideoCodec":"H.266""#, "InvalidParam", "VideoCodec: "),
-        // It has another profile.
+        // The profile of the example does not exist for H.265.
         (#""VideoCodec":"H.264""#, #""VideoCodec":"H.265""#, "InvalidParam", "EnhancedParam.profile: "),
         (#""VideoFramerate":"30""#, #""VideoFramerate":"61""#, "InvalidParam", "VideoFramerate: "),
         (#""VideoGop":"60""#, #""VideoGop":"0""#, "InvalidParam", "VideoGop: "),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// One client of Web Call Server's protocol: what each message leads to.
+/// One client of Web Call Server's protocol, and the actions that follow its messages.
 struct WCSSessionTests {
     private typealias Action = WCSSession.Action
 
@@ -28,7 +28,7 @@ struct WCSSessionTests {
         actions.compactMap { if case .send(let message) = $0 { message } else { nil } }
     }
 
-    /// Returns status and info of the only status that is sent.
+    /// Returns the identifier, status and info of the only status that is sent.
     private func status(_ actions: [WCSSession.Action]) -> [String?] {
         let all = sent(actions).filter { $0.name == "notifyStreamStatusEvent" }
         guard all.count == 1, let fields = all.first?.fields else { return [] }
@@ -61,7 +61,7 @@ struct WCSSessionTests {
         _ = session.received(Self.connection)
         let actions = session.denied("no")
         #expect(actions.last == .close(.refused("no")))
-        // The SDK passes the reason on as a warning.
+        // The SDK shows the reason as a warning.
         #expect(sent(actions).map(\.name) == ["fail"])
         #expect(sent(actions).first?.fields.text("info") == "no")
         #expect(session.denied("no") == [])
@@ -85,7 +85,7 @@ struct WCSSessionTests {
             #"{"message":"unPublishStream","data":[{"mediaSessionId":"a-1","name":"ann#lobby"}]}"#)
         #expect(end.first == .end(id: "a-1"))
         #expect(status(end) == ["a-1", "UNPUBLISHED", "Stopped by user"])
-        // What comes late changes nothing.
+        // Late reports change nothing.
         #expect(session.answered("a-1", "v=0") == [])
         #expect(session.connected("a-1") == [])
         #expect(session.failed("a-1", "x") == [])
@@ -130,7 +130,7 @@ struct WCSSessionTests {
         #expect(sent(answer).map(\.name) == ["setRemoteSDP", "notifyStreamStatusEvent"])
         #expect(sent(answer).last?.fields["published"] == .boolean(false))
         #expect(status(session.connected("p-1")) == ["p-1", "PLAYING", nil])
-        // Another one of the same stream.
+        // This is a second player of the same stream.
         #expect(session.received(play("p-2")).count == 1)
         let end = session.received(#"{"message":"stopStream","data":[{"mediaSessionId":"p-1","name":"ann#lobby"}]}"#)
         #expect(end.first == .end(id: "p-1"))
@@ -153,7 +153,7 @@ struct WCSSessionTests {
         #expect(told.first?.fields.object("payload") == ["count": .number(23)])
         #expect(session.told("a-1", "data", nil) == [])
         #expect(session.lost("a-1") == [])
-        // Players say nothing.
+        // Players cannot send events.
         for type in ["data", "audioMuted", "resize"] {
             #expect(
                 session.received(
@@ -234,7 +234,7 @@ struct WCSSessionTests {
         }
     }
 
-    /// Whatever comes, there is no trap, and streams stay below their limit.
+    /// Arbitrary messages do not crash the session, and the number of streams stays within its limit.
     @Test func arbitraryMessages() {
         var random = SeededGenerator(announcedFor: "WCSSessionTests")
         let names = [

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import HTTPInterface
 
-/// Frames put together to messages, by the cases of RFC 6455 that test suites for servers have.
+/// Messages assembled from frames, with the cases of RFC 6455 that test suites for servers have.
 struct WebSocketReaderTests {
     private typealias Frame = WebSocketReader.Frame
 
@@ -93,7 +93,7 @@ struct WebSocketReaderTests {
         #expect(events([text("", 0), text("a"), close(1000)]).count == 1)
     }
 
-    /// Whatever comes, memory stays below the limit, and no message is longer.
+    /// With arbitrary frames, the memory stays within the limit, and so does the length of messages.
     @Test func arbitraryFrames() {
         var random = SeededGenerator(announcedFor: "WebSocketReaderTests")
         for _ in 0..<2000 {

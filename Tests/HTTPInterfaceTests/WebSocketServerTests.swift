@@ -9,15 +9,15 @@ import Testing
 
 @testable import HTTPInterface
 
-/// WebSockets on real connections: an echo at `/echo`, and a client that also sends what it must not.
+/// WebSockets on real connections: an echo at `/echo`, and a client that can break the protocol.
 @Suite(.timeLimit(.minutes(5))) struct WebSocketServerTests {
-    /// A reason of a test to end.
+    /// An error that ends a test.
     private struct Failure: Error {}
 
     private struct Stage: Sendable {
         let port: Int
         let group: ServiceGroup
-        /// Number of connections whose service has ended.
+        /// Number of connections whose handler has ended.
         let ended: Counter
 
         func open(
@@ -33,7 +33,7 @@ import Testing
         func increment() { count.withLock { $0 += 1 } }
     }
 
-    /// - Parameter serve: What a connection does beside an echo.
+    /// - Parameter serve: Handler of connections, by default an echo.
     private func withServer(
         _ change: (inout WebSocketLimits, inout WebSocketServer.Numbers, inout HTTPSettings) -> Void = { _, _, _ in },
         serve: (@Sendable (WebSocket) async -> Void)? = nil, _ body: @escaping @Sendable (Stage) async throws -> Void
@@ -93,7 +93,7 @@ import Testing
             }
             await client.send(0x82, [0, 1, 255])
             #expect(await client.text() == "3 bytes")
-            // In pieces of a byte.
+            // The frame is sent byte by byte.
             for byte in WebSocketClient.frame(0x81, "héllo".utf8) { await client.send(raw: [byte]) }
             #expect(await client.text() == "héllo")
         }
@@ -118,7 +118,7 @@ import Testing
             await client.send(text: "last")
             await client.send(0x88, [3, 232])
             let frames = await client.rest()
-            // What was asked for before may come or not: the close frame is answered at once.
+            // Earlier echoes may or may not arrive, since the close frame is answered at once.
             #expect(frames.last == WebSocketClient.Frame(first: 0x88, payload: [3, 232]))
             let empty = try await stage.open()
             await empty.send(0x88)
@@ -136,11 +136,11 @@ import Testing
             let frame = await client.next()
             #expect(frame?.code == 4000)
             #expect(frame?.payload.dropFirst(2) == ArraySlice("as asked".utf8))
-            // Messages after it are not answered.
+            // Messages after the close frame are not answered.
             await client.send(text: "more")
             await client.send(0x88, [0x0F, 0xA0])
             #expect(await client.rest() == [])
-            // One who does not answer loses the connection, too.
+            // A client that does not answer loses the connection too.
             let silent = try await stage.open()
             await silent.send(text: "close")
             #expect(await silent.rest().map(\.code) == [4000])
@@ -165,7 +165,7 @@ import Testing
                 (WebSocketClient.frame(0x81, [0xFF]), 1007),
                 (WebSocketClient.frame(0x88, [3, 232, 0xC3]), 1007),
                 (WebSocketClient.frame(0x81, [UInt8](repeating: 97, count: 70_001)), 1009),
-                // Only the head of a frame of 2^63 - 1 bytes, and of one more.
+                // These are only the heads of a frame of 2^63 - 1 bytes, and of one that is longer by one byte.
                 ([0x81, 0xFF, 0x7F] + [UInt8](repeating: 255, count: 7) + [0, 0, 0, 0], 1009),
                 ([0x81, 0xFF] + [UInt8](repeating: 255, count: 8) + [0, 0, 0, 0], 1009),
                 (
@@ -175,7 +175,7 @@ import Testing
             ]
             for (index, (bytes, code)) in cases.enumerated() {
                 let client = try await stage.open()
-                // More follows, which must neither be read nor keep the close frame from arriving.
+                // The bytes that follow must neither be read nor delay the close frame.
                 await client.send(raw: bytes + WebSocketClient.frame(0x81, "more".utf8))
                 let frame = await client.next()
                 #expect(frame?.code == code, "case \(index): \(String(describing: frame))")
@@ -237,13 +237,13 @@ import Testing
             #expect(await silent.rest().map(\.first) == [0x89, 0x89])
         }
         try await withServer { limits, _, settings in
-            // Two of them are the time in which this test has to answer.
+            // This test must answer within two of these intervals.
             limits.pingInterval = 1500
-            // The idle time of requests does not count.
+            // The idle time limit of requests does not apply.
             settings.idleTimeout = 1
         } _: { stage in
             let patient = try await stage.open()
-            // Longer than the idle time of requests.
+            // This is longer than the idle time limit of requests.
             for _ in 0..<3 {
                 #expect(await patient.next()?.first == 0x89)
                 await patient.send(0x8A)
@@ -259,7 +259,7 @@ import Testing
             limits.outgoing = 300_000
         } serve: { socket in
             await socket.forEach { _ in
-                // Far more than the buffers of two sockets hold.
+                // This is far more than the buffers of two sockets hold.
                 for _ in 0..<1000 { socket.send(text) }
             }
         } _: { stage in
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    /// Messages wait in the client's and the socket's buffers while the service is busy, not in the service.
+    /// While the service is busy, messages wait in the buffers of the client and the socket, not in the service.
     @Test func aBusyServiceIsNotReadFor() async throws {
         let (gate, open) = AsyncStream<Void>.makeStream()
         let seen = Counter()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Both signatures, on requests that the SDKs sent, and on what somebody could make of them.
+/// Both kinds of signature, on requests captured from SDKs and on altered ones.
 @Suite struct WireSignatureTests {
     /// A captured request and its time.
     struct Captured: Sendable, CustomTestStringConvertible {
@@ -87,7 +87,7 @@ import Testing
         let authenticator = try vector.authenticator()
         let key = try authenticator.accessKey(of: try vector.request())
         #expect(key.id == "testid" && key.app == "app-1")
-        // Once only.
+        // A request is accepted only once.
         #expect(Self.refusal(try vector.request(), authenticator)?.code == "SignatureNonceUsed")
     }
 
@@ -128,7 +128,7 @@ import Testing
         Self.refusal(request, try vector.authenticator())
     }
 
-    /// The query with one parameter changed, one left out and one more.
+    /// Returns the query with one parameter changed, with one left out, and with one added.
     private func altered(_ request: WireRequest) throws -> [(String, WireRequest)] {
         let pairs = request.query.pairs
         func query(_ pairs: [WireParameters.Pair]) -> String {
@@ -148,7 +148,7 @@ import Testing
             var shorter = pairs
             shorter.remove(at: index)
             for (what, pairs) in [("changed", changed), ("left out", shorter)] {
-                // Of the signature itself nothing but its value counts.
+                // The signature itself is only changed, not left out.
                 if pairs.count < changed.count, request.query.pairs[index].name == "Signature" { continue }
                 requests.append(
                     (
@@ -200,7 +200,7 @@ import Testing
         }
         for (name, request) in requests {
             let isForm = name == "body" && request.headers["content-type"] == nil
-            // Without its type a body is no form, and an RPC signature does not cover it: nothing reads it either.
+            // A body without a type is no form, and an RPC signature does not cover it; the service does not read it.
             if isForm, request.headers["authorization"] == nil { continue }
             let error = try refusal(request, vector)
             #expect(error != nil, "\(name)")
@@ -251,7 +251,7 @@ import Testing
         }
         let mismatch = try rpc(query.replacing("task-1", with: "task-2"))
         #expect(mismatch?.code == "SignatureDoesNotMatch")
-        // SDKs take what follows the colon.
+        // SDKs use the text after the colon.
         #expect(
             mismatch?.message.hasPrefix(
                 "Specified signature is not matched with our calculation. server string to sign is:POST&%2F&AccessKeyId"

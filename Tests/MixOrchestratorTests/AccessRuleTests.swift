@@ -23,12 +23,13 @@ import Testing
     @Test func moreThanABurstIsOwed() {
         var bucket = TokenBucket(rate: 10, now: 0)
         #expect(bucket.take(100, at: 0) == nil)
-        // 90 are owed, and one is asked for.
+        // 90 tokens are owed, and the caller asks for one more.
         #expect(bucket.take(1, at: 0) == 91 * Self.second / 10)
         #expect(bucket.take(1, at: 91 * Self.second / 10) == nil)
     }
 
-    /// Over any time no more passes than the rate, and the burst; and whoever waits as told is served.
+    /// No more requests pass in any period than the rate plus the burst, and a caller that waits as long as told is
+    /// served.
     @Test func theRateHolds() {
         var random = SeededGenerator(announcedFor: "rate of a token bucket")
         for _ in 0..<200 {

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// A priority above the normal one takes from others.
+    /// A priority above the normal one needs a right, because it takes from other tasks.
     @Test func highPrioritiesNeedARight() async throws {
         try await withTokens { bench in
             let high = #"{"policy":{"priority":6}}"#
@@ -54,7 +54,7 @@ import Testing
             let task = #"{"id":"t","room":"demo",\#(outputs),"policy":{"priority":9}}"#
             #expect(try await bench.call(.post, "/v1/tasks", task, headers: Self.bearer("tasks")).status == 403)
             #expect(try await bench.call(.post, "/v1/tasks", task, headers: Self.bearer("all")).status == 201)
-            // What has it keeps it, and gets no more.
+            // A task keeps a high priority that it has, but gets no higher one.
             var patch = Self.bearer("tasks")
             patch[.contentType] = "application/merge-patch+json"
             patch[.ifMatch] = "*"
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// What is not in the table is closed.
+    /// A route that is missing from the table is closed.
     @Test func aRouteOfWhichNothingIsSaidIsClosed() {
         #expect(RouteAccess.of(.get, "/v1/secret") == nil)
         #expect(RouteAccess.of(.head, "/v1/rooms") == .scope(.read))
@@ -166,7 +166,7 @@ import Testing
             #expect(try layout.value("rooms.0") == "demo")
             #expect(try layout.value("rooms.1") == nil)
 
-            // Not by any way of writing the other's name.
+            // No spelling of the other app's name opens its rooms.
             for (uri, status) in [
                 ("/v1/rooms/mine", 404), ("/v1/rooms/default%2Fmine", 422), ("/v1/rooms/mine?app=default", 403),
                 ("/v1/rooms/demo?app=default", 403), ("/v1/rooms/mine?app=shop", 404),
@@ -233,7 +233,7 @@ import Testing
                     let one = #"{"specversion":"1.0","id":"1","source":"s","type":"room.opened","subject":"r"}"#
                     return "[" + Array(repeating: one, count: count).joined(separator: ",") + "]"
                 }
-                // More than a burst at once is owed: 49 seconds.
+                // A request larger than a whole burst leaves a debt, here of 49 seconds.
                 #expect(try await bench.call(.post, "/v1/events", events(100), headers: headers).status == 202)
                 let answer = try await bench.call(.post, "/v1/events", events(1), headers: headers)
                 #expect(answer.status == 429)
@@ -245,7 +245,7 @@ import Testing
                 }
                 #expect(try await read() == 200)
                 try await eventually("requests are not limited") { try await read() == 429 ? true : nil }
-                // Others are not held up.
+                // Other callers are not limited.
                 #expect(try await bench.call(.get, "/v1/rooms", headers: Self.bearer("other")).status == 200)
             }
         }

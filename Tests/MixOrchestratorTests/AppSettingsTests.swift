@@ -69,7 +69,7 @@ import Testing
         #expect(apps.accessKeys["key-2"]?.accepts(securityToken: "sts") == true)
         #expect(apps.accessKeys["key-3"]?.accepts(securityToken: nil) == false)
         #expect(apps.warnings.contains { $0.contains(secretFile) && $0.contains("chmod o=") })
-        // They open no other route, so the address stays a loopback one.
+        // Access keys open no other route, so the service still listens on loopback only.
         #expect(apps.tokens.isEmpty)
         #expect(throws: StartupError.self) {
             try self.configuration("", environment: ["MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_SEKRET": Self.token])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Somebody who follows the channel of a room over server-sent events.
+/// A follower of a room's channel over server-sent events.
 struct ChannelListener: Sendable {
     private let connection: RawConnection
 
@@ -20,11 +20,11 @@ struct ChannelListener: Sendable {
     var text: String { connection.text }
     var isClosed: Bool { connection.isClosed }
 
-    /// Numbers of the comments, as they came.
+    /// The numbers of the comments, in the order of their arrival.
     var ids: [Int64] { text.matches(of: /id: (\d+)\nevent: comment\n/).compactMap { Int64($0.1) } }
-    /// Their texts.
+    /// The texts of the comments.
     var texts: [String] { text.matches(of: /event: comment\ndata: .*?"text":"([^"]*)"/).map { String($0.1) } }
-    /// Number of connections that follow the channel, as told last.
+    /// The last reported number of connections that follow the channel.
     var viewers: Int? { text.matches(of: /"channel":(\d+)/).last.flatMap { Int($0.1) } }
 
     func hears(_ words: String) async throws {

@@ -22,7 +22,7 @@ final class ClusterMember: Sendable {
     /// Its data directory.
     let data: String
     let relays = ScriptedRelays()
-    /// The node's ingest, if the settings have one, and where other nodes would reach it.
+    /// The node's ingest, if the settings have one, and its address for other nodes.
     let ingest: ScriptedIngest?
     let ingestPlace: IngestPlace?
     let log = LogRecorder()
@@ -67,7 +67,7 @@ final class ClusterMember: Sendable {
         try await eventually { log.text.contains("Server started and listening") ? true : nil }
     }
 
-    /// Ends it in good order, which gives its rooms to the others.
+    /// Stops the node properly: its rooms move to the others.
     func stop() async throws {
         await group.triggerGracefulShutdown()
         try await service.value
@@ -118,7 +118,7 @@ final class ClusterMember: Sendable {
         #expect(answer.status == 202, "\(answer.text)")
     }
 
-    /// Relays that run for a task.
+    /// The relays that run for a task.
     func running(_ task: TaskID) -> [ScriptedRelay] { relays.running.filter { $0.task == task } }
 }
 

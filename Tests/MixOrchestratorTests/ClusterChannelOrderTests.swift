@@ -9,7 +9,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Orders about channels, as nodes of other releases and strangers see them.
+/// Orders about channels that nodes of other releases or strangers send.
 @Suite(.timeLimit(.minutes(3))) struct ClusterChannelOrderTests {
     private func order(_ order: ChannelOrder, _ node: ClusterMember, key: String) async throws -> Answer {
         let body = String(decoding: try JSONEncoder().encode(order), as: UTF8.self)
@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    /// Channels of rooms that do not come are not kept without bound, and what is used is what was handed over last.
+    /// A node keeps a limited number of handed-over channels whose rooms have not arrived, and uses the newest handover
+    /// of each.
     @Test func handoversAreBounded() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -52,13 +53,13 @@ import Testing
             let more = try await order(.take("more", handover, epoch: 1), a, key: key)
             #expect(try more.value("fault.code") == "channels-full", "\(more.text)")
             #expect(try await order(.take("r0", handover, epoch: 1), a, key: key).value("fault") == nil)
-            // The next lease of a new room has the number 1, so that nothing was handed over before it.
+            // The first lease of a new room has the number 1, so that no earlier node can have handed it over.
             #expect(try await a.call("PUT", "/v1/rooms/r0", "{}").status == 201)
             #expect(try await a.call("GET", "/v1/rooms/r0/messages").status == 200)
         }
     }
 
-    /// A node that takes no orders about channels, as those of earlier releases, gets the requests themselves.
+    /// A node of an earlier release, which takes no orders about channels, gets the requests themselves.
     @Test func otherNodesGetRequestsThatTheyDoNotTakeAsOrders() async throws {
         try await withDirectory { directory in
             let store = MemoryTaskStore()

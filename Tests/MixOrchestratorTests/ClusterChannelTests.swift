@@ -8,7 +8,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Channels of rooms that are at other nodes, with scripted relays.
+/// Channels of rooms at other nodes, with scripted relays.
 @Suite(.timeLimit(.minutes(3))) struct ClusterChannelTests {
     private static let places = [false] + (PostgreSQLServer.isInstalled ? [true] : [])
     private static let settings = [
@@ -29,7 +29,7 @@ import Testing
         #expect(try await node.call("DELETE", "/v1/node/drain").status == 204)
     }
 
-    /// Who follows at any node hears what is written at any node, and everybody is counted.
+    /// Followers at every node get the messages written at every node, and all followers are counted.
     @Test(arguments: places) func aChannelIsTheSameAtAllNodes(onPostgreSQL: Bool) async throws {
         try await withCluster(onPostgreSQL: onPostgreSQL, settings: Self.settings) { start in
             let (a, b, c) = (try await start("a", nil), try await start("b", nil), try await start("c", nil))
@@ -46,7 +46,7 @@ import Testing
             let like = try await c.call("POST", "/v1/rooms/demo/messages", #"{"kind":"like","count":3}"#)
             #expect(try like.value("total") == "3")
 
-            // Moderation, and what is refused.
+            // Moderation, and the refusals.
             #expect(try await b.call("PUT", "/v1/rooms/demo/muted/eve").status == 204)
             let muted = try await c.say("let me", as: "eve")
             #expect(muted.status == 403 && muted.text.contains("channel-muted"), "\(muted.text)")
@@ -63,7 +63,7 @@ import Testing
                 try await listener.hears(#""total":3"#)
             }
 
-            // Whoever comes later gets what was before, or only what is new.
+            // A late follower gets the earlier messages, or only new ones if it asks for that.
             let history = try await c.call("GET", "/v1/rooms/demo/messages")
             #expect(try history.value("messages.2.text") == "from c" && history.value("messages.3") == nil)
             let second = try #require(try history.value("messages.1.id"))
@@ -75,7 +75,7 @@ import Testing
             listeners[2].close()
             try await eventually { listeners[0].viewers == 2 ? true : nil }
 
-            // It ends with its room, everywhere.
+            // The channel ends at every node together with its room.
             let end = #"{"type":"stream.unpublished","user":"alice"}"#
             #expect(try await b.call("POST", "/v1/rooms/demo/events", end).status == 202)
             #expect(try await c.call("DELETE", "/v1/rooms/demo").status == 204)
@@ -87,8 +87,8 @@ import Testing
         }
     }
 
-    /// A room moves twice while people write at all nodes: whoever was answered is heard by everybody, once and in order, and
-    /// what the channel knows goes on.
+    /// A room moves twice while clients write at all nodes. Every accepted message reaches all followers once and in
+    /// order, and the channel's state moves along.
     @Test(arguments: [false, true]) func aMoveTakesTheChannelAlong(isStored: Bool) async throws {
         let settings = Self.settings.merging(["channel.stored": ["\(isStored)"]]) { $1 }
         try await withCluster(onPostgreSQL: PostgreSQLServer.isInstalled, settings: settings) { start in
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    /// A room without programs moves with its channel, too.
+    /// A room without programs also moves with its channel.
     @Test func aRoomWhereOnlyPeopleWriteMoves() async throws {
         try await withCluster(settings: Self.settings) { start in
             let (a, b) = (try await start("a", nil), try await start("b", nil))
@@ -166,8 +166,8 @@ import Testing
         }
     }
 
-    /// Followers of a room whose node is lost stay connected, and go on with the next node; one that has mirrored the channel goes on
-    /// with what it knows.
+    /// Followers of a lost node's room stay connected and continue at the next node. A node that has mirrored the
+    /// channel continues from its copy.
     @Test(arguments: [false, true]) func aLostNodeDisconnectsNobody(endsInGoodOrder: Bool) async throws {
         try await withCluster(onPostgreSQL: PostgreSQLServer.isInstalled, settings: Self.settings) { start in
             let (a, b) = (try await start("a", nil), try await start("b", nil))
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    /// Clients of Socket.IO join, write and close at one node what is at another, also after it has moved.
+    /// Socket.IO clients at one node join, write to and close a room of another node, also after the room has moved.
     @Test func socketIOReachesRoomsOfOtherNodes() async throws {
         try await withCluster(settings: Self.settings) { start in
             let (a, b) = (try await start("a", nil), try await start("b", nil))
@@ -213,7 +213,7 @@ import Testing
             try await listener.hears(#""total":1"#)
             #expect(try await client.call("join_room", "\"nowhere\"").contains(#""code":"room-not-found""#))
 
-            // A room that is opened at one node and closed through it when it is at the other.
+            // The room is opened at one node and closed through it after it has moved to the other.
             let host = try await SocketIORoomClient.connect(port: b.port)
             #expect(try await host.call("create_room", #"{"key":"show","title":"Show"}"#).contains(#""ok":true"#))
             let viewer = try await SocketIORoomClient.connect(port: a.port)
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    /// A node mirrors no more channels than it may have; those who follow others are passed on.
+    /// A node mirrors at most its limit of channels; followers of further ones are passed on.
     @Test func mirrorsAreBounded() async throws {
         let settings = Self.settings.merging(["channel.maxChannels": ["2"]]) { $1 }
         try await withCluster(settings: settings) { start in
@@ -247,7 +247,7 @@ import Testing
             }
             #expect(try await b.call("GET", "/metrics").text.contains("\nchannel_mirrors 2\n"))
             #expect(try await c.call("GET", "/metrics").text.contains("\nchannel_viewers 1\n"))
-            // A request that is passed on would hold up the end of its node.
+            // A request that is passed on would delay the end of its node.
             #expect(try await c.call("DELETE", "/v1/rooms/three").status == 204)
             try await eventually { passedOn?.text.hasSuffix("\r\n0\r\n\r\n") == true ? true : nil }
         }

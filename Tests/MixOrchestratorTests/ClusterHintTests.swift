@@ -8,13 +8,13 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// A node that is told looks at once.
+/// A node that receives a hint looks at once.
 @Suite(.timeLimit(.minutes(2))) struct ClusterHintTests {
     @Test func aNodeLooksWhenItIsTold() async throws {
         try await withDirectory { directory in
             let store = HintingStore()
             let member = try await ClusterMember("a", in: directory, store: store, lease: .seconds(60))
-            // At the start; without a hint the next look is 20 s later.
+            // The first look is at the start; without a hint, the next one is 20 s later.
             try await eventually { store.looks > 0 ? true : nil }
             for round in 1...3 {
                 let (before, start) = (store.looks, ContinuousClock.now)
@@ -27,7 +27,7 @@ import Testing
     }
 }
 
-/// A store that tells what the test wants, and counts looks for messages that wait.
+/// A store whose hints the test sends, and which counts the looks for waiting messages.
 private final class HintingStore: ForwardingTaskStore {
     let base: any TaskStore = MemoryTaskStore()
     let hint: AsyncStream<StoreHint>.Continuation

@@ -14,7 +14,7 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    /// Lets someone publish, who has to be let in.
+    /// Publishes, and requires that the ingest admits the publisher.
     private func publish(
         _ name: String, at node: ClusterMember
     ) async throws -> (ingest: ScriptedIngest, session: String, stream: String) {
@@ -42,7 +42,8 @@ import Testing
         plan?.sources.first { $0.id.rawValue == "\(user)/camera" }?.url
     }
 
-    /// Stored where the room is before the publisher goes on, pulled from where it is, and told there when it is lost and over.
+    /// A publisher is stored at the room's node before it may continue, is pulled from its own node, and is reported to
+    /// the room's node when it is lost and when it ends.
     @Test func aPublisherReachesARoomOfAnotherNode() async throws {
         try await withCluster(settings: Self.settings) { start in
             let a = try await start("a", nil)
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    /// Workers that publish, such as that of a publisher over WHIP, reach their own node's ingest, wherever the room is.
+    /// Workers that publish, such as that of a WHIP publisher, use their own node's ingest, wherever the room is.
     @Test func workersPublishIntoRoomsOfOtherNodes() async throws {
         try await withCluster(settings: Self.settings) { start in
             let a = try await start("a", nil)
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    /// A page goes on where it was opened when its room moves, and ends there when its stream ends in the room.
+    /// A page stays at its node when its room moves, and ends there when its stream ends in the room.
     @Test(.enabled(if: PagePrograms.missing.isEmpty)) func aPageEndsWithItsStreamWhereverTheRoomIs() async throws {
         try await withDirectory { directory in
             try await withCluster(settings: ScriptedPageWorker.settings(in: directory)) { start in
@@ -107,7 +108,7 @@ import Testing
                 func isTold(_ word: String) -> Bool {
                     ScriptedPageWorker.told(in: directory).contains { $0.command.contains("\"\(word)\"") }
                 }
-                // Two looks at rooms of other nodes.
+                // The node looks twice at rooms of other nodes in this time.
                 try await Task.sleep(for: .seconds(2.2))
                 #expect(!isTold("terminate"))
                 let end = #"{"type":"stream.unpublished","user":"board"}"#
@@ -118,7 +119,8 @@ import Testing
         }
     }
 
-    /// Whoever comes while a room moves is let in, and the room's next node goes on with those who are there.
+    /// A publisher that arrives while the room moves is admitted, and the room's next node continues with the present
+    /// publishers.
     @Test func aRoomThatMovesKeepsItsPublishers() async throws {
         try await withCluster(settings: Self.settings) { start in
             let a = try await start("a", nil)
@@ -129,7 +131,7 @@ import Testing
             old.setPlace(ProgramPlace(wallZero: 1_700_000_000, noted: .seconds(30), ahead: .milliseconds(40)))
             let (ingest, session, stream) = try await publish("demo__alice", at: b)
             try await eventually { old.plan?.sources.count == 2 ? true : nil }
-            // Rooms go to the third node; a node that drains goes on with its ingest.
+            // Rooms move to the third node; a draining node keeps its ingest.
             #expect(try await b.call("POST", "/v1/node/drain").status == 200)
             async let drained = a.call("POST", "/v1/node/drain")
             for number in 0..<10 { _ = try await publish("demo__u\(number)", at: b) }
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    /// A publisher who is at another node before the first ingest has given him up stays in the room.
+    /// A publisher that reconnects at another node before the first ingest has given up on it stays in the room.
     @Test func theEndOfAnEarlierPlaceChangesNothing() async throws {
         try await withCluster(settings: Self.settings) { start in
             let a = try await start("a", nil)
@@ -157,7 +159,7 @@ import Testing
             let first = try await publish("demo__alice", at: b)
             let second = try await publish("demo__alice", at: c)
             first.ingest.report(.ended(stream: first.stream, session: first.session, reason: "did not come back"))
-            // What follows in the same lane is stored after it.
+            // The next report of the same lane is stored after this one.
             _ = try await publish("demo__bob", at: b)
             #expect(try await users("demo", at: a) == ["alice", "bob", "carol"])
             let place = try #require(c.ingestPlace)
@@ -169,7 +171,7 @@ import Testing
         }
     }
 
-    /// An ingest that other nodes do not reach serves rooms of its node alone.
+    /// An ingest that other nodes cannot reach serves rooms of its own node only.
     @Test func aLoopbackIngestIsTheNodesOwn() async throws {
         try await withCluster(settings: Self.settings, sharesIngests: false) { start in
             let a = try await start("a", nil)
@@ -187,7 +189,7 @@ import Testing
         }
     }
 
-    /// Only nodes tell of streams.
+    /// Only nodes may report streams.
     @Test func ordersNeedTheKeyOfTheNode() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)

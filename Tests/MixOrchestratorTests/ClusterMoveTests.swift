@@ -24,7 +24,7 @@ import Testing
         var kept: [Kept]?
     }
 
-    /// What a viewer has got.
+    /// The bytes that a viewer has received.
     private final class Seen: Sendable {
         private let bytes = Mutex<[UInt8]>([])
 
@@ -44,7 +44,7 @@ import Testing
         return try JSONDecoder().decode(Drained.self, from: Data(answer.text.utf8))
     }
 
-    /// The next relay is ready before the last one stops, and sends when it has; requests meanwhile are answered.
+    /// The next relay is ready before the last one stops, and then starts sending; requests are answered meanwhile.
     @Test func aProgramIsMadeReadyBeforeItMoves() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -53,12 +53,12 @@ import Testing
             let old = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
             old.setPlace(place(30))
             async let drained = drain(a)
-            // Never two that send.
+            // Two relays never send at the same time.
             var both = 0
             let watching = Task {
                 while !Task.isCancelled {
                     let senders = (a.relays.running + b.relays.running).filter { $0.plan != nil && !$0.isSilent }
-                    // The first may have stopped before the second was looked at.
+                    // The first relay may have stopped before the second one was looked at.
                     if senders.count > 1, senders.count(where: { !$0.isSilent }) > 1 { both += 1 }
                     try? await Task.sleep(for: .milliseconds(1))
                 }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// What is asked while a room moves is answered by the node that has it then.
+    /// Requests that arrive during a move are answered by the room's new node.
     @Test func requestsWaitForTheMove() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// A room whose next relay does not come, and one whose relay dies while it stops, stay where they are.
+    /// A room stays at its node if its next relay does not start, or if its relay dies while it stops.
     @Test func aMoveThatFailsLeavesTheProgramOnAir() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -129,20 +129,20 @@ import Testing
             let second = try await drain(a)
             try await killing.value
             #expect(second.moved == 0 && second.kept?.first?.reason.contains("was lost") == true, "\(second)")
-            // Another relay takes its place, and the one that was made ready for it is gone.
+            // Another relay replaces it, and the prepared one is gone.
             let next = try await eventually { a.running("auto-demo").first { $0.plan != nil } }
             #expect(!next.isSilent)
             try await eventually { b.relays.running.isEmpty ? true : nil }
             #expect(try await a.call("DELETE", "/v1/node/drain").status == 204)
             try await a.publish("bob", room: "demo")
             try await eventually { next.plan?.sources.count == 2 ? true : nil }
-            // The third attempt goes well.
+            // The third attempt succeeds.
             #expect(try await drain(a).moved == 1)
             try await eventually { b.running("auto-demo").first { !$0.isSilent } }
         }
     }
 
-    /// Viewers of the node that lets a room go stay connected to it, and go on on the same timeline, there and back.
+    /// Viewers at the node that hands over the room stay connected, on the same timeline, there and back.
     @Test func viewersStayConnected() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// Orders of others than nodes are not taken.
+    /// Orders that do not come from nodes are refused.
     @Test func onlyNodesGiveOrders() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import RoomService
 
-/// Random histories of one stream's publishers at three nodes, with scripted ingests: one publisher is left, and the room has
-/// that one.
+/// Random histories of one stream's publishers at three nodes, with scripted ingests. One publisher remains at the end,
+/// and the room has that one.
 @Suite(.timeLimit(.minutes(5))) struct ClusterPublisherHistoryTests {
-    /// A publisher who was let in and has not ended.
+    /// A publisher that was admitted and has not ended.
     private struct Live {
         let session: String
         let stream: String
@@ -25,7 +25,7 @@ import Testing
 
         func ingest(_ index: Int) throws -> ScriptedIngest { try #require(nodes[index].ingest) }
 
-        /// Lets the ingests do what they were told.
+        /// Carries out the commands that the ingests have received.
         mutating func obey() throws {
             for (index, publisher) in live {
                 let ingest = try ingest(index)
@@ -48,7 +48,7 @@ import Testing
                 .ended(stream: publisher.stream, session: publisher.session, reason: "the history wants it"))
         }
 
-        /// Returns when the node has taken note of what its ingest has said of the room.
+        /// Returns when the node has handled all reports of its ingest about the room.
         func isHeard(_ index: Int) async throws {
             _ = try await ingest(index).publish("demo__witness\(index)")
         }
@@ -61,13 +61,13 @@ import Testing
             try await isHeard(index)
         }
 
-        /// The place from which the room has alice; `nil` if it does not have her.
+        /// The node from which the room pulls alice; `nil` if it has no stream of hers.
         func place() async throws -> String? {
             let room = try await nodes[0].store.room("demo")?.document
             return room?.participant("alice")?.streams.first.flatMap { IngestStreamURL($0.url)?.place }
         }
 
-        /// Whether one publisher at most is connected, and the room has that one.
+        /// Whether at most one publisher is connected, and the room has that one.
         func isSettled() async throws -> Bool {
             guard connected.count < 2 else { return false }
             guard let index = connected.first else { return true }
@@ -92,7 +92,7 @@ import Testing
                     let isLetIn = history.take(verdict, at: index)
                     #expect(isLetIn == (takeover == "replace" || before.isEmpty), comment)
                 case 4:
-                    // At once at two nodes.
+                    // Two publishers arrive at two nodes at the same time.
                     let other = (index + 1) % 3
                     let (one, two) = (try history.ingest(index), try history.ingest(other))
                     async let first = one.publish("demo__alice")

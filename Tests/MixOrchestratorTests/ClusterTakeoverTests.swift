@@ -15,7 +15,7 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    /// A publisher who was let in.
+    /// An admitted publisher.
     private struct Admitted {
         let ingest: ScriptedIngest
         let session: String
@@ -66,7 +66,8 @@ import Testing
         }
     }
 
-    /// Wherever the room is, and back and forth: one publisher is left, and the others' ingests are told to end them.
+    /// One publisher remains, wherever the room is and in both directions; the ingests of the others are told to end
+    /// them.
     @Test func whoComesToAnotherNodeTakesThePlace() async throws {
         try await withCluster(settings: Self.settings) { start in
             let a = try await start("a", nil)
@@ -81,7 +82,7 @@ import Testing
                 try await pulls(relay, from: node)
                 last = next
             }
-            // Nobody ends the publisher who is left, and the end of that one is the stream's.
+            // The remaining publisher is not ended, and its end is the end of the stream.
             for node in [a, b] { #expect(try await node.call("GET", "/v1/rooms/demo").text.contains("alice")) }
             #expect(!last.ingest.commands.contains(.takenOver(stream: last.stream, session: last.session)))
             last.ingest.report(.ended(stream: last.stream, session: last.session, reason: "left"))
@@ -92,8 +93,8 @@ import Testing
         }
     }
 
-    /// With `takeover: refuse` the second is refused at any node while the first is connected. Who has lost the connection may
-    /// come back anywhere.
+    /// With `takeover: refuse` every node refuses the second publisher while the first is connected. A publisher that
+    /// has lost its connection may come back at any node.
     @Test func theSecondIsRefusedByAnyNode() async throws {
         try await withCluster(settings: Self.refusing) { start in
             let a = try await start("a", nil)
@@ -108,7 +109,7 @@ import Testing
 
             first.ingest.report(.interrupted(stream: first.stream, session: first.session, reason: "its cable was cut"))
             let second = try await eventually { () async throws -> Admitted? in
-                // The report and the next publisher come over different ways.
+                // The report of the end and the next publisher take different ways.
                 if case .allowed(let session, let stream)? = try await c.ingest?.publish("demo__alice") {
                     return try Admitted(ingest: #require(c.ingest), session: session, stream: stream)
                 }
@@ -119,14 +120,14 @@ import Testing
             for node in [a, b] { try await isOccupied("demo__alice", at: node) }
             #expect(!second.ingest.commands.contains(.takenOver(stream: second.stream, session: second.session)))
 
-            // A node that has stopped has no publishers.
+            // A stopped node has no publishers.
             try await c.stop()
             _ = try await admit("demo__alice", at: b)
             try await pulls(relay, from: b)
         }
     }
 
-    /// Of many who begin at once at all nodes, one is let in.
+    /// One of many publishers that arrive at all nodes at the same time is admitted.
     @Test func ofManyAtOnceOneIsLetIn() async throws {
         try await withCluster(settings: Self.refusing) { start in
             let nodes = [try await start("a", nil), try await start("b", nil), try await start("c", nil)]
@@ -154,7 +155,7 @@ import Testing
         try await withCluster(lease: lease, settings: Self.refusing) { start in
             let a = try await start("a", nil)
             let begin = ContinuousClock.now
-            // Nobody listens there, and it will not renew its lease.
+            // No server listens at this node's address, and its lease is not renewed.
             let id = try await a.store.register("ghost", for: lease)
             try await a.store.announce(
                 id, NodeProfile(name: "ghost", url: "http://127.0.0.1:9", key: "k", ingest: "127.0.0.1:9"))
@@ -169,7 +170,8 @@ import Testing
         }
     }
 
-    /// A program that comes back into its own room is refused at any node's ingest, directly and through another room.
+    /// A program that is published into its own room is refused at every node's ingest, directly and through another
+    /// room.
     @Test func programsDoNotComeBackThroughOtherNodes() async throws {
         let allowed = ["outputs.allow": ["rtmp://127.0.0.1", "rtmp://ingest.example"]]
         try await withCluster(settings: Self.settings.merging(allowed) { $1 }) { start in
@@ -188,7 +190,7 @@ import Testing
                 let words = try await isRefused("demo__loop", at: node, isOutput: true)
                 #expect(words?.contains("this is the room's own program") == true, "\(node.name): \(words ?? "let in")")
             }
-            // Who is no relay is not taken for one.
+            // A publisher that is no relay is not treated as one.
             _ = try await admit("demo__loop", at: c)
             let program = try await admit("other__demo", at: c, isOutput: true)
             for node in [a, b, c] {
@@ -196,7 +198,7 @@ import Testing
                 #expect(words?.contains("this is the room's own program") == true, "\(node.name): \(words ?? "let in")")
             }
             _ = try await admit("third__other", at: a, isOutput: true)
-            // The circle is open once the first program has ended.
+            // The loop is open once the first program has ended.
             program.ingest.report(.ended(stream: program.stream, session: program.session, reason: "left"))
             try await eventually { try await isRefused("demo__other", at: b, isOutput: true) == nil ? true : nil }
         }

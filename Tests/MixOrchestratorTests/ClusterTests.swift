@@ -34,7 +34,7 @@ import Testing
             #expect(made.status == 201, "\(made.text)")
             #expect(try await b.call("GET", "/v1/tasks/mine").status == 200)
             #expect(try await b.call("GET", "/v1/tasks/nothing").status == 404)
-            // Viewers get the program through the other node.
+            // Viewers at the other node get the program.
             let opening = ScriptedProgram.opening()
             let seen = try await b.beginning(of: "/live/demo.flv", bytes: 13)
             #expect(seen.status == 200 && seen.bytes.starts(with: opening.prefix(13)))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// A batch about rooms of several nodes is shared out, and sent again is known everywhere.
+    /// A batch about rooms of several nodes is split between them, and each node recognises it when it is sent again.
     @Test func aBatchGoesToAllNodes() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// The headers of nodes are worth nothing without the node's key, and a request is passed on once.
+    /// Headers of nodes are ignored without the node's key, and a request is passed on only once.
     @Test func nobodyElseSpeaksAsANode() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// What a node stores after another took its room is refused, and its relay is gone.
+    /// Changes of a node are refused after another node has taken its room, and its relay ends.
     @Test(arguments: places) func aLostRoomIsGivenUp(onPostgreSQL: Bool) async throws {
         try await withCluster(onPostgreSQL: onPostgreSQL) { start in
             let a = try await start("a", nil)
@@ -107,7 +107,7 @@ import Testing
             }
             #expect(try await b.call("DELETE", "/v1/nodes/b").status == 409)
             #expect(try await b.call("DELETE", "/v1/nodes/a").status == 204)
-            // The other node goes on where the stream was.
+            // The other node continues the stream where it was.
             let next = try await eventually { b.running("auto-demo").first { $0.plan != nil } }
             #expect(next.commands.contains(.resume(place)), "\(next.commands)")
             let order = next.commands.compactMap { command -> String? in
@@ -121,7 +121,7 @@ import Testing
             #expect(order.first == "hold" && order.firstIndex(of: "resume") ?? 9 < order.firstIndex(of: "apply") ?? 0)
             try await eventually { relay.exitDescription() }
             #expect(a.running("auto-demo").isEmpty)
-            // The expelled node lives on as another one, and passes on what it is asked.
+            // The expelled node continues under a new identity and passes requests on.
             try await a.publish("bob", room: "demo")
             try await eventually { b.running("auto-demo").first?.plan?.sources.count == 2 ? true : nil }
             #expect(try await a.call("GET", "/v1/nodes").text.contains(a.url))
@@ -138,7 +138,7 @@ import Testing
             #expect(try drained.value("moved") == "2" && drained.value("left") == "0", "\(drained.text)")
             try await eventually { b.relays.running.filter { $0.plan != nil }.count == 2 ? true : nil }
             try await eventually { a.relays.running.isEmpty ? true : nil }
-            // They ended in good order.
+            // The relays ended properly.
             #expect(a.relays.started.allSatisfy { $0.commands.contains(.drain) })
             try await a.publish("bob", room: "three")
             #expect(a.relays.running.isEmpty, "a draining node takes no room")
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// A node that ends gives its rooms away; one whose place is full takes none.
+    /// A stopping node gives its rooms away; a node without free places takes none.
     @Test func theRoomsOfANodeThatEndsGoOn() async throws {
         try await withCluster { start in
             let a = try await start("a", nil)
@@ -175,13 +175,13 @@ import Testing
         await #expect { try await join("one") } throws: { "\($0)".contains("give it a node.url") }
         for node in try await store.nodes() { try await store.expel(node.id) }
         _ = try await join("one")
-        // The same data directory is the same node; another one needs a name of its own.
+        // A node keeps its name with its data directory; a second data directory needs another name.
         _ = try await join("one")
         #expect(try await store.nodes().count == 1)
         await #expect { try await join("two") } throws: { "\($0)".contains("node.id") }
     }
 
-    /// What is asked about rooms of others is remembered, but not without bound.
+    /// A node caches where other nodes' rooms are, up to a limit.
     @Test func rememberedHoldersAreBounded() {
         let cache = HolderCache()
         for number in 0..<(HolderCache.limit * 2 + 1) { cache.note("n#1", of: RoomID("\(number)"), at: 0) }

@@ -7,12 +7,12 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Clients over WebRTC at nodes that do not have the room, with scripted workers.
+/// WebRTC clients at nodes that do not have the room, with scripted workers.
 @Suite(.timeLimit(.minutes(3))) struct ClusterWebRTCTests {
     private static let sdp = ["Content-Type": "application/sdp"]
     private static let fragment = ["Content-Type": "application/trickle-ice-sdpfrag"]
 
-    /// Runs nodes with workers that write to one file what they are told.
+    /// Runs nodes whose workers write the commands they get to one file.
     private func withWorkers(
         _ settings: [String: [String]] = [:], sharesIngests: Bool = true,
         _ body:
@@ -34,7 +34,7 @@ import Testing
         return try #require(answer.headers[.location])
     }
 
-    /// Candidates and ends reach a session through each node.
+    /// Candidates and the end reach a session through every node.
     private func isReached(_ session: String, through nodes: [ClusterMember], _ directory: String) async throws {
         for node in nodes {
             let answer = try await node.call("PATCH", session, WHIPRouteTests.candidates, headers: Self.fragment)
@@ -49,7 +49,7 @@ import Testing
         for node in nodes { #expect(try await node.call("DELETE", session).status == 404, "\(node.name)") }
     }
 
-    /// The worker of the node at which this worker's socket is.
+    /// The worker at the node to which the worker's socket belongs.
     private func workers(_ kind: String, of node: ClusterMember, _ directory: String) -> Int {
         ScriptedWHIPWorker.told(in: directory).count { $0.hasPrefix("argv \(kind) --socket \(node.data)/") }
     }
@@ -62,7 +62,7 @@ import Testing
             #expect(session.wholeMatch(of: #/\/whip-sessions\/[0-9a-f]{40}/#) != nil)
             #expect(workers("whip", of: b, directory) == 1 && workers("whip", of: a, directory) == 0)
             try await isReached(session, through: [b, a, c], directory)
-            // Marks of no node, and none.
+            // Sessions whose identifier names no known node are not found.
             let id = String(session.dropLast(8))
             for text in [id + "00000000", id, id + "0"] {
                 #expect(try await c.call("DELETE", text).status == 404)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// A session whose node has gone is one no more.
+    /// A session is gone together with its node.
     @Test func sessionsOfANodeThatIsGoneAreGone() async throws {
         try await withWorkers { _, start in
             let (a, b) = (try await start("a", nil), try await start("b", nil))
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// Where the other nodes do not reach the ingest, the offer goes to the room's node.
+    /// The offer goes to the room's node if other nodes cannot reach this node's ingest.
     @Test func anOfferGoesToTheRoomsNodeWhereTheIngestIsANodesOwn() async throws {
         try await withWorkers(sharesIngests: false) { directory, start in
             let (a, b) = (try await start("a", nil), try await start("b", nil))

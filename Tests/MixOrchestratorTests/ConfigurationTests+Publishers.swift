@@ -5,7 +5,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// What the configuration says of the ways in for publishers.
+/// The configuration of the endpoints for publishers.
 extension ConfigurationTests {
     @Test func webRTCIsOnIfTheSettingSaysSo() throws {
         for off in [Self.ingest("grace: 3"), Self.webrtc("whip: off"), "webrtc: { silence: 4 }"] {
@@ -63,7 +63,7 @@ extension ConfigurationTests {
         "ingest: { rtmp: { listen: \"127.0.0.1:1935\" }, \(more) }"
     }
 
-    /// Where other nodes reach the ingest: as the configuration says, or as follows from where it listens.
+    /// The ingest's address for other nodes is the configured one, or is derived from the address on which it listens.
     @Test func anIngestInAClusterHasAPlace() throws {
         let node = "\nstore: { url: \"postgresql://mix@db/mix\" }\nnode: { url: \"http://node-a.pods:8080\" }"
         func ingest(_ rtmp: String) throws -> IngestConfiguration {

@@ -250,7 +250,7 @@ import Testing
     }
 
     @Test func theVariablesAreThoseThatTheReaderLooksFor() throws {
-        // One value that can be told apart for each scalar key.
+        // A distinct value for each scalar key.
         for (key, kind) in ConfigurationKeys.known {
             let reader = try ConfigurationKeys.reader(
                 file: nil, environment: ["MIXORCHESTRATOR_" + ConfigurationKeys.variable(key): "value"])
@@ -281,7 +281,7 @@ import Testing
         #expect(try configuration("rooms: { layout: auto }").playsWithoutOutputs)
     }
 
-    /// Also those that are only there as a comment.
+    /// Includes keys that are there only as a comment.
     @Test func theExampleShowsEveryKey() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../deploy/mixorchestrator.yaml").standardizedFileURL
@@ -298,7 +298,7 @@ import Testing
             // Keys in braces.
             for inner in (match.3 ?? "").matches(of: /[{,] *([a-zA-Z]+):/) { shown.insert("\(key).\(inner.1)") }
         }
-        // The keys of one hook stand for those of the others.
+        // The keys of one hook represent those of the others.
         let others = EventHooks.all.map { "hooks.\($0.name)." }.filter { $0 != "hooks.nginx-rtmp." }
         for key in ConfigurationKeys.known.keys.sorted() where !shown.contains(key) {
             if others.contains(where: { key.hasPrefix($0) }) { continue }

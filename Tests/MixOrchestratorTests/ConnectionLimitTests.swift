@@ -9,7 +9,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// What one connection can hold on to, on real sockets.
+/// Limits on the resources that one connection can hold, tested with real sockets.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionLimitTests {
     private func withServer(
         _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Bench, Int) async throws -> Void
@@ -35,11 +35,11 @@ import Testing
                 #expect(encoder.text.isEmpty)
             }
             let lines = bench.log.text.components(separatedBy: "RTMP arrived at the HTTP port").count - 1
-            // One a second, and the first one.
+            // One line each second, and the first one.
             let most = Int((ContinuousClock.now - start) / .seconds(1)) + 2
             #expect(1...most ~= lines, "\(lines) lines of 20 connections")
             #expect(bench.log.text.contains("docs/integrations/obs.md"))
-            // What is no HTTP either is answered as before.
+            // Other bytes that are no HTTP are answered as before.
             let other = try await RawConnection.open(port)
             other.send("\u{4}\r\n\r\n")
             try await eventually { other.isClosed ? true : nil }
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// As `serve` runs it: the test framework's server leaves the number of connections open.
+    /// Runs a service as `serve` does: the test framework's server does not limit the number of connections.
     private func withApplication(
         _ settings: [String: [String]], _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
@@ -93,7 +93,7 @@ import Testing
         try await withServer(["http.requestTimeout": ["1"]]) { bench, port in
             let connection = try await RawConnection.open(port)
             connection.send(request)
-            // Bytes that drip do not help.
+            // Sending single bytes does not keep the connection open.
             let dripping = Task {
                 while !connection.isClosed {
                     connection.send(request.contains("chunked") ? "1\r\n \r\n" : " ")
@@ -160,7 +160,7 @@ import Testing
             }
             let third = try await RawConnection.open(port)
             third.send(request)
-            // The others are served meanwhile.
+            // The other connections are served meanwhile.
             open[1].send(request)
             try await eventually { open[1].text.components(separatedBy: "HTTP/1.1 200").count == 3 ? true : nil }
             #expect(third.text.isEmpty)
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    /// Somebody sends requests ahead and reads no answer: what is not read is not taken.
+    /// A client pipelines requests and reads no answer: the service stops reading until its answers are read.
     @Test func requestsThatAreSentAheadAreAnsweredInOrder() async throws {
         try await withServer { _, port in
             let connection = try await RawConnection.open(port)
@@ -205,7 +205,7 @@ import Testing
                 let connection = try await RawConnection.open(port)
                 let type = "Content-Type: application/x-www-form-urlencoded\r\n"
                 connection.send("POST \(path) HTTP/1.1\r\nHost: localhost\r\n\(type)Transfer-Encoding: chunked\r\n\r\n")
-                // The service is reading it by then.
+                // The service is reading the body by now.
                 try await Task.sleep(for: .milliseconds(20))
                 connection.send(body)
                 try await eventually { connection.isClosed ? true : nil }
@@ -225,7 +225,7 @@ import Testing
     @Test func aBodyThatIsWantedIsAskedFor() async throws {
         try await withServer { _, port in
             let connection = try await RawConnection.open(port)
-            // Twice on one connection.
+            // Two such requests use one connection.
             for count in 1...2 {
                 connection.send(
                     "POST /v1/rooms/a/events HTTP/1.1\r\n\(Self.expecting)Content-Length: \(Self.event.utf8.count)\r\n\r\n"
@@ -251,7 +251,7 @@ import Testing
         try await withServer { bench, port in
             let connection = try await RawConnection.open(port)
             connection.send("\(request) HTTP/1.1\r\n\(Self.expecting)Content-Length: 9000000\r\n\r\n")
-            // Whether the client sends it all the same nobody knows, so nothing else can follow.
+            // The service cannot know whether the client sends the body all the same, so it closes the connection.
             try await eventually { connection.isClosed ? true : nil }
             #expect(connection.text.hasPrefix("HTTP/1.1 \(status) "), "\(connection.text)")
             #expect(!connection.text.contains("100 Continue"))
@@ -283,10 +283,10 @@ import Testing
     }
 }
 
-/// A connection on which a test writes whatever it likes.
+/// A connection on which a test writes arbitrary bytes.
 final class RawConnection: Sendable {
     private struct State {
-        // Not a text, since a character may come in two pieces.
+        // Bytes, not text, since a character may arrive in two pieces.
         var bytes: [UInt8] = []
         var isClosed = false
     }
@@ -294,7 +294,7 @@ final class RawConnection: Sendable {
     private let channel: any Channel
 
     var text: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
-    /// By the other side.
+    /// Whether the other side has closed the connection.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     static func open(_ port: Int) async throws -> RawConnection {

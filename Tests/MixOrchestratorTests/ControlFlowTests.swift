@@ -4,7 +4,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// From a request to what a relay is told, through a real store and real sockets.
+/// The way of a request to a relay, through a real store and real sockets.
 @Suite(.timeLimit(.minutes(5))) struct ControlFlowTests {
     @Test func eventsBecomePlans() async throws {
         try await withDirectory { directory in
@@ -132,7 +132,7 @@ import Testing
                 relay.setAbsent(["eve/camera"])
                 let without = try await bench.plan { $0.scene.panes.count == 2 }
                 #expect(without.scene.panes.map(\.user).sorted() == ["alice", "bob"])
-                // Still pulled: they may come.
+                // The relay still pulls all sources, since their publishers may come.
                 #expect(without.sources.count == 3)
                 let room = try await bench.call(.get, "/v1/rooms/demo")
                 #expect(room.text.contains(#""error":"refused""#), "\(room.text)")
@@ -183,7 +183,7 @@ import Testing
                 try await bench.plan { $0.mode == .mix(host: "alice/camera") && $0.revision == 2 }
                 #expect(relays.started.count == 1)
             }
-            // What changed while the service was away is applied: here, other outputs.
+            // A changed configuration, here of the outputs, is applied at the restart.
             let other = ["rooms.outputs": ["rtmp://127.0.0.1/other/{room}"]]
             try await withOrchestrator(directory: directory, relays: relays, settings: other) { bench in
                 try await bench.plan { $0.outputs.destinations.first?.url == "rtmp://127.0.0.1/other/demo" }
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    /// Who did not come before the restart is not given a place by it.
+    /// A participant whose stream had not arrived before a restart gets no pane by the restart.
     @Test func aRestartDoesNotShowWhoDoesNotCome() async throws {
         try await withDirectory { directory in
             let relays = ScriptedRelays()
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    /// The times are printed and not asserted: they are the machine's, too.
+    /// The times are printed and not asserted, since they depend on the machine.
     @Test func aRelayIsToldSoon() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -280,7 +280,7 @@ import Testing
                 try await bench.plan { $0.mode == .bypass("alice/camera") }
                 let relay = try #require(bench.relays.started.first)
                 for number in 0..<100 {
-                    // Settings act at once, so that the debounce window is not measured.
+                    // Changes of settings act at once, so that the debounce window is not measured.
                     let width = 640 + 2 * number
                     let body = #"{"canvas":{"width":\#(width)}}"#
                     #expect(try await bench.call(.put, "/v1/rooms/demo", body).status == 200)

@@ -11,13 +11,14 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Events come twice, out of order or not at all, and the service crashes where it likes: in the end it has what is true.
+/// Events arrive twice, out of order or not at all, and the service crashes at any point. At the end its state is
+/// correct.
 @Suite(.serialized) struct ConvergenceTests {
     private static let outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/demo")]
     private static let context = PlanningContext(
         template: Layouts().template("auto"), defaultOutputs: outputs, defaultCanvas: RoomCanvas(.portrait))
 
-    /// The machines, with a store, a relay and a clock that are simulated.
+    /// Tests the state machines with a simulated store, relay and clock.
     @Test(.timeLimit(.minutes(5))) func whateverHappensTheStateIsTrueInTheEnd() async {
         let seed = SeededGenerator(announcedFor: "convergence").seed
         let runs = 10_000
@@ -27,9 +28,9 @@ import Testing
                 group.addTask {
                     var sum = (crashes: 0, events: 0, faults: [String]())
                     for run in stride(from: worker, to: runs, by: workers) {
-                        // Other tests want to go on, too.
+                        // Other tests need the thread too.
                         await Task.yield()
-                        // Each run by itself, so that one can be repeated.
+                        // Each run has its own seed, so that it can be repeated.
                         let (crashes, events, faults) = Self.simulate(seed: seed &+ UInt64(run))
                         sum.crashes += crashes
                         sum.events += events
@@ -50,7 +51,7 @@ import Testing
         print("\(runs) runs, \(results.events) deliveries, \(results.crashes) crashes")
     }
 
-    /// The judge is no good if it never finds anything.
+    /// Checks that the check itself finds faults.
     @Test func aServiceThatAnswersTooSoonIsNotTrue() {
         let seed = SeededGenerator(announcedFor: "answers too soon").seed
         let untrue = (0..<500).count { !Self.simulate(seed: seed &+ UInt64($0), answersTooSoon: true).faults.isEmpty }
@@ -72,7 +73,7 @@ import Testing
         return (service.crashes, history.deliveries.count, faults)
     }
 
-    /// The real owners and their registry, many rooms at once, over a store that forgets what was not committed.
+    /// Tests the real owners and their registry with many rooms at once, over a store that loses uncommitted changes.
     @Test(.timeLimit(.minutes(5))) func theServiceItselfConverges() async throws {
         var random = SeededGenerator(announcedFor: "convergence of the service")
         let seed = random.seed
@@ -110,7 +111,7 @@ import Testing
 
 /// A service that crashes now and then, as a whole, and is started again.
 private actor CrashingService {
-    /// What survives.
+    /// The store, which survives the crashes.
     nonisolated let store = MemoryTaskStore()
     private nonisolated let relays: ScriptedRelays
     private nonisolated let directory: String
@@ -161,7 +162,7 @@ private actor CrashingService {
         }
     }
 
-    /// Until it is answered.
+    /// Sends an event until the service has answered it.
     func tell(_ event: RoomEvent) async throws {
         while true {
             do throws(OrchestratorError) {
@@ -188,11 +189,11 @@ private actor CrashingService {
     func endCrashes() { mayCrash = false; life?.store.spare() }
 }
 
-/// After so many writes nothing reaches the store behind it any more: as if the process had been killed.
+/// A store that drops every change after a given number of them, as if the process had been killed.
 private final class FragileStore: ForwardingTaskStore {
     let base: any TaskStore
     private let state: Mutex<(left: Int, isDead: Bool)>
-    /// Whether the last write is stored, and nobody learns of it.
+    /// Whether the last change is stored, although its caller gets no answer.
     private let isLastKept: Bool
     private let deaths: AsyncStream<Void>
     private let dies: AsyncStream<Void>.Continuation
@@ -206,7 +207,7 @@ private final class FragileStore: ForwardingTaskStore {
 
     var isDead: Bool { state.withLock { $0.isDead } }
 
-    /// Returns when it has died, or is cancelled.
+    /// Returns when the store has died, or on cancellation.
     func death() async { for await _ in deaths {} }
 
     func spare() { state.withLock { if !$0.isDead { $0.left = .max } } }

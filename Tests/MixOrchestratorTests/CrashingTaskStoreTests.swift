@@ -7,7 +7,7 @@
 
     @testable import MixOrchestrator
 
-    /// Takes nothing any more once the flag is set.
+    /// A store that takes no more changes once the flag is set.
     private final class MortalStore: ForwardingTaskStore {
         let base: any TaskStore
         private let isOver: LockedFlag
@@ -23,7 +23,7 @@
         func itCrashesOnItsSideOfTheWrite(point: String, stored: Int) async throws {
             let base = MemoryTaskStore()
             let hasCrashed = LockedFlag()
-            // What would be the end of the process is the end of the store.
+            // The store ends where the process would end.
             let store = CrashingTaskStore(MortalStore(base, hasCrashed), at: try .init(point)) {
                 hasCrashed.value = true
             }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// A service on a store of which a part cannot be read.
+/// A service whose store has unreadable parts.
 @Suite(.timeLimit(.minutes(2))) struct DamagedStoreTests {
     /// Overwrites text in a file with other text of the same length.
     private static func replace(_ old: String, with new: String, in path: String) throws {
@@ -26,7 +26,7 @@ import Testing
                 await bench.store.close()
             }
             before.tearDown()
-            // The room, its task and its event.
+            // Damages the room, its task and its event.
             try Self.replace(#""id":"brokenroom""#, with: #""id";"brokenroom""#, in: path)
             try Self.replace(#""room":"brokenroom""#, with: #""room";"brokenroom""#, in: path)
 
@@ -38,7 +38,7 @@ import Testing
                 let sound = try await bench.call(.get, "/v1/rooms/sound")
                 #expect(try sound.value("participants.0.user") == "alice", "\(sound.text)")
                 try await eventually { relays.started.contains { $0.task == "auto-sound" } ? true : nil }
-                // The other one begins anew.
+                // The damaged room starts from nothing.
                 #expect(try await bench.call(.get, "/v1/rooms/brokenroom").status == 404)
                 try await bench.publish("bob", room: "brokenroom")
                 let anew = try await bench.call(.get, "/v1/rooms/brokenroom")

@@ -8,8 +8,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// A data directory that an earlier release left behind when it was killed on air, and what that release answered just
-/// before.
+/// A data directory of an earlier release that was killed on air, and the answers of that release just before.
 ///
 /// `data.tar.gz` was made by the release build of 0088c6d with a real media server, two streams and two apps: a program that
 /// was recorded and kept as HLS while it switched to a mix and back, an explicit task on air and one that had ended, a layout of
@@ -17,17 +16,18 @@ import Testing
 /// answers by their path.
 @Suite(.timeLimit(.minutes(2))) struct EarlierDataTests {
     private static let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "EarlierData")
-    /// When the earlier release was killed, in seconds since 1970. What is kept for a time is judged by it.
+    /// The time at which the earlier release was killed, in seconds since 1970. Retention is relative to it.
     private static let killedAt = 1_795_548_110.0
 
-    /// States of the processes of that moment, and counters that go on.
+    /// Fields that hold a process's momentary state or a running counter.
     private static let momentary: Set<String> = [
         "appliedRevision", "revision", "bytesSent", "connectedSince", "droppedFrames", "programTime", "relayProcess",
         "mixerProcess", "load", "state", "onAir", "passthrough", "sources", "running", "task", "switches", "viewers",
         "mixMode", "attempts", "lastAttempt", "nextAttemptAt", "loudness", "lastError", "lastErrorCode", "reconnects",
     ]
 
-    /// The content of panes whose streams stall: a card follows after `fallback.cardAfter`, where the last picture stayed.
+    /// The content of panes whose streams stall: a card follows after `fallback.cardAfter`, where the earlier release
+    /// kept the last picture.
     private static let changed: Set<String> = ["fallback"]
 
     private static let entriesOfEnded = 7
@@ -77,7 +77,8 @@ import Testing
         }
     }
 
-    /// Lists the values of the earlier answer that are missing or other now. A field or entry that it did not have is none.
+    /// Lists the values of the earlier answer that are missing or different now. Additional fields and entries are no
+    /// difference.
     private static func differences(_ earlier: Any, _ now: Any, at path: String) -> [String] {
         switch (earlier, now) {
         case (let earlier as [String: Any], let now as [String: Any]):
@@ -88,7 +89,7 @@ import Testing
                 return differences(value, other, at: "\(path).\(key)")
             }
         case (let earlier as [Any], let now as [Any]):
-            // Entries have names, which their places need not tell: what is made at the start comes before them.
+            // Entries with names are matched by name, since entries made at the start may precede them.
             return earlier.filter { name($0) != "ended" }.enumerated().flatMap { index, value -> [String] in
                 let other = name(value).map { name in now.first { Self.name($0) == name } } ?? now[safe: index]
                 guard let other else { return ["\(path)[\(name(value) ?? "\(index)")] is missing"] }

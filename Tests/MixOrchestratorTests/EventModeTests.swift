@@ -43,7 +43,7 @@ import Testing
                     == RoomEvent(
                         room: "café", source: "//app server", id: "7", sequence: 42, time: 1_769_860_800,
                         kind: .streamPublished(publication)))
-            // The same once more, structured.
+            // The same event again, in structured mode.
             let structured =
                 #"{"specversion":"1.0","id":"7","source":"//app server","subject":"café","type":"room.opened"}"#
             let again = try await bench.call(
@@ -119,7 +119,7 @@ import Testing
                 .post, "/v1/events", refusal.body, headers: Self.headers(refusal.headers))
             #expect(answer.status == refusal.status, "\(answer.text)")
             if let field = refusal.field { #expect(try answer.value("field") == field, "\(answer.text)") }
-            // Nothing of a batch was taken.
+            // No event of the batch was taken.
             #expect(try await bench.call(.get, "/v1/rooms").value("rooms.0") == nil)
         }
     }
@@ -136,7 +136,7 @@ import Testing
             let answer = try await bench.call(
                 .post, "/v1/events", "[" + events.joined(separator: ",") + "]",
                 headers: [.contentType: "application/cloudevents-batch+json"])
-            // Out of order they would be stale.
+            // The events would be stale if they were applied out of order.
             #expect(answer.text == #"{"accepted":1000,"duplicate":0,"stale":0}"#)
             let empty = try await bench.call(
                 .post, "/v1/events", "[]", headers: [.contentType: "application/cloudevents-batch+json"])

@@ -7,7 +7,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// What is open and closed by default, and what the operator is told of it.
+/// Defaults of what is accessible, and the warnings to the operator.
 struct ExposureTests {
     private static let token = "0123456789abcdef0123456789abcdef"
     private static let apps =
@@ -54,7 +54,7 @@ struct ExposureTests {
         #expect(try configuration("playback: { cors: [\"*\"] }").playback.origins == .any)
     }
 
-    /// What a tenant may name: sources, outputs and webhooks on the service's own machine are refused, each with its list.
+    /// Sources, outputs and webhooks of a tenant on the service's own machine are refused, each by its own list.
     @Test func aTenantDoesNotReachLoopback() async throws {
         let settings = [
             "apps.0.id": ["shop"], "apps.0.tokens.0.token": [Self.token],

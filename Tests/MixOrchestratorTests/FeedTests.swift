@@ -6,9 +6,9 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// `GET /v1/rooms/{room}/feed`, and the room's state that it tells.
+/// `GET /v1/rooms/{room}/feed`, and the room's state in it.
 @Suite(.timeLimit(.minutes(5))) struct FeedTests {
-    /// One server-sent event as HTML living standard, §9.2.6, has it read.
+    /// A server-sent event, parsed as HTML living standard, §9.2.6 says.
     private struct Event {
         var id: String?
         var name = "message"
@@ -80,7 +80,7 @@ import Testing
                     try Answer(status: 0, headers: [:], text: event.data).value("data.rtmp.error.code") ?? "none"
                 }
                 #expect(states.contains("publish_refused"), "\(states)")
-                // Messages are those of subscribers: what they call themselves is what the event is called.
+                // The data are the messages of subscriptions; their type is the event's name.
                 for event in events.dropFirst() {
                     #expect(try Answer(status: 0, headers: [:], text: event.data).value("type") == event.name)
                 }
@@ -116,7 +116,7 @@ import Testing
             #expect(quick.take()?.count == 1)
         }
         #expect(slow.take() == nil)
-        // From then on it is told again.
+        // The feed continues after that.
         feeds.publish([Occurrence(room: "demo", at: 0, kind: .roomClosed)], of: "demo", numbers: numbers)
         #expect(slow.take()?.map(\.topic) == [.roomClosed])
     }
@@ -136,7 +136,7 @@ import Testing
         withExtendedLifetime(elsewhere) {}
     }
 
-    // MARK: Given up, and asked for again
+    // MARK: Failed outputs, and new attempts
 
     @Test func anOutputThatWasGivenUpIsTriedAgainWhenItIsAskedFor() async throws {
         try await withDirectory { directory in
@@ -162,15 +162,15 @@ import Testing
                 try await fail()
                 #expect(try await bench.call(.put, "/v1/rooms/demo", body).status == 200)
                 try await eventually { try await state() == "live" ? true : nil }
-                // A policy may be another one on air.
+                // The policy may change while the program is on air.
                 let patient = #"{"id":"main","url":"rtmp://127.0.0.1/out/a","retry":{"maxSeconds":60}}"#
                 let answer = try await bench.call(.post, "/v1/tasks/auto-demo/outputs", patient)
                 #expect(answer.status == 200)
                 #expect(try answer.value("retry.maxSeconds") == "60")
                 try await bench.plan { $0.outputs.destinations.first?.retry == OutputRetry(maxSeconds: 60) }
-                // The request to try again follows the plan, and would take back a failure set before it arrives.
+                // The command to retry follows the plan, and would cancel a failure that was set before it arrives.
                 try await eventually { bench.relays.started.last?.commands.last == .retryOutput("main") ? true : nil }
-                // It can be removed while it fails.
+                // A failing output can be removed.
                 try await fail()
                 #expect(try await bench.call(.delete, "/v1/tasks/auto-demo/outputs/main").status == 204)
             }

@@ -8,14 +8,14 @@ import Testing
 @testable import RoomService
 @testable import TextFormats
 
-/// Against a real server that behaves as badly as it can.
+/// Fetches from a real server that misbehaves in many ways.
 @Suite(.timeLimit(.minutes(2))) struct FileFetchTests {
     private static func addRoutes(to router: Router<BasicRequestContext>) {
         router.get("red.png") { request, _ in
             if request.headers[.ifNoneMatch] == "\"1\"" { return Response(status: .notModified) }
             return imageResponse(SampleImages.red, eTag: "\"1\"")
         }
-        // What a server says about the type is not believed, in either direction.
+        // The type that a server claims is ignored, whether it fits or not.
         router.get("text.png") { _, _ in imageResponse(Array("<html>".utf8)) }
         router.get("png.txt") { _, _ in imageResponse(SampleImages.red, type: "text/plain") }
         router.get("bomb.png") { _, _ in imageResponse(SampleImages.bomb) }
@@ -44,7 +44,7 @@ import Testing
             try await Task.sleep(for: .seconds(5))
             return Response(status: .ok)
         }
-        // redirect/3/… leads to redirect/2/…; at 0 to where `to` says.
+        // redirect/3/… leads to redirect/2/…, and redirect/0 to the URL in `to`.
         router.get("redirect/{count}") { request, context in
             let count = try context.parameters.require("count", as: Int.self)
             let target = request.uri.queryParameters["to"].map(String.init) ?? ""
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// The name is looked up once, and the connection goes to the address that was checked.
+    /// The name is resolved once, and the connection goes to the address that was checked.
     @Test func namesThatLeadIntoTheLocalNetworkAreRefused() async throws {
         try await withImageServer(Self.addRoutes) { base in
             let port = try #require(URL(string: base)?.port)

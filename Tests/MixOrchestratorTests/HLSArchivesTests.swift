@@ -8,14 +8,14 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Archives of long sessions: laid out once, and in nobody's way.
+/// Archives of long sessions: laid out once, without delaying other requests.
 @Suite(.timeLimit(.minutes(5))) struct HLSArchivesTests {
     /// Two days of segments of two seconds.
     private static let many = 86_000
 
     @Test func aLongSessionIsLaidOutOnceAndSegmentsGoOn() async throws {
         try await withDirectory { directory in
-            // More than there are threads on a small machine, and no more than are kept.
+            // More archives than a small machine has threads, and no more than are kept.
             let rooms = (0..<3).map { "long\($0)" }
             for room in rooms { try Self.makeSession(directory, room, segments: Self.many) }
             try KeptFiles.makeSession(directory)
@@ -45,13 +45,13 @@ import Testing
                     #expect(served > 0, "playlists waited for all archives")
                     return try await group.reduce(Duration.zero) { max($0, $1) }
                 }
-                // The quickest of some: one of them may have to wait for the machine.
+                // The fastest of several requests: one may have to wait for the machine.
                 var again: [Duration] = []
                 for _ in 0..<5 { again.append(try await head(rooms[0])) }
                 let quickest = again.min() ?? .zero
                 print("\(Self.many) segments: laid out in \(first), again in \(quickest)")
                 #expect(quickest < first / 20)
-                // A part from the middle of it.
+                // A part from the middle of the archive.
                 let part = try await bench.call(
                     .get, "/live/long0/vod/1700000000000.zip", headers: [.range: "bytes=0-3"])
                 #expect(part.status == 206 && part.text.hasPrefix("PK"))

@@ -8,12 +8,12 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// HLS over HTTP: settings, state, and files as a packager leaves them.
+/// HLS over HTTP: settings, state, and the files that a packager writes.
 @Suite(.timeLimit(.minutes(5))) struct HLSRouteTests {
     @Test func itComesAndGoesWithoutTouchingTheOutputs() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, settings: ["rooms.outputs": []]) { bench in
-                // A room of which nobody has heard has nothing to offer.
+                // A room that does not exist has no HLS.
                 #expect(try await bench.call(.put, "/v1/rooms/demo/hls").status == 404)
                 try await bench.publish("alice")
                 #expect(bench.relays.started.isEmpty, "no output, no HLS, no program")
@@ -27,7 +27,7 @@ import Testing
                 #expect(plan.outputs.hls?.settings.renditions == [HLSRendition(height: 360, videoBitrate: 400_000)])
                 #expect(plan.outputs.hls?.settings.metadata == "stage" && plan.outputs.hls?.settings.enableVOD == true)
 
-                // An empty body: everything as it is by default.
+                // An empty body leaves all settings at their defaults.
                 #expect(try await bench.call(.put, "/v1/rooms/demo/hls").status == 200)
                 try await bench.plan { $0.outputs.hls?.settings == HLSSettings() }
                 let outputs = #"{"hls":true,"outputs":[{"id":"a","url":"rtmp://127.0.0.1/x"}]}"#
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// As a player: it knows the address that it was given, and what playlists say.
+    /// Acts as a player, which knows only its URL and the content of playlists.
     @Test func aKeyOpensEverythingThatThePlaylistNames() async throws {
         try await withDirectory { directory in
             try KeptFiles.makeSession(directory)

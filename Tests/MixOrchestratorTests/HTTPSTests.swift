@@ -6,9 +6,9 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// HTTPS of the service's own port, with curl and openssl as clients.
+/// HTTPS on the service's own port, with curl and openssl as clients.
 @Suite(.timeLimit(.minutes(5))) struct HTTPSTests {
-    /// A certificate that nobody has signed but itself, for localhost.
+    /// A self-signed certificate for localhost.
     private struct Pair {
         let certificate: String
         let key: String
@@ -30,7 +30,7 @@ import Testing
                 -req -in newer.csr -signkey newer.key -days \(days) -extfile newer.ext -out newer.pem 2>/dev/null && echo made
                 """)
             try #require(output == "made\n", "openssl makes no certificate")
-            // As renewals do it, each file at once.
+            // Replaces each file at once, as renewals do.
             for (made, used) in [("key", pair.key), ("pem", pair.certificate)] {
                 try #require(rename("\(newer).\(made)", used) == 0)
             }
@@ -67,7 +67,7 @@ import Testing
                 '{"type":"stream.published","user":"ann","url":"rtmp://127.0.0.1/live/ann"}'
                 """)
             #expect(created == "202")
-            // Without the certificate as authority nobody vouches for it.
+            // The client refuses the certificate unless it is given as an authority.
             #expect(try await curl("\(address)/healthz").contains("certificate"))
         }
     }
@@ -82,7 +82,7 @@ import Testing
                     == "200")
             let plain = try await curl(address.replacing("https", with: "http"))
             #expect(plain.contains("curl: ("), "\(plain)")
-            // The service goes on.
+            // The service continues.
             #expect(try await curl("--cacert \(authority) -o /dev/null -w '%{http_code}' \(address)/healthz") == "200")
         }
     }
@@ -95,9 +95,9 @@ import Testing
                 )
             }
             #expect(try await subject() == "subject=CN = first\n")
-            // A key that does not belong to the certificate, as between the two steps of a renewal.
+            // The key does not belong to the certificate, as between the two steps of a renewal.
             _ = try await outputOfShell("openssl genpkey -algorithm RSA -out \(service.directory)/key.pem 2>/dev/null")
-            // A glance at the half of it says something else first.
+            // A look at the half-written file logs another message first.
             let words =
                 "the former certificate stays in use: \(service.directory)/key.pem: is not the key of \(authority)"
             try await eventually { service.log.text.contains(words) ? true : nil }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Names are what they are: they stay in their app, and come out as they went in.
+/// Names stay in their app, and are returned exactly as they were sent.
 @Suite(.timeLimit(.minutes(10))) struct IdentityTests {
     private static func isSame(_ left: String?, _ right: String) -> Bool {
         left.map { $0.utf8.elementsEqual(right.utf8) } ?? false
@@ -22,7 +22,7 @@ import Testing
 
     private static let spellings: [RoomID] = ["caf\u{E9}", "cafe\u{301}", "shop/\u{301}x", "shop/caf\u{E9}"]
 
-    /// As versions before wrote it: rooms on air whose names are one to Swift and two to SQLite.
+    /// Writes data of an earlier version: rooms on air whose names are equal for Swift and different for SQLite.
     private static func oldDirectory(_ directory: String) async throws {
         let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
         let context = PlanningContext(
@@ -65,13 +65,13 @@ import Testing
                         #expect(Self.isSame(try answer.value("id"), id.name))
                         #expect(try answer.value("participants.0.user") == "alice")
                     }
-                    // Each has a relay of its own.
+                    // Each room has its own relay.
                     try await eventually { Set(relays.started.map(\.task)).count >= Self.spellings.count ? true : nil }
                     let rooms = try await bench.call(.get, "/v1/rooms")
                     #expect(try rooms.value("rooms.0.id").map { Array($0.utf8) } == Array("cafe\u{301}".utf8))
                     #expect(try rooms.value("rooms.1.id").map { Array($0.utf8) } == Array("caf\u{E9}".utf8))
                     #expect(try rooms.value("rooms.2.id") == nil)
-                    // Nothing more is made under such a name, and what is there can go.
+                    // Nothing new is accepted under such a name, and the existing rooms can be removed.
                     let old = GraphemeClasses.percentEncoded("cafe\u{301}")
                     let event = #"{"type":"participant.joined","user":"bob"}"#
                     let refused = try await bench.call(.post, "/v1/rooms/\(old)/events", event)
@@ -87,9 +87,9 @@ import Testing
         }
     }
 
-    // MARK: Every door
+    // MARK: Every interface
 
-    /// Sends a name through every door that makes something.
+    /// Sends a name through every interface that creates something.
     private static func send(_ name: String, _ number: Int, _ bench: Bench) async throws -> [(String, Answer)] {
         let (json, path) = (try quoted(name), GraphemeClasses.percentEncoded(name))
         let published = #"{"user":\#(json),"url":"rtmp://127.0.0.1/live/a"}"#
@@ -152,7 +152,7 @@ import Testing
                     for (door, answer) in answers {
                         #expect(200..<500 ~= answer.status, "\(door) \(name.debugDescription): \(answer.text)")
                     }
-                    // All doors agree; other interfaces may have more in their names.
+                    // All of the service's own interfaces agree; compatible interfaces may allow other names.
                     let own = answers.filter { $0.0 != "wire" }
                     let taken = own.filter { $0.1.status < 300 }.map(\.0)
                     #expect(taken.isEmpty || taken.count == own.count, "\(name.debugDescription): only \(taken)")
@@ -166,7 +166,7 @@ import Testing
                 }
                 #expect(made.count > 20, "some names are good")
 
-                // No room is another app's, and each is one that was sent.
+                // Each room belongs to the app that sent it.
                 for app in ["default", "other"] {
                     let rooms = try await bench.call(.get, "/v1/rooms?app=\(app)&limit=1000")
                     #expect(try rooms.value("rooms.0") == nil, "\(app): \(rooms.text)")
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// They are written to plans and to the logs of relays.
+    /// User names reach plans and the logs of relays, so that such names are refused.
     @Test(arguments: ["a\\nb", "a\\u0000", "e\\u0301", "\\u0301a"])
     func usersOfTheWireInterfaceHaveOneSpellingAndNoControlCharacters(_ user: String) async throws {
         try await WireRouteTests.run { caller in
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    /// What another app does under such a name never makes an event of this one a duplicate.
+    /// Events of another app under such a name never turn an event of this app into a duplicate.
     @Test func noOtherAppsEventIsTakenForOnesOwn() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(
@@ -218,9 +218,9 @@ import Testing
         }
     }
 
-    // MARK: Pages
+    // MARK: Pages of lists
 
-    /// The rooms of the standard app stand between those of others.
+    /// The rooms of the standard app are sorted between those of other apps.
     @Test(arguments: [1, 2, 3, 7])
     func pagesOfTheStandardAppLoseNothing(_ limit: Int) async throws {
         let store = MemoryTaskStore()

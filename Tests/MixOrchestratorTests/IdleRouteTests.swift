@@ -5,7 +5,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Idle media over HTTP: what is accepted, shown and planned.
+/// Idle media over HTTP: validation, answers and plans.
 @Suite(.timeLimit(.minutes(2))) struct IdleRouteTests {
     private static func settings(_ media: String, more: String = "") -> String {
         #"{"outputs":[{"id":"main","url":"rtmp://127.0.0.1/x"}],"idle":{"media":[\#(media)]\#(more)}}"#
@@ -42,7 +42,7 @@ import Testing
                 #expect(
                     plan.idle == IdlePlan(items: [.init(name: "sub/a.mp4", path: media + "/sub/a.mp4")], loops: false))
                 #expect(plan.scene.isIdle)
-                // A file that has gone meanwhile keeps nobody from changing other settings.
+                // A missing file does not prevent changes of other settings.
                 try FileManager.default.removeItem(atPath: media + "/sub/a.mp4")
                 let patched = try await bench.call(
                     .patch, "/v1/tasks/auto-demo", #"{"policy":{"maxIdleSeconds":60}}"#,
@@ -68,7 +68,7 @@ import Testing
                     let made = try await bench.call(.put, "/v1/rooms/demo", Self.settings(media))
                     #expect(made.status == 201, "\(made.text)")
                     #expect(!made.text.contains("secret"))
-                    // Long before anybody publishes.
+                    // The missing file is logged before anyone publishes.
                     try await eventually { bench.log.text.contains("the server answered 404") ? true : nil }
                     try await bench.publish("alice")
                     try await bench.plan { $0.mode == .bypass("alice/camera") }

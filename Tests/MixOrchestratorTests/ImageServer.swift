@@ -5,7 +5,7 @@ import ServiceLifecycle
 
 @testable import MixOrchestrator
 
-/// Small images, and one that only pretends to be.
+/// Small images, and one that claims to be huge.
 enum SampleImages {
     static let red = bytes(
         "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==")

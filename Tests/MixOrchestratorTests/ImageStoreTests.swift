@@ -8,13 +8,14 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// From a layout that names images to the paths that a mixer reads.
+/// The way from a layout that names images to the paths that a mixer reads.
 @Suite(.timeLimit(.minutes(2))) struct ImageStoreTests {
     private static func layout(image: String) -> String {
         #"{"canvas":{"image":"\#(image)"},"arrangements":[{"algorithm":"grid"}]}"#
     }
 
-    /// Two people on air in a room whose layout names an image; `later`: from when they are on air.
+    /// Puts two participants on air in a room whose layout names an image; with `later`, the layout names it only once
+    /// they are on air.
     private func mix(_ bench: Bench, image: String, later: Bool = false) async throws {
         let plain = #"{"arrangements":[{"algorithm":"grid"}]}"#
         let made = try await bench.call(.put, "/v1/layouts/mine", later ? plain : Self.layout(image: image))
@@ -50,7 +51,7 @@ import Testing
                 try Data(SampleImages.blue).write(to: file, options: .atomic)
                 let changed = try await bench.plan { background($0) == SampleImages.blue }
                 #expect(changed.cause == "image images/back.png of layout mine is available")
-                // One that cannot be shown leaves the last good one on air.
+                // An image that cannot be decoded leaves the last good one on air.
                 try Data(SampleImages.bomb).write(to: file)
                 try await eventually {
                     let answer = try await bench.call(.get, "/v1/layouts/mine")
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    /// How often a task's timeline says that its layout's image is missing.
+    /// Returns the number of timeline entries about the missing image of a task's layout.
     private func complaints(_ bench: Bench, _ room: String) async throws -> Int {
         let timeline = try await bench.call(.get, "/v1/tasks/auto-\(room)/timeline").text
         return timeline.components(separatedBy: "logo.png cannot be fetched: the server answered 404").count - 1
@@ -141,7 +142,7 @@ import Testing
                     }
                     try await bench.publish("alice", room: "first")
                     try await eventually { try await complaints(bench, "first") == 1 ? true : nil }
-                    // Its room was there when that was told, but no task of it.
+                    // The room existed at the time of the report, but none of its tasks did.
                     try await bench.publish("alice")
                     try await eventually { try await complaints(bench, "demo") == 1 ? true : nil }
                     try await bench.publish("bob")

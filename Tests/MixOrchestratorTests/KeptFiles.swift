@@ -3,13 +3,13 @@ import MixModel
 
 @testable import EncodedMedia
 
-/// Files as recorders and packagers leave them, below the directory of a service.
+/// Files that recorders and packagers have written below the service's directory.
 enum KeptFiles {
     static let segment = [UInt8]((0..<1880).map { UInt8(truncatingIfNeeded: $0 &* 7) })
 
-    /// A recording of 1000 bytes and its manifest.
+    /// Writes a recording and its manifest.
     ///
-    /// - Parameter content: Another content.
+    /// - Parameter content: The recording's content, by default 1000 bytes.
     static func makeRecording(
         _ directory: String, of room: String = "demo", _ name: String, state: RecordingManifest.State = .complete,
         recording: String = "a", content: Data = Data((0..<1000).map { UInt8($0 & 0xFF) })
@@ -24,7 +24,7 @@ enum KeptFiles {
         try JSONEncoder().encode(manifest).write(to: URL(filePath: "\(place)/\(name).json"))
     }
 
-    /// An HLS session of three segments.
+    /// Writes an HLS session of three segments.
     static func makeSession(
         _ directory: String, app: String = "default", room: String = "demo", name: String = "1700000000000",
         isEnded: Bool = false

@@ -6,7 +6,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// What a look at a file means, without files.
+/// The effect of reading a layout's file, tested without files.
 @Suite struct LayoutCatalogueTests {
     private static func good(_ algorithm: String) throws -> LayoutReading {
         let content = Array(#"{"arrangements":[{"algorithm":"\#(algorithm)"}]}"#.utf8)
@@ -47,7 +47,7 @@ import Testing
         #expect(catalogue.template("x") == good.template)
         #expect(catalogue.contains("x"))
         #expect(catalogue.brokenCount == 1)
-        // Undone in the editor: the version that was in use all the time.
+        // The editor restores the content that has been in use all the time.
         #expect(take(&catalogue, try Self.good("grid")) == .restored(good))
         #expect(catalogue.brokenCount == 0)
     }
@@ -90,7 +90,7 @@ import Testing
         #expect(take(&restarted, try Self.good("solo")).good?.version.number == 42)
     }
 
-    /// Any order of looks keeps to: what is in use is the newest good content, and its number only grows.
+    /// After any sequence of reads, the newest good content is in use, and its version number only grows.
     @Test func anySequenceOfLooksKeepsTheNewestGoodContent() throws {
         let readings = [try Self.good("grid"), try Self.good("solo"), Self.bad, .gone]
         for sequence in 0..<4096 {

@@ -6,7 +6,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// What operators do on the command line before anything is on air.
+/// Commands for operators that need no running program.
 @Suite struct LayoutCommandTests {
     private static let layouts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../layouts").standardizedFileURL.path
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// A preview needs no service and no files beside it.
+    /// A preview needs neither a service nor other files.
     @Test func imagesAreInThePicture() async throws {
         try await withDirectory { directory in
             try #"{"canvas":{"image":"back.png"},"arrangements":[{"algorithm":"grid"}]}"#.write(

@@ -10,7 +10,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Values of layouts' parameters over HTTP, and values of channels in pictures, with relays that do as told.
+/// Layout parameters over HTTP, and channel values in pictures, with scripted relays.
 @Suite(.timeLimit(.minutes(5))) struct LayoutParamsRouteTests {
     private static let board = """
         {"params": {
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// Puts two people on air with a layout.
+    /// Puts two participants on air with a layout.
     private static func mix(_ bench: Bench, _ layout: String = "board") async throws {
         let made = try await bench.call(.put, "/v1/rooms/demo", #"{"layout":"\#(layout)"}"#)
         #expect(made.status == 201, "\(made.text)")
@@ -102,7 +102,7 @@ import Testing
                 #expect(changed.status == 200, "\(changed.text)")
                 #expect(try changed.value("params.1.value") == "3" && changed.value("params.1.default") == "0")
                 #expect(changed.headers[.eTag] != tag && changed.headers[.eTag] != nil)
-                // The new picture is there with the first plan that names it.
+                // The first plan with the new picture also has its file.
                 let plan = try await bench.plan { Self.text($0) == "Away 3" }
                 #expect(plan.scene.canvas.background == .white && plan.scene.transition.duration == 200)
                 #expect(try #require(Self.image(plan)) != logo)
@@ -123,7 +123,7 @@ import Testing
                 #expect(try task.value("settings.params.score") == "3")
                 #expect(try task.value("settings.params.title") == nil)
             }
-            // They are part of the stored settings.
+            // The parameters are part of the stored settings.
             try await withOrchestrator(directory: directory) { bench in
                 try await eventually {
                     try await bench.call(.get, Self.path).value("params.1.value") == "3" ? true : nil
@@ -189,7 +189,7 @@ import Testing
                 try await bench.publish("alice")
                 try await bench.publish("bob")
                 try await bench.plan { Self.text($0) == "Finals 7" }
-                // Another layout takes what it has and allows; what it has not waits.
+                // Another layout gets the parameters that it declares and accepts; the others are kept for later.
                 let any: HTTPFields = [.ifMatch: "*", .contentType: "application/merge-patch+json"]
                 let patched = try await bench.call(.patch, "/v1/tasks/auto-demo", #"{"layout":"other"}"#, headers: any)
                 #expect(try patched.value("settings.params.title") == "Finals", "\(patched.text)")
@@ -200,7 +200,7 @@ import Testing
                 _ = try await bench.call(
                     .patch, "/v1/tasks/auto-demo", #"{"layout":"board","params":{"title":"Final"}}"#, headers: any)
                 try await bench.plan { Self.text($0) == "Final 7" }
-                // A changed file keeps them, too.
+                // A changed file keeps the parameters too.
                 let file = Self.board.replacing("\"max\": 99", with: "\"max\": 5")
                 #expect(try await bench.call(.put, "/v1/layouts/board", file).status == 200)
                 try await bench.plan { Self.text($0) == "Final 0" }
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    // MARK: Values of the channel
+    // MARK: Channel values
 
     @Test func thePictureShowsWhatTheChannelTells() async throws {
         try await Self.withLayouts { directory in
@@ -231,7 +231,7 @@ import Testing
             try await withOrchestrator(directory: directory, store: store) { bench in
                 try await Self.mix(bench, "talk")
                 try await bench.plan { Self.text($0)?.hasPrefix("0 0") == true }
-                // What the relay tells of it is recorded, too.
+                // The relay's report of the plan is recorded too.
                 try await eventually {
                     let task = try await bench.call(.get, "/v1/tasks/auto-demo")
                     let isApplied = try task.value("appliedRevision") == task.value("revision")
@@ -253,15 +253,16 @@ import Testing
                 #expect(try await bench.call(.delete, "/v1/rooms/demo/messages/\(id)").status == 204)
                 try await bench.plan { Self.text($0)?.contains("Ann") == false }
 
-                // Nothing of that was stored or recorded.
+                // No channel value is stored or recorded.
                 #expect(try await store.task("auto-demo")?.version == stored)
                 #expect(try await bench.call(.get, "/v1/tasks/auto-demo/timeline").text == timeline)
-                // The first plan with values comes at once, the others about once a second: not one for each of five changes.
+                // The first plan with values is sent at once, the following ones about once a second, although there
+                // are five changes.
                 let plans = try #require(bench.relays.started.last).plans.count - before
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
                 #expect(Double(plans) <= seconds * 1.2 + 2, "\(plans) plans in \(seconds) s")
 
-                // A relay that was lost gets the present values again.
+                // A new relay in place of a lost one gets the current values.
                 try #require(bench.relays.started.last).kill()
                 try await eventually {
                     bench.relays.running.last?.plan.flatMap(Self.text)?.hasPrefix("0 15") == true ? true : nil

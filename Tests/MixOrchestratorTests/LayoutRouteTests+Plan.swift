@@ -6,7 +6,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// `/v1/layouts/{name}/plan`: what would be on air, and what is wrong with a draft.
+/// `/v1/layouts/{name}/plan`: the plan that a layout or draft would give, and the errors of a draft.
 extension LayoutRouteTests {
     @Test func aPlanShowsASceneAndStaysOffAir() async throws {
         try await withDirectory { directory in
@@ -24,7 +24,7 @@ extension LayoutRouteTests {
                 #expect(picture.headers[.contentType] == "image/svg+xml")
                 #expect(picture.text == (try answer.value("svg")))
                 #expect(try await bench.call(.post, "/v1/layouts/auto/plan?participants=0").status == 200)
-                // A draft for people of one's own, of a layout that does not exist.
+                // A draft with its own participants, of a layout that does not exist.
                 let draft = """
                     {"participants": [
                         {"user": "a", "name": "Ä", "role": "host", "pictureSize": {"width": 640, "height": 360}},
@@ -81,7 +81,7 @@ extension LayoutRouteTests {
         }
     }
 
-    /// Lines and columns are those of the request, so that an editor can show them.
+    /// Lines and columns refer to the request, so that an editor can show them.
     @Test func errorsOfADraftAreToldWithTheLinesOfTheRequest() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// `/v1/layouts` on a real store, with real files and scripted relays.
+/// `/v1/layouts` with a real store, real files and scripted relays.
 @Suite(.timeLimit(.minutes(5))) struct LayoutRouteTests {
     static func layout(_ algorithm: String, _ description: String = "d") -> String {
         #"{"description": "\#(description)", "arrangements": [{"algorithm": "\#(algorithm)"}]}"#
@@ -18,7 +18,7 @@ import Testing
         try text.write(toFile: "\(bench.directory)/layouts/\(name).json", atomically: true, encoding: .utf8)
     }
 
-    /// Two people on air in a room that uses the layout `mine`.
+    /// Puts two participants on air in a room that uses the layout `mine`.
     private func mix(_ bench: Bench) async throws {
         #expect(try await bench.call(.put, "/v1/layouts/mine", Self.layout("grid")).status == 201)
         #expect(try await bench.call(.put, "/v1/rooms/demo", #"{"layout":"mine"}"#).status == 201)
@@ -27,7 +27,7 @@ import Testing
         try await bench.plan { $0.mode == .mix(host: "alice/camera") }
     }
 
-    /// At 0088c6d every room was listed, also to be filtered for its app.
+    /// Lists of rooms are bounded, also those that are filtered for one app. 0088c6d listed every room.
     @Test func listsOfRoomsAreBounded() async throws {
         try await withDirectory { directory in
             let settings = ["rooms.outputs": [], "apps.0.id": ["shop"]]
@@ -76,7 +76,7 @@ import Testing
                 #expect(
                     try await bench.call(.get, "/v1/layouts/auto").value("template.arrangements.1.algorithm")
                         == "mosaic")
-                // The same again is no version.
+                // The same content makes no new version.
                 #expect(try await bench.call(.put, "/v1/layouts/mine", text).headers[.eTag] == "\"1\"")
             }
         }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// The watch reads the files of these requests while the next one is performed.
+    /// The watch reads the files of these requests while the next request is handled.
     @Test func aFileOfAnEarlierRequestIsNoNewVersion() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    /// A version that an older program took and this one does not.
+    /// Refuses a stored version that an older program accepted and this one does not.
     @Test func aVersionThatIsNoLayoutAnyMoreIsRefused() async throws {
         try await withDirectory { directory in
             let store = MemoryTaskStore()
@@ -188,7 +188,7 @@ import Testing
                     let answer = try await bench.call(.get, "/v1/layouts/mine")
                     return try answer.value("state") == "broken" ? answer : nil
                 }
-                // All at once, with line, column, and what was meant.
+                // The answer has all errors, each with line, column and suggestion.
                 #expect(try broken.value("problem.issues.0.line") == "2")
                 #expect(try broken.value("problem.issues.0.suggestion") == "\"arrangements\"")
                 #expect(try broken.value("problem.issues.1.path") == "$.fit")
@@ -213,7 +213,7 @@ import Testing
                 let metrics = try await bench.call(.get, "/metrics").text
                 #expect(metrics.contains("layout_reloads_total{layout=\"mine\",result=\"rejected\"} 1\n"))
                 #expect(metrics.contains("layouts_broken 1\n"))
-                // The room can be told of new people meanwhile, and others can take the layout.
+                // Room updates still work meanwhile, and other rooms can use the layout.
                 try await bench.publish("carol")
                 try await bench.plan { $0.scene.panes.count == 3 }
                 #expect(try await bench.call(.put, "/v1/rooms/other", #"{"layout":"mine"}"#).status == 201)
@@ -244,7 +244,7 @@ import Testing
                     return try answer.value("layouts.1.state") == "deleted" ? answer : nil
                 }
                 #expect(try gone.value("layouts.1.rooms.0") == "demo")
-                // Nobody else can take it, the room keeps it.
+                // No other room can use the layout now; this one keeps it.
                 #expect(try await bench.call(.put, "/v1/rooms/other", #"{"layout":"mine"}"#).status == 422)
                 try await bench.publish("carol")
                 try await bench.plan { $0.scene.panes.count == 3 }
@@ -255,7 +255,7 @@ import Testing
                         ? true : nil
                 }
             }
-            // Also over a restart: the store has it.
+            // The layout is in the store, and so survives a restart.
             try await withOrchestrator(directory: directory, relays: relays) { bench in
                 try await eventually {
                     try await bench.call(.get, "/v1/tasks/auto-demo").value("state") == "running" ? true : nil
@@ -310,9 +310,9 @@ import Testing
         }
     }
 
-    // MARK: Speed
+    // MARK: Duration
 
-    /// The times are printed and not asserted: they are the machine's, too.
+    /// The times are printed and not asserted, since they depend on the machine.
     @Test func aSavedFileReachesTheRelaySoon() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

@@ -5,9 +5,9 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Real files in real directories, changed as editors and operators change them.
+/// A watch over real files in real directories, which change as editors and operators change them.
 @Suite(.timeLimit(.minutes(2))) struct LayoutWatchTests {
-    /// Collects everything that a watch finds.
+    /// Collects the findings of a watch.
     private struct Bench: Sendable {
         let directory: String
         let seen = Seen()
@@ -23,7 +23,7 @@ import Testing
             try Data(text.utf8).write(to: URL(fileURLWithPath: path(name)))
         }
 
-        /// Everything found of this layout, as a word each.
+        /// Returns the findings for this layout in order, as one word each.
         func history(_ name: String) -> [String] {
             seen.readings.withLock { $0.filter { $0.name == name }.map { Self.word($0.reading) } }
         }
@@ -79,10 +79,10 @@ import Testing
         try await withWatch(pollsOnly: pollsOnly) { bench in
             try bench.write(Self.layout("one"), "a.json")
             try await bench.waitFor("a", "one")
-            // Rename over save, as most editors and `Data.write(.atomic)` do.
+            // Most editors, and `Data.write(.atomic)`, rename a new file over the old one.
             try Data(Self.layout("two").utf8).write(to: URL(fileURLWithPath: bench.path("a.json")), options: .atomic)
             try await bench.waitFor("a", "two")
-            // Away and back: vim's backup.
+            // vim renames the old file to its backup and then writes a new one.
             let start = ContinuousClock.now
             #expect(rename(bench.path("a.json"), bench.path("a.json~")) == 0)
             try bench.write(Self.layout("three"), "a.json")
@@ -96,13 +96,13 @@ import Testing
             try await bench.waitFor("a", "four")
             let history = bench.history("a")
             let expected = ["one", "two", "three", "bad", "gone", "four"]
-            // A file that is away for long is gone.
+            // A file that stays away is removed.
             func rest(_ words: [String]) -> [String] { words.filter { $0 != "gone" } }
             #expect(history == expected || !isBrief && rest(history) == rest(expected), "\(history)")
         }
     }
 
-    /// A writer that takes its time: nothing is read before it has closed the file.
+    /// A file that is written slowly is not read before its writer has closed it.
     @Test func aFileIsNotReadBeforeItsWriterClosedIt() async throws {
         try await withWatch { bench in
             try bench.write(Self.layout("one"), "a.json")
@@ -112,7 +112,7 @@ import Testing
             #expect(descriptor >= 0)
             for half in [text.prefix(20), text.dropFirst(20)] {
                 #expect(Foundation.write(descriptor, String(half), half.utf8.count) == half.utf8.count)
-                // Long enough for a reader that does not wait; other files are taken up meanwhile.
+                // This pause is long enough for a reader that does not wait; other files are read meanwhile.
                 let other = UUID().uuidString
                 try bench.write(Self.layout(other), "b.json")
                 try await bench.waitFor("b", other)
@@ -136,7 +136,8 @@ import Testing
         }
     }
 
-    /// As configuration maps are mounted: every file is a link through `..data`, which is switched at once.
+    /// Configuration maps are mounted in this way: every file is a link through `..data`, which is switched in one
+    /// step.
     @Test func switchingALinkThatAllGoThroughIsNoticed() async throws {
         try await withWatch { bench in
             for (folder, text) in [("..1", "one"), ("..2", "two")] {
@@ -163,7 +164,7 @@ import Testing
                 try files.removeItem(atPath: bench.directory)
                 try await bench.waitFor("a", "gone")
             }
-            // Another one is moved to its place.
+            // Another directory is moved to its place.
             try files.createDirectory(atPath: bench.directory + ".new", withIntermediateDirectories: false)
             try Data(Self.layout("three").utf8).write(to: URL(fileURLWithPath: bench.directory + ".new/a.json"))
             #expect(rename(bench.directory + ".new", bench.directory) == 0)
@@ -205,7 +206,7 @@ import Testing
         }
     }
 
-    /// More events than the kernel keeps: nothing is missed.
+    /// No change is missed when there are more events than the kernel queues.
     @Test func anOverflowingQueueIsMadeGoodByReadingAll() async throws {
         let text = try? String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
         let limit = text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? 16_384

@@ -7,14 +7,14 @@ import Testing
 @testable import RoomService
 
 @Suite struct ListenAddressTests {
-    /// Of loopback, and nobody else's: other tests choose ports of 127.0.0.1 meanwhile.
+    /// A loopback address that no other test uses: they choose ports of 127.0.0.1 meanwhile.
     private static let host = "127.7.7.7"
 
     private static func address(_ port: Int, host: String = Self.host) throws -> ListenAddress {
         try ListenAddress("\(host):\(port)", key: "http.listen", hasTokens: true)
     }
 
-    /// Listens on a free port meanwhile.
+    /// Listens on a free port for the length of `body`.
     private func withListener<Value>(_ body: (Int) throws -> Value) async throws -> Value {
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .bind(host: Self.host, port: 0).get()
@@ -38,7 +38,7 @@ import Testing
         #expect(message.hasPrefix("cannot listen on 203.0.113.7:8080: "))
     }
 
-    /// A connection that is taken while the service is not there yet would never be answered.
+    /// A connection that the kernel accepts before the service runs would never be answered.
     @Test func nobodyCanConnectToAPortThatIsOnlyChecked() async throws {
         let free = try await withListener { $0 }
         let address = try Self.address(free)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// A service as `serve` runs it, on a port of 127.0.0.1.
+/// A service that runs as `serve` does, on a port of 127.0.0.1.
 struct LiveService: Sendable {
     let port: Int
     let log: LogRecorder
@@ -13,7 +13,8 @@ struct LiveService: Sendable {
     let relays: ScriptedRelays
 }
 
-/// Runs a service for the length of `body`: the test framework's server leaves out TLS and the number of connections.
+/// Runs a service for the length of `body`, with TLS and the limit of connections, which the test framework's server
+/// lacks.
 func withLiveService(
     directory: String, settings: [String: [String]] = [:], door: any WebRTCDoor = ClosedWebRTCDoor(),
     playDoor: any WebRTCPlayDoor = ClosedWebRTCPlayDoor(), socketIO: (any SocketIOHandler)? = nil,

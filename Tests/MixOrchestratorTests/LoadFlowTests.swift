@@ -7,11 +7,11 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Load as clients of the service see it.
+/// The service's handling of load, as its clients see it.
 @Suite struct LoadFlowTests {
     @Test func aTaskThatDoesNotFitWaitsAndStartsByItself() async throws {
         try await withDirectory { directory in
-            // Nothing but the first task fits.
+            // Only the first task fits.
             let settings = ["admission.cores": ["0.001"]]
             try await withOrchestrator(directory: directory, settings: settings) { bench in
                 try await bench.publish("alice", room: "one")
@@ -31,9 +31,9 @@ import Testing
                 }
                 let committed = metrics.firstMatch(of: /\ncpu_cores_committed ([0-9.e-]+)\n/)
                 #expect(Double(committed?.1 ?? "") ?? 0 > 0)
-                // The event was taken as always.
+                // The event was accepted as usual.
                 #expect(try await bench.call(.get, "/v1/rooms/two").value("participants.0.user") == "bob")
-                // Room becomes free; nobody has to do anything.
+                // The waiting task starts by itself when the first one ends.
                 #expect(try await bench.call(.delete, "/v1/rooms/one").status == 204)
                 try await bench.plan("the waiting task starts") { $0.room == "two" }
                 let started = try await bench.call(.get, "/v1/tasks/auto-two")
@@ -56,7 +56,7 @@ import Testing
                 #expect(try refused.value("availableCores") == "0")
                 #expect(refused.headers[.retryAfter] == "5")
                 #expect(try await bench.call(.get, "/v1/tasks/second").status == 404)
-                // The same request is taken once there is room: nothing of the first one is left.
+                // The same request is accepted once there is room: the refused one has left nothing behind.
                 #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
                 try await eventually { bench.relays.running.isEmpty ? true : nil }
                 try await eventually { try await bench.call(.post, "/v1/tasks", body).status == 201 ? true : nil }
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// A mixer whose frames are late gets fewer to make; the task, its timeline and its relay tell.
+    /// A mixer with late frames gets a lower frame rate, which the task, its timeline and its relay show.
     @Test func aLevelGoesToTheRelayAndIsShown() async throws {
         try await withDirectory { directory in
             let settings = ["overload.highestLevel": ["1"]]
@@ -92,7 +92,7 @@ import Testing
                 var rounds = 0
                 let plan = try await eventually("a level") { () -> ProgramPlan? in
                     rounds += 1
-                    // A report now and then, not at every look.
+                    // Such reports come now and then, not at every check.
                     if rounds % 100 == 0 { relay.report(.status(Self.struggling(before, rounds / 100))) }
                     return relay.plan.flatMap { $0.degradation == nil ? nil : $0 }
                 }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// Half of the frames are late, second after second.
+    /// Half of the frames are late in every second.
     private static func struggling(_ plan: ProgramPlan, _ second: Int) -> RelayStatus {
         var pace = FramePace()
         for frame in 0..<second * 20 {

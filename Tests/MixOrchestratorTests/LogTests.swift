@@ -7,7 +7,7 @@ import Testing
 @testable import RoomService
 
 @Suite struct LogTests {
-    /// What a logger of this format writes while `body` runs.
+    /// Returns the output of a logger of this format while `body` runs.
     private func lines(_ format: LogFormat, level: Logger.Level = .trace, _ body: (Logger) -> Void) -> [String] {
         let lines = LogRecorder()
         let count = Mutex(0)
@@ -70,7 +70,7 @@ import Testing
         #expect(try #require(written.first).count < LogLine.longestText + 200)
     }
 
-    /// Marks make one character, however many they are.
+    /// A letter with any number of combining marks is one character.
     @Test(arguments: LogFormat.allCases) func aCharacterWithoutEndIsCut(_ format: LogFormat) throws {
         let written = lines(format) { $0.info("e\(String(repeating: "\u{301}", count: 400_000))") }
         #expect(try #require(written.first).utf8.count < LogLine.longestText + 200)

@@ -35,7 +35,7 @@ import Testing
                 """#)
     }
 
-    /// With a mark on it a quotation mark is another character, and so is a line feed behind a carriage return.
+    /// A quotation mark with a combining mark is another character, and so is a line feed after a carriage return.
     @Test func labelsAreEscapedScalarByScalar() {
         let text = PrometheusText.sample("x", [("l", "a\"\u{301}b\\\u{301}c\r\nd")], 1)
         let expected = "x{l=\"a\\\"\u{301}b\\\\\u{301}c\r\\nd\"} 1\n"
@@ -46,7 +46,7 @@ import Testing
         let registry = PrometheusRegistry()
         Meter(label: "http.server.active-requests", dimensions: [("http.method", "GET")], factory: registry).set(3)
         #expect(registry.text().contains("\nhttp_server_active_requests{http_method=\"GET\"} 3\n"))
-        // The same name as another kind is nobody's error, and does not spoil the first.
+        // Another kind of metric of the same name is ignored, and does not change the first.
         Counter(label: "http.server.active-requests", factory: registry).increment()
         #expect(registry.text().contains("# TYPE http_server_active_requests gauge\n"))
         #expect(!registry.text().contains("counter"))
@@ -128,7 +128,7 @@ import Testing
                     let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name + " ") })
                     #expect(Double(line.split(separator: " ")[1]) ?? 0 > 0)
                 }
-                // Paths that nobody serves are no labels.
+                // Unknown paths do not become labels.
                 _ = try await bench.call(.get, "/v1/secret/path")
                 let after = try await bench.call(.get, "/metrics").text
                 #expect(after.contains("route=\"none\",status=\"4xx\"} 1\n"))

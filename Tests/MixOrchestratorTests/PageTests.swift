@@ -5,7 +5,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// The pages for people and what they load, as a browser is given them.
+/// The web pages and the files that they load, as a browser gets them.
 @Suite struct PageTests {
     @Test(arguments: ["/publish/demo", "/watch/demo", "/embed/demo", "/console"])
     func aPageRunsItsOwnScriptsOnly(path: String) async throws {
@@ -28,7 +28,7 @@ import Testing
                     let hash = Data(SHA256.hash(data: Data(inside.utf8))).base64EncodedString()
                     #expect(policy.contains("\(element)-src 'self' 'sha256-\(hash)'"))
                 }
-                // What the policy would forbid.
+                // The policy would forbid these.
                 #expect(
                     !page.text.contains("style=") && !page.text.contains("onclick") && !page.text.contains("https://"))
                 // Relative, for services below a path of a proxy.
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// Files that a script imports are found as well, so that no module of the console is left out.
+    /// Files that a script imports are found too, so that no module of the console is missing.
     @Test func theConsoleFindsItsModulesAndTheSchemaOfLayouts() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// Scripts are read by people and sent to browsers: plain in the repository, compressed on their way.
+    /// Scripts are readable in the repository, and compressed for browsers.
     @Test func whatBrowsersLoadIsCompressed() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -194,7 +194,7 @@ import Testing
                 #expect(try await bench.call(.get, "/assets/..%2Fpublish.html").status >= 400)
                 #expect(try await bench.call(.put, "/assets/watch.js").status == 405)
 
-                // The frame is for them, too; the page with everything is not.
+                // These sites may embed the frame, but not the full page.
                 func framers(_ path: String) async throws -> String? {
                     try await bench.call(.get, path).headers[.contentSecurityPolicy]?.components(
                         separatedBy: "frame-ancestors "

@@ -7,7 +7,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// `PATCH /v1/rooms/{room}/participants/{user}`, and where its effects are told.
+/// `PATCH /v1/rooms/{room}/participants/{user}`, and the reports of its effects.
 @Suite(.timeLimit(.minutes(5))) struct ParticipantRouteTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
@@ -35,7 +35,7 @@ import Testing
                 let loud = try await bench.plan { $0.scene.sound.levels.map(\.gain) == [100, 150] }
                 #expect(loud.cause == "bob: unmuted, gain 150 %, by API")
                 #expect(try await Self.control(bench, "alice", #"{"hidden": true}"#).status == 200)
-                // A gain needs a mix of one.
+                // A gain needs a mix, even of one participant.
                 try await bench.plan { $0.mode == .mix(host: "bob/camera") && $0.sources.count == 1 }
 
                 let room = try await bench.call(.get, "/v1/rooms/demo")
@@ -47,7 +47,7 @@ import Testing
                 for words in ["bob: muted", "bob: unmuted, gain 150 %", "alice: hidden"] {
                     #expect(timeline.contains(words), "\(timeline)")
                 }
-                // The same again is no change.
+                // The same request again changes nothing.
                 let revision = try task.value("revision")
                 #expect(try await Self.control(bench, "bob", #"{"gain": 150}"#).status == 200)
                 #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("revision") == revision)
@@ -78,7 +78,7 @@ import Testing
                 try await bench.publish("bob")
                 #expect(try await Self.control(bench, "bob", #"{"muted": true}"#).status == 200)
                 try await bench.unpublish("bob")
-                // Settings of the room are another matter.
+                // Settings of the room do not change a participant's.
                 #expect(try await bench.call(.put, "/v1/rooms/demo", "{}").status == 200)
                 let away = try await bench.call(.get, "/v1/rooms/demo/participants/bob")
                 #expect(try away.isTrue("muted") && !away.isTrue("present"))

@@ -8,7 +8,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// `GET /v1/tasks/{task}/thumbnail.jpg`, `…/participants/{user}.jpg` and `…/levels`, with a process that does as told.
+/// `GET /v1/tasks/{task}/thumbnail.jpg`, `…/participants/{user}.jpg` and `…/levels`, with a scripted process.
 @Suite(.timeLimit(.minutes(5))) struct PreviewRouteTests {
     private static func problem(_ answer: Answer) throws -> String? {
         try answer.value("type")?.split(separator: ":").last.map(String.init)
@@ -133,7 +133,7 @@ import Testing
                 #expect(try levels.value("sources.0.id") == "alice/camera" && levels.value("sources.0.peak") == "-3")
                 #expect(try levels.value("sources.1.id") == "bob/camera" && levels.value("sources.1.peak") == nil)
                 #expect(maker.requests.withLock { $0.map(\.side) } == [0, 0])
-                // Those who ask within the same second get the same.
+                // Requests within the same second get the same picture.
                 #expect(try await bench.call(.get, "/v1/tasks/auto-demo/levels").status == 200)
                 #expect(maker.count <= 4)
             }

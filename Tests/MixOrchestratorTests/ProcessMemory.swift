@@ -1,8 +1,8 @@
 import Foundation
 
-/// What this process holds of the machine.
+/// The memory of this process.
 enum ProcessMemory {
-    /// Resident, in bytes.
+    /// Resident memory, in bytes.
     static var resident: Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Programs of people named one by one, over HTTP, with relays that do as told.
+/// Programs with named participants over HTTP, with scripted relays.
 @Suite(.timeLimit(.minutes(5))) struct ProgramRouteTests {
     private static let any: HTTPFields = [.ifMatch: "*", .contentType: "application/json"]
 
@@ -51,7 +51,7 @@ import Testing
                     .patch, "/v1/tasks/second", #"{"program":\#(single)}"#, headers: Self.any)
                 #expect(back.status == 200)
                 try await eventually { relay.plan?.mode == .bypass("alice/camera") ? true : nil }
-                // A patch of a part leaves the rest.
+                // A partial patch leaves the other settings.
                 let sei = #"{"program":{"sei":{"layoutVolume":{"intervalMs":0},"custom":"{}"}}}"#
                 #expect(try await bench.call(.patch, "/v1/tasks/second", sei, headers: Self.any).status == 200)
                 let told = try await eventually { relay.plan?.sei != nil ? relay.plan : nil }
@@ -182,7 +182,7 @@ import Testing
             try await withOrchestrator(directory: directory) { bench in
                 try await bench.publish("alice", room: "next")
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task(program)).status == 201)
-                // The other room's stream is enough to begin with.
+                // The other room's stream is enough to start the program.
                 let relay = try await TaskRouteTests.relay(bench, of: "second")
                 #expect(relay.plan?.sources.map(\.id) == ["alice/camera@next"])
                 try await bench.publish("alice")
@@ -200,7 +200,7 @@ import Testing
                 try await eventually { relay.plan?.sources.map(\.id) == ["alice/camera"] ? true : nil }
                 #expect(try await bench.call(.delete, "/v1/rooms/next").status == 204)
             }
-            // After a restart, with nobody asking for either room.
+            // The service restarts without a request for either room.
             try await withOrchestrator(directory: directory) { bench in
                 try await bench.publish("alice", room: "next")
                 try await eventually {
@@ -218,7 +218,7 @@ import Testing
                 #expect(made.status == 201, "\(made.text)")
             }
             try await withOrchestrator(directory: directory) { bench in
-                // Longer than it takes to be forgotten.
+                // This is longer than the time after which the room is forgotten.
                 try await Task.sleep(for: .seconds(3))
                 try await bench.publish("carol", room: "next")
                 let relay = try await TaskRouteTests.relay(bench, of: "auto-demo")

@@ -8,7 +8,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// What one app may have, and that others do not notice when it has all of it.
+/// Quotas of an app, and the independence of other apps from its use of them.
 @Suite(.timeLimit(.minutes(5))) struct QuotaTests {
     private func withQuotas(
         _ settings: [String: [String]], directory: String, store: (any TaskStore)? = nil,
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Rooms that came and went make place for new ones; those that somebody is in, or asked for, stay.
+    /// Former rooms make place for new ones; rooms with participants or explicit settings stay.
     @Test func emptyRoomsMakePlaceBeforeTheQuotaIsReached() async throws {
         var quotas = AppQuotas()
         quotas.standard[.rooms] = 20
@@ -101,13 +101,13 @@ import Testing
         }
     }
 
-    /// A write that fails, and one that came before, take nothing.
+    /// Failed and repeated writes do not count towards a quota.
     @Test func whatIsNotStoredIsNotCounted() async throws {
         try await withDirectory { directory in
             let settings = ["quotas.rooms": ["2"]]
             try await withQuotas(settings, directory: directory, store: MemoryTaskStore()) { bench in
                 for room in ["a", "b", "c", "d"] {
-                    // An app knows an event by its source and id: in other rooms it is a duplicate.
+                    // An app's event is identified by its source and id, so that it is a duplicate in other rooms too.
                     let body = """
                         {"specversion":"1.0","id":"one","source":"/test","type":"participant.joined",\
                         "subject":"\(room)","data":{"user":"u"}}
@@ -139,14 +139,14 @@ import Testing
                 let refused = try await event(bench, "stream.published", "u", "r1")
                 try expectRefused(refused, "tasks", 2)
                 #expect(try await bench.call(.get, "/v1/rooms/r1?app=shop").status == 404, "nothing is stored of it")
-                // Who is there goes on: another person, and another app.
+                // Existing rooms still accept other participants, and another app is not affected.
                 #expect(try await event(bench, "stream.published", "v", "r0").status == 202)
                 #expect(try await event(bench, "stream.published", "u", "r1", "zoo").status == 202)
-                // What was refused left nothing behind.
+                // The refused requests have left nothing behind.
                 #expect(try await bench.call(.delete, "/v1/tasks/t1?app=shop").status == 200)
                 #expect(try await event(bench, "stream.published", "u", "r1").status == 202)
                 try expectRefused(try await make(3), "tasks", 2)
-                // When its relay has ended, the task counts no more.
+                // The task no longer counts when its relay has ended.
                 #expect(try await bench.call(.delete, "/v1/rooms/r1?app=shop").status == 204)
                 try await eventually { try await make(4).status == 201 ? true : nil }
             }
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    /// At 0088c6d one app could have all the listeners there were.
+    /// One app cannot use up all listeners, as it could at 0088c6d.
     @Test func anAppThatFollowsEverythingLeavesOthersTheirFeeds() throws {
         let feeds = RoomListeners()
         let numbers = NumberSource()

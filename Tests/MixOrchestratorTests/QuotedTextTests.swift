@@ -8,7 +8,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// How much of what strangers send comes back to them, is kept, and is shown to others.
+/// Limits on the text of strangers that is quoted in answers, stored, and shown to others.
 @Suite(.timeLimit(.minutes(5))) struct QuotedTextTests {
     private static func run(_ body: @escaping @Sendable (Bench) async throws -> Void) async throws {
         try await withDirectory { directory in
@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let long = String(repeating: "k", count: 900_000)
-    /// 6 bytes each.
+    /// Text of 6 bytes per repetition.
     private static let accents = String(repeating: "e\u{301}\u{323}x", count: 100_000)
     private static let marks = "e" + String(repeating: "\u{301}", count: 400_000)
 
@@ -102,7 +102,8 @@ import Testing
         }
     }
 
-    /// They are put into canonical order whenever the text is compared or hashed, which takes minutes for a megabyte.
+    /// Combining marks are put into canonical order whenever the text is compared or hashed, which takes minutes for a
+    /// megabyte.
     @Test(arguments: ["\u{301}\u{323}", "\u{F73}", "\u{301}"])
     func moreMarksThanALetterHasAreRefused(_ mark: String) async throws {
         let marks = String(repeating: mark, count: 900_000 / mark.utf8.count)
@@ -122,7 +123,7 @@ import Testing
         #expect(!String(repeating: "e\u{301}\u{323}", count: 1000).hasTooManyMarks)
     }
 
-    /// Editors put a byte order mark in front; it is no part of JSON, and none of an answer that holds the layout.
+    /// Editors may write a byte order mark, which is not part of JSON, nor of the answer with the layout.
     @Test func aLayoutWithAByteOrderMarkIsGivenBackAsJSON() async throws {
         try await Self.run { bench in
             let template = "\u{FEFF}" + #"{"arrangements":[{"algorithm":"grid"}]}"#

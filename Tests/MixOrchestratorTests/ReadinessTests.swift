@@ -51,7 +51,7 @@ import Testing
         #expect(log.text.components(separatedBy: "x264enc").count == 2)
     }
 
-    /// What can be read and not be written takes no events.
+    /// A store that can be read but not written takes no events.
     @Test func aStoreThatTakesNoChangesIsNotReady() async throws {
         let store = ProbedStore()
         let readiness = readiness(store: store)
@@ -90,7 +90,8 @@ import Testing
         }
     }
 
-    /// At 0088c6d events were answered 202, and `/readyz` 200.
+    /// The service notices that its data directory is gone. At 0088c6d it answered events with 202, and `/readyz` with
+    /// 200.
     @Test func aDataDirectoryThatIsTakenAwayIsNoticedAndProgramsGoOn() async throws {
         try await withDirectory { place in
             let directory = place + "/data"
@@ -131,7 +132,7 @@ import Testing
     }
 }
 
-/// Fails its checks when it is told to.
+/// A store whose checks fail on request.
 private final class ProbedStore: ForwardingTaskStore {
     let base: any TaskStore = MemoryTaskStore()
     let failure = LockedBox<StoreError?>(nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Recording by API, with relays that do as told, and files that are laid there.
+/// Recording by API, with scripted relays and prepared files.
 @Suite(.timeLimit(.minutes(5))) struct RecordingRouteTests {
     @Test func recordingComesAndGoesWithoutAnythingElse() async throws {
         try await withDirectory { directory in
@@ -24,7 +24,7 @@ import Testing
                 #expect(planned.keepFreeBytes == RecordingPlace.defaultKeepFreeBytes)
                 #expect(relay.plan?.outputs.destinations.isEmpty == true)
 
-                // The same again changes nothing; other settings keep the recording's name.
+                // The same request changes nothing; other settings keep the recording's name.
                 _ = try await bench.call(.put, "/v1/rooms/demo/recording", "{}")
                 let body = #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1/a"}],"recording":{"participants":true}}"#
                 #expect(try await bench.call(.put, "/v1/rooms/demo", body).status == 200)
@@ -129,7 +129,7 @@ import Testing
                     let answer = try await bench.call(.get, "/v1/rooms/demo/recordings/\(wrong)")
                     #expect(answer.status == 404 && !answer.text.contains("secret\n"), "\(wrong): \(answer.text)")
                 }
-                // Written to right now.
+                // This file is being written now.
                 let held = open("\(place)/20260102T000000Z-b.mp4", O_RDWR)
                 flock(held, LOCK_EX)
                 let other = "/v1/rooms/demo/recordings/20260102T000000Z-b.mp4"

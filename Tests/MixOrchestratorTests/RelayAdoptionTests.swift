@@ -8,16 +8,16 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Whose relay is taken over, and whose is not.
+/// The rules for adopting running relays.
 @Suite(.timeLimit(.minutes(2))) struct RelayAdoptionTests {
-    /// A relay says whose it is before it is told anything.
+    /// A relay names its task before it gets any command.
     @Test func theRelayOfAnotherTaskIsNotAdopted() async throws {
         try await withDirectory { directory in
             let stranger = ScriptedRelay(
                 task: "auto-other", socket: directory + "/relays/auto-demo.sock", processID: 4711)
             defer { stranger.kill() }
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
-                // Not earlier: what is there at the start is drained.
+                // The unwanted relay appears after the start, since relays that exist at the start are drained.
                 stranger.listen()
                 try await eventually { FileManager.default.fileExists(atPath: stranger.socket) ? true : nil }
                 try await bench.publish("alice")
@@ -46,7 +46,7 @@ import Testing
                 ScriptedRelay(task: TaskID(name), socket: "\(directory)/relays/\(name).sock", processID: 4711)
             }
             for relay in unwanted { relay.listen() }
-            // One that nobody listens behind any more.
+            // The socket's file remains, and no process listens on it.
             let stale = ScriptedRelay(
                 task: "auto-stale", socket: "\(directory)/relays/auto-stale.sock", processID: 4711)
             stale.listen()
@@ -84,7 +84,7 @@ import Testing
             for name in try FileManager.default.contentsOfDirectory(atPath: directory + "/relays") {
                 unlink("\(directory)/relays/\(name)")
             }
-            // FNV-1a of the task's id.
+            // The name is FNV-1a of the task's id.
             let former = ScriptedRelay(
                 task: inside, socket: "\(directory)/relays/_\(Self.formerName(task)).sock", processID: 4711)
             former.listen()
@@ -97,7 +97,7 @@ import Testing
                     #expect(former.commands.last != .drain)
                     #expect(relays.started.count == started)
                 } else {
-                    // Somebody else's is nobody's: it ends in good order, and the task gets its own.
+                    // Another task's relay ends properly, and this task gets its own.
                     try await eventually { former.exitDescription() }
                     #expect(former.commands.last == .drain && former.plans.isEmpty)
                     try await eventually { relays.started.count > started ? relays.started.last?.plan : nil }
@@ -112,7 +112,7 @@ import Testing
             radix: 36)
     }
 
-    /// Only what has a relay, or people for a program, is read at the start.
+    /// The start reads only rooms that have a relay, or participants for a program.
     @Test func aStartReadsWhatIsLive() async throws {
         try await withDirectory { directory in
             let store = MemoryTaskStore()
@@ -121,7 +121,7 @@ import Testing
                 if number < 3 {
                     room.settings.outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/\(number)")]
                 }
-                // Streams that go nowhere are not waited for.
+                // Streams without a destination are not waited for.
                 if number < 6 { _ = RoomMachine.apply(publication(room.id), to: &room) }
                 _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
             }
@@ -155,7 +155,7 @@ import Testing
             try await group.waitForAll()
         }
         #expect(inside.most == 3)
-        // Nothing is kept by those who were cancelled.
+        // Cancelled tasks release their places.
         for _ in 0..<4 { try await turnstile.pass {} }
     }
 }

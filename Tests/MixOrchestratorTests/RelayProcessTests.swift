@@ -6,9 +6,9 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// The real start of a process, with a shell script in the worker's place.
+/// Starts real processes, with a shell script in the worker's place.
 ///
-/// One after another: a process started while another test still writes its script keeps that file busy.
+/// The tests run one after another: a process started while another test still writes its script keeps that file busy.
 @Suite(.serialized) struct RelayProcessTests {
     private func script(_ text: String, in directory: String) throws -> RelayStarter {
         let path = directory + "/mixworker"
@@ -21,7 +21,7 @@ import Testing
 
     @Test func theRelayGetsItsArgumentsAndNothingElse() async throws {
         try await withDirectory { directory in
-            // Inheritable on purpose: a listening socket that leaks would keep the port.
+            // Deliberately inheritable: a leaked listening socket would keep the port.
             let leak = open(directory + "/leak", O_CREAT | O_RDWR, 0o600)
             defer { close(leak) }
             setenv("MIXORCHESTRATOR_TEST_SECRET", "S3CRET", 1)
@@ -71,14 +71,14 @@ import Testing
             let starter = try script("while true; do sleep 0.1; done", in: directory)
             let socket = directory + "/relays/t.sock"
             let process = try starter.start(task: "t", socket: socket)
-            // As after a restart of the service: only the file tells.
+            // After a restart of the service, only the file names the process.
             #expect(RelayProcessFile.runningProcess(socket: socket) == process.processID)
             #expect(RelayProcessFile.runningProcess(socket: directory + "/relays/other.sock") == nil)
             starter.killLeftover(socket: socket)
             let exit = try await eventually { process.exitDescription() }
             #expect(exit.contains("killed by signal 9"))
             #expect(RelayProcessFile.runningProcess(socket: socket) == nil)
-            // An id that is somebody else's now is left alone.
+            // A process id that now belongs to another process is left alone.
             RelayProcessFile.write(getpid(), socket: socket)
             starter.killLeftover(socket: socket)
         }
@@ -92,7 +92,7 @@ import Testing
             process.signal(SIGTERM)
             let exit = try await eventually { process.exitDescription() }
             #expect(exit.contains("killed by signal 15"))
-            process.signal(SIGTERM)  // after its end nobody is hit
+            process.signal(SIGTERM)  // no process gets a signal after the end
         }
     }
 }
@@ -116,7 +116,7 @@ import Testing
         for task in tasks { #expect(deepest.path(of: task).utf8.count <= RelaySockets.longestPath) }
     }
 
-    /// Two names of one 64-bit FNV-1a hash, as they are found in seconds, have two sockets.
+    /// Two names with the same 64-bit FNV-1a hash, such as can be found in seconds, get two sockets.
     @Test func namesThatWereMadeToMeetDoNot() throws {
         let sockets = try RelaySockets(directory: "/data/relays")
         let names = ["8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// What a room gets that nobody has set anything for.
+/// Defaults of rooms without settings.
 @Suite(.timeLimit(.minutes(2))) struct RoomDefaultsTests {
     private static let published = #"{"type":"stream.published","user":"alice","url":"rtmp://127.0.0.1/live/alice"}"#
 
@@ -19,9 +19,9 @@ import Testing
                 let room = try await bench.call(.get, "/v1/rooms/demo")
                 #expect(try room.value("playback.flv") == "/live/demo.flv" && room.value("playback.hls") == nil)
                 #expect(try room.value("playback.rtmp") == nil)
-                // The same stream once more is nothing to tell.
+                // The same stream again gives no note.
                 #expect(try await bench.call(.post, "/v1/rooms/demo/events", Self.published).value("notes") == nil)
-                // No outputs, asked for, is no program.
+                // An explicitly empty list of outputs means no program.
                 let emptied = try await bench.call(.put, "/v1/rooms/demo", #"{"outputs":[]}"#)
                 #expect(emptied.status == 200, "\(emptied.text)")
                 try await eventually { try await bench.call(.get, "/v1/tasks/auto-demo").value("endReason") }
@@ -95,7 +95,7 @@ import Testing
                 }
                 try await bench.publish("alice")
                 try await bench.plan { $0.mode == .bypass("alice/camera") }
-                // A colour is no size; an answer can be sent back.
+                // A colour does not set the size; an answer can be sent back unchanged.
                 let coloured = try await patched(##"{"background":"#102030"}"##)
                 #expect(try coloured.value("settings.canvas.follows") == "host", "\(coloured.text)")
                 let back = try await patched(

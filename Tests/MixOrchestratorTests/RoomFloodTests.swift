@@ -7,8 +7,8 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// A tenant that announces rooms without end. `MIX_ROOMS` says how many; 1 000 000 of them take a quarter of an hour in a
-/// release build.
+/// A tenant that announces rooms without limit. `MIX_ROOMS` sets how many; 1 000 000 of them take a quarter of an hour
+/// in a release build.
 @Suite(.timeLimit(.minutes(30))) struct RoomFloodTests {
     private static let rooms = ProcessInfo.processInfo.environment["MIX_ROOMS"].flatMap { Int($0) } ?? 3000
     private static let isLong = rooms > 3000
@@ -57,19 +57,19 @@ import Testing
                 """)
             #expect(loaded == 0, "a start reads no room")
             #expect(restart < .seconds(30))
-            // Few rooms say nothing of either, beside other tests least of all.
+            // With few rooms, neither number means much, in particular beside other tests.
             if Self.isLong { #expect(highest < 512 * 1_048_576 && p99 < .milliseconds(20)) }
         }
     }
 
-    /// What an owner, its mailbox and its task take while the room waits for its next event.
+    /// Measures the memory of an owner, its mailbox and its task while the room waits for its next event.
     @Test func aRoomInMemoryTakesLittle() async throws {
         try await withDirectory { directory in
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
             let count = RoomRegistry.mostAtLeisure
             let used = try await withRegistry(store, in: directory) { registry in
                 func announce(_ numbers: Range<Int>) async throws {
-                    // A few at a time, as the rest are folded: memory that is free again is not given back to the system.
+                    // A few rooms at a time, as the others are folded: freed memory is not returned to the system.
                     for first in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 500) {
                         let some = (first..<min(first + 500, numbers.upperBound)).map { RoomID("r\($0)") }
                         for room in some {
@@ -83,7 +83,7 @@ import Testing
                 let before = ProcessFigures().residentBytes
                 try await announce(1000..<count)
                 #expect(registry.ownerCount == count, "no room has left memory")
-                // Whoever was folded goes on.
+                // A folded owner continues.
                 let room = RoomID("r77")
                 #expect(try await registry.owner(room).receive(Self.published(room, "2"), at: 0) == .accepted)
                 #expect(try await registry.owner(room).receive(Self.published(room, "2"), at: 0) == .duplicate)

@@ -1,10 +1,10 @@
 import MixModel
 import TestSupport
 
-/// What happened in a room, what a service is told of it in which order, and what is true in the end.
+/// A room's history: the events, the order in which a service receives them, and the correct state at the end.
 ///
-/// The truth is kept by rules of its own, as plain as possible, and only over what happened in order: it knows neither
-/// marks nor sequences.
+/// The correct state is derived from rules that are as simple as possible, and only from the events in their true
+/// order: it knows neither marks nor sequences.
 struct RoomHistory {
     struct Stream: Hashable {
         var url: String
@@ -17,15 +17,15 @@ struct RoomHistory {
     }
 
     let room: RoomID
-    /// What the service is told, in this order.
+    /// The events in the order in which the service receives them.
     private(set) var deliveries: [RoomEvent] = []
-    /// Who is there in the end.
+    /// The participants at the end.
     private(set) var people: [UserID: Person] = [:]
     private(set) var isOpen = true
-    /// Named by the room's settings, or by the role that their events carry.
+    /// The host, named by the room's settings or by the role in the host's events.
     let host: UserID?
     let hostIsNamed: Bool
-    /// Lost events are put right by a snapshot at the end.
+    /// Whether events are lost. A snapshot at the end repairs the state.
     let isLossy: Bool
 
     static let source = "app"
@@ -45,12 +45,12 @@ struct RoomHistory {
         tell(happened, &random)
     }
 
-    /// The room's settings. Nobody waits so long for its end.
+    /// The room's settings, with an idle time that no history reaches.
     var settings: RoomSettings {
         RoomSettings(host: hostIsNamed ? host : nil, policy: RoomPolicy(maxIdleSeconds: 86_400))
     }
 
-    /// Where the room's program goes.
+    /// The destinations of the room's program.
     var outputs: [PushDestination] { [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/\(room)")] }
 
     private func event(_ number: Int, _ kind: RoomEvent.Kind) -> RoomEvent {
@@ -79,7 +79,7 @@ struct RoomHistory {
         case 16, 17:
             return .participantLeft(user: user)
         case 18:
-            // A change of a stream whose publication comes later says too little to be made up for in another order.
+            // A change of a stream does not contain enough to replace a publication that arrives later.
             guard isLossy else { return .roomOpened }
             return .streamUpdated(StreamUpdate(user: user, stream: stream, audio: Bool.random(using: &random)))
         default:
@@ -111,7 +111,7 @@ struct RoomHistory {
         people = people.filter { $0.value.hasJoined || !$0.value.streams.isEmpty }
     }
 
-    /// What becomes of it on its way: twice, out of order, not at all.
+    /// Delivers events: twice, out of order, or not at all.
     private mutating func tell(_ happened: [RoomEvent], _ random: inout SeededGenerator) {
         var told = happened
         if isLossy { told.removeAll { _ in Int.random(in: 0..<4, using: &random) == 0 } }
@@ -124,7 +124,7 @@ struct RoomHistory {
             }
         }
         if isLossy {
-            // Old ones may still be on their way when the snapshot has come.
+            // Old events may arrive after the snapshot.
             let late = told.isEmpty ? 0 : Int.random(in: 0...min(3, told.count), using: &random)
             told.insert(event(happened.count + 1, .roomSnapshot(snapshot)), at: told.count - late)
             isOpen = true
@@ -148,11 +148,11 @@ struct RoomHistory {
 
     private func role(of user: UserID) -> Role? { user == host && !hostIsNamed ? .host : nil }
 
-    // MARK: Judging
+    // MARK: Verdict
 
-    /// What is wrong with what the service has in the end; empty when nothing is.
+    /// Returns the faults in the state that the service reached; empty if there are none.
     ///
-    /// - Parameter outputs: Where the room's program has to go.
+    /// - Parameter outputs: The expected destinations of the room's program.
     func faults(_ room: Room, _ plan: ProgramPlan?, outputs: [PushDestination]) -> [String] {
         var faults: [String] = []
         func expect(_ what: String, _ found: some Equatable, _ expected: some Equatable) {
@@ -198,7 +198,8 @@ struct RoomHistory {
             expect("bypass of a picture", streams[0].stream.video, true)
         case .mix(let source):
             if streams.count == 1, streams[0].stream.video { faults.append("a mix of one picture") }
-            // Whose picture, or else sound, is followed: the host's, if they have one.
+            // The canvas follows the picture, or without pictures the sound, of one participant: of the host, if there
+            // is one.
             let pictures = streams.filter(\.stream.video)
             let candidates = pictures.isEmpty ? streams : pictures
             if !candidates.contains(where: { $0.id == source }) { faults.append("a mix that follows \(source)") }

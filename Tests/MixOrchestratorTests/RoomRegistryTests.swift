@@ -10,9 +10,9 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Which rooms are in memory, and that nobody notices.
+/// The rooms that are held in memory, which callers cannot notice.
 @Suite(.timeLimit(.minutes(5))) struct RoomRegistryTests {
-    /// Also when it is cancelled while rooms come into memory.
+    /// Every request ends, even if the registry is cancelled while rooms are loaded.
     @Test func everyRequestEndsWithTheRegistry() async throws {
         let (begun, ended) = (LockedBox(0), LockedBox(0))
         for round in 0..<300 {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Streams that go nowhere keep no room in memory, and none is read by a start.
+    /// Streams without a destination do not keep their room in memory, and a start does not load such rooms.
     @Test func roomsWithStreamsAndWithoutATaskAreDroppedAndNotLoadedByAStart() async throws {
         try await withDirectory { directory in
             let path = directory + "/store.sqlite"
@@ -74,7 +74,7 @@ import Testing
                 #expect(await owner.snapshot.room.document.streams.map(\.id) == ["alice/camera"])
                 #expect(try await owner.receive(published("r7", "bob", "2"), at: 0) == .accepted)
             }
-            // Somebody publishes there for a program that waits: that one is needed.
+            // A room is needed if a stream in it has a program that waits.
             let needed = RoomSettings(outputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")])
             var room = Room(id: "needed", settings: needed)
             _ = RoomMachine.apply(published("needed", "alice", "1"), to: &room)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// A room whose task has a relay stays.
+    /// A room whose task has a relay stays in memory.
     @Test func roomsWithATaskStay() async throws {
         try await withDirectory { directory in
             let relays = ScriptedRelays()
@@ -105,7 +105,7 @@ import Testing
                     kind: .streamUnpublished(user: "alice", stream: .camera, reason: nil))
                 _ = try await owner.receive(gone, at: MonotonicClock.now())
                 for _ in 0..<10 { await registry.sweep() }
-                // Nobody publishes, but the slate is on air.
+                // The slate is on air, although there is no stream.
                 #expect(registry.ownerCount == 1)
                 try await owner.delete(at: MonotonicClock.now())
                 try await eventually {
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Owners are dropped as fast as they come to rest, while requests arrive that hold on to them.
+    /// Owners are dropped as soon as they are idle, while requests that hold them arrive.
     @Test func noMessageIsLostToAnOwnerThatIsDropped() async throws {
         var random = SeededGenerator(announcedFor: "dropping owners")
         let rooms = (0..<3).map { RoomID("r\($0)") }
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    /// Owners are folded at any moment, also while a request waits and when the service stops.
+    /// Owners are folded at any moment, also while a request waits and while the service stops.
     @Test func whoIsFoldedAnswersAllTheSame() async throws {
         let store = MemoryTaskStore()
         let rooms = (0..<3).map { RoomID("r\($0)") }
@@ -199,7 +199,7 @@ import Testing
         #expect(people == [204, 198, 198])
     }
 
-    /// An owner that somebody still holds hands on what it no longer takes.
+    /// An owner that is still referenced forwards the requests that it no longer handles.
     @Test func anOldHandleReachesTheRoom() async throws {
         let store = MemoryTaskStore()
         try await withRegistry(store) { registry in
@@ -243,7 +243,7 @@ import Testing
         await #expect(throws: OrchestratorError.stopping) { try await registry.owner("r") }
     }
 
-    /// Nobody would run its owner, and a request to it would never be answered.
+    /// A room that is loaded too late would have no running owner, so that requests to it would never be answered.
     @Test func aRoomThatIsReadWhileTheServiceStopsIsNotTaken() async throws {
         let store = HeldStore()
         let asked = try await withRegistry(store) { registry in
@@ -256,13 +256,13 @@ import Testing
     }
 }
 
-/// A store that is slow to say what a room is.
+/// A store that reads rooms slowly.
 private final class HeldStore: ForwardingTaskStore {
     let base: any TaskStore = MemoryTaskStore()
     private let (questions, question) = AsyncStream.makeStream(of: Void.self)
     private let (answers, answer) = AsyncStream.makeStream(of: Void.self)
 
-    /// Returns when somebody wants to know.
+    /// Returns when a room is requested.
     func isAsked() async { for await _ in questions { return } }
     func release() { answer.finish() }
 
@@ -273,7 +273,7 @@ private final class HeldStore: ForwardingTaskStore {
     }
 }
 
-/// Remembers which rooms were read.
+/// Records which rooms were read.
 private final class LoadCounter: ForwardingTaskStore {
     let base: any TaskStore
     let rooms = LockedBox<[RoomID]>([])
@@ -286,7 +286,7 @@ private final class LoadCounter: ForwardingTaskStore {
     }
 }
 
-/// Keeps the owners, so that no address is used twice.
+/// Keeps all owners, so that no address is used twice.
 private final class SeenOwners: Sendable {
     private let owners = Mutex<[ObjectIdentifier: RoomOwner]>([:])
     func add(_ owner: RoomOwner) { owners.withLock { $0[ObjectIdentifier(owner)] = owner } }

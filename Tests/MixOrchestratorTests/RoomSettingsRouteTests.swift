@@ -6,7 +6,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Changes of a room's settings in part, before it has ever been on air and afterwards.
+/// Partial changes of a room's settings, before its first program and afterwards.
 @Suite(.timeLimit(.minutes(5))) struct RoomSettingsRouteTests {
     private static let room = "/v1/rooms/demo"
 

@@ -174,7 +174,7 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
                 #expect(answer.status == 503)
                 #expect(try answer.value("type") == "urn:mixorchestrator:problem:store-unavailable")
                 #expect(answer.headers[.retryAfter] == "1")
-                // The relay's death is handled all the same.
+                // The relay's end is still handled.
                 try #require(bench.relays.started.first).kill()
                 try await eventually { bench.relays.started.count == 2 ? true : nil }
                 try await bench.plan { $0.mode == .bypass("alice/camera") }
@@ -185,7 +185,7 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
         }
     }
 
-    /// A change that is durable although its answer was an error is not lost, whatever is told of it.
+    /// A stored change is not lost, even if its answer was an error.
     @Test func whatIsStoredCountsAlsoWhenTheStoreReportsAnError() async throws {
         try await withDirectory { directory in
             let store = BreakableStore()
@@ -200,7 +200,7 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
                 let task = TaskRouteTests.task()
                 #expect(try await bench.call(.post, "/v1/tasks", task).status == 503)
                 store.losesAnswers(false)
-                // Stored or refused because of what was stored before: sent again it is there, once.
+                // The repeated request is stored once, or refused because of the first one.
                 let again = try await bench.call(.post, "/v1/rooms/demo/events", body, headers: key)
                 #expect(again.status == 202)
                 #expect(try await bench.call(.post, "/v1/tasks", task).status / 100 == 2)
@@ -216,7 +216,7 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
                 store.losesAnswers(true)
                 #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 503)
                 store.losesAnswers(false)
-                // Not there any more, if what was stored was noticed meanwhile.
+                // The room may be gone already, if the stored change was noticed meanwhile.
                 let gone = try await bench.call(.delete, "/v1/rooms/demo").status
                 #expect([204, 404].contains(gone))
                 try await eventually { bench.relays.running.isEmpty ? true : nil }
@@ -244,7 +244,7 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
                 try Self.layout("solo").write(
                     toFile: directory + "/layouts/mine.json", atomically: true, encoding: .utf8)
                 try await bench.plan { $0.scene.panes.count == 1 }
-                // A broken one changes nothing.
+                // A broken layout changes nothing.
                 #expect(try await bench.call(.put, "/v1/layouts/mine", "{").status == 422)
                 #expect(bench.relays.started.first?.plan?.scene.panes.count == 1)
             }
@@ -288,14 +288,14 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
     }
 }
 
-/// A store that can be made to refuse every change, as with a full disk.
+/// A store that refuses every change on request, as with a full disk.
 final class BreakableStore: ForwardingTaskStore {
     let base: any TaskStore = MemoryTaskStore()
     private let isBroken = LockedFlag()
     private let losesAnswers = LockedFlag()
 
     func breaks(_ broken: Bool) { isBroken.value = broken }
-    /// Stores, and reports an error all the same.
+    /// Stores changes, but reports an error.
     func losesAnswers(_ losing: Bool) { losesAnswers.value = losing }
 
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {

@@ -1,11 +1,13 @@
 import Foundation
 import Testing
 
-/// schemathesis (schemathesis.io) makes requests of all kinds up from openapi.yaml and judges the answers.
+/// Requests of all kinds that schemathesis (schemathesis.io) generates from openapi.yaml, with its verdict on the
+/// answers.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct SchemathesisTests {
-    /// The real service, on a port of its own; scripts/schemathesis.sh can be run by hand, too.
+    /// Runs the real service on its own port; scripts/schemathesis.sh can also be run by hand.
     ///
-    /// - Parameter phases: Most requests are those of `coverage`, which do the same with tokens.
+    /// - Parameter phases: Phases of schemathesis. Most requests belong to `coverage`, which behaves the same with
+    /// tokens.
     @Test(arguments: [("open", "examples,coverage,fuzzing,stateful"), ("tokens", "examples,fuzzing")])
     func theRealServiceAnswersEverythingAsDocumented(_ mode: String, phases: String) async throws {
         let root = OpenAPIDocument.root

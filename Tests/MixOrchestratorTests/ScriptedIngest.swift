@@ -7,7 +7,7 @@ import Testing
 
 @testable import RoomService
 
-/// An ingest that keeps to the protocol on a real unix socket and has the publishers that the test says.
+/// An ingest that speaks the protocol on a real unix socket, with the publishers that the test adds.
 final class ScriptedIngest: Sendable {
     private struct State {
         var server: (any Channel)?
@@ -38,15 +38,15 @@ final class ScriptedIngest: Sendable {
 
     var commands: [IngestCommand] { state.withLock { $0.commands } }
 
-    /// A publisher, who is let in or refused with these words.
+    /// The decision on a publisher; a refusal contains its reason.
     enum Verdict: Hashable {
         case allowed(session: String, stream: String)
         case refused(String)
     }
 
-    /// Someone publishes under this stream key. Returns when the service has decided.
+    /// Publishes under this stream key. Returns when the service has decided.
     ///
-    /// - Parameter isOutput: Whether it says that it is a relay of this service.
+    /// - Parameter isOutput: Whether the publisher declares that it is a relay of this service.
     func publish(
         _ name: String, to application: String = "live", query: String = "", isOutput: Bool? = nil
     ) async throws -> Verdict {

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import RoomService
 
-/// Answers with a picture that names what it was made of.
+/// A preview maker whose picture names its source.
 final class ScriptedPreviewMaker: PreviewMaking {
     let requests = Mutex<[PreviewRequest]>([])
     let failure = LockedBox<String?>(nil)

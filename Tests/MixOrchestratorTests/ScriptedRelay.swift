@@ -8,15 +8,15 @@ import Synchronization
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Relays that keep to the protocol on real unix sockets and do what the test says, in this process.
+/// Relays in this process that speak the protocol on real unix sockets and do what the test asks.
 final class ScriptedRelays: RelayStarting {
     private let relays = Mutex<[ScriptedRelay]>([])
-    /// Thrown at the next starts, one after another.
+    /// The errors of the next starts, in order.
     private let failures = Mutex<[String]>([])
     private let opening = Mutex<[UInt8]?>(nil)
     private let keepsHistory: Bool
 
-    /// - Parameter keepsHistory: Whether relays that ended, and earlier plans and commands, can be asked for.
+    /// - Parameter keepsHistory: Whether ended relays and earlier plans and commands remain available.
     init(keepsHistory: Bool = true) { self.keepsHistory = keepsHistory }
 
     func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
@@ -38,14 +38,14 @@ final class ScriptedRelays: RelayStarting {
 
     func failNextStarts(_ messages: [String]) { failures.withLock { $0 = messages } }
 
-    /// What viewers get first of relays that start from now on.
+    /// Sets the first bytes that viewers get from relays that start from now on.
     func setOpening(_ bytes: [UInt8]) { opening.withLock { $0 = bytes } }
 
-    /// Every relay ever started, oldest first; without history, those that run.
+    /// All relays ever started, oldest first; without history, only the running ones.
     var started: [ScriptedRelay] { relays.withLock { $0 } }
     var running: [ScriptedRelay] { started.filter { $0.exitDescription() == nil } }
 
-    /// Closes what a test left open.
+    /// Closes the sockets that a test left open.
     func tearDown() { for relay in running { relay.kill() } }
 }
 
@@ -83,22 +83,22 @@ final class ScriptedRelay: RelayProcessHandle {
         self.processID = processID
     }
 
-    /// Every plan received with the time (ns of CLOCK_MONOTONIC).
+    /// All received plans, each with its time (ns of CLOCK_MONOTONIC).
     var plans: [(plan: ProgramPlan, at: Int64)] { state.withLock { $0.plans } }
     var plan: ProgramPlan? { plans.last?.plan }
     var commands: [RelayCommand] { state.withLock { $0.commands } }
     var viewerCount: Int { state.withLock { $0.viewers.count } }
 
-    /// Whom it reports not to come; told with the next status, within a second.
+    /// Sets the sources that it reports as absent, with the next status within a second.
     func setAbsent(_ sources: Set<SourceID>) { state.withLock { $0.absent = sources } }
 
-    /// What it tells of recordings from now on.
+    /// Sets the recordings that it reports.
     func setRecordings(_ recordings: [RecordingStatus]) {
         state.withLock { $0.recordings = recordings }
         report(.status(status))
     }
 
-    /// What it tells of HLS from now on; `nil` = nothing.
+    /// Sets the HLS status that it reports; `nil` means none.
     func setHLS(_ status: HLSStatus?) {
         state.withLock { $0.hls = status }
         report(.status(self.status))
@@ -107,16 +107,16 @@ final class ScriptedRelay: RelayProcessHandle {
     /// Whether it sends nothing.
     var isSilent: Bool { state.withLock { $0.isSilent } }
 
-    /// From now on it does not stop when it is asked to.
+    /// Makes it ignore requests to stop from now on.
     func ignoreStandBy() { state.withLock { $0.ignoresStandBy = true } }
 
-    /// Where its stream is on the clock; told with the next status.
+    /// Sets the position of its stream on the clock, and reports it.
     func setPlace(_ place: ProgramPlace) {
         state.withLock { $0.place = place }
         report(.status(status))
     }
 
-    /// What it reports of an output in place of that it is live; until an attempt is asked for.
+    /// Sets the status of an output, instead of live, until an attempt is requested.
     func setOutput(_ status: DestinationStatus) {
         state.withLock { $0.outputs[status.id] = status }
         report(.status(self.status))
@@ -124,7 +124,7 @@ final class ScriptedRelay: RelayProcessHandle {
 
     func exitDescription() -> String? { state.withLock { $0.exit } }
     func signal(_ number: Int32) { end("was killed by signal \(number)") }
-    /// As `kill -9`.
+    /// Ends the relay as `kill -9` does.
     func kill() { signal(SIGKILL) }
 
     func listen() {
@@ -144,10 +144,10 @@ final class ScriptedRelay: RelayProcessHandle {
             }
     }
 
-    /// What those get who ask for previews of a source, or of the program.
+    /// Sets the preview of a source, or of the program.
     func setPreview(_ bytes: [UInt8], of source: SourceID?) { state.withLock { $0.previews[source] = bytes } }
 
-    /// What viewers get first.
+    /// Sets the first bytes that viewers get.
     func setOpening(_ bytes: [UInt8]) { state.withLock { $0.opening = bytes } }
 
     /// Sends a report on every control connection.
@@ -161,12 +161,12 @@ final class ScriptedRelay: RelayProcessHandle {
         }
     }
 
-    /// The connections break; the relay goes on.
+    /// Breaks the connections; the relay continues.
     func dropViewers() {
         for channel in state.withLock({ $0.viewers }) { channel.close(promise: nil) }
     }
 
-    /// Drops the control connections; the relay goes on.
+    /// Drops the control connections; the relay continues.
     func dropConnections() {
         for channel in state.withLock({ $0.connections }) { channel.close(promise: nil) }
     }

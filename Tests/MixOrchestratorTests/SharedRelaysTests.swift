@@ -7,7 +7,7 @@ import Testing
 
 /// Programs in shared processes, with a shell script in the worker's place.
 @Suite(.serialized) struct SharedRelaysTests {
-    /// Answers as a worker does that lets go of programs.
+    /// Answers as a worker that releases programs does.
     private static let worker = #"""
         case "$*" in *--task*) while true; do sleep 0.1; done;; esac
         while read -r line; do
@@ -44,7 +44,7 @@ import Testing
             #expect(Set(next.map(\.processID)) == [relays[0].processID, relays[2].processID])
             for relay in relays + next { relay.signal(SIGTERM) }
             for relay in relays + next { _ = try await eventually { relay.exitDescription() } }
-            // A process without programs is let go, and ends.
+            // A process without programs is released, and ends.
             for relay in relays { _ = try await eventually { kill(relay.processID, 0) == 0 ? nil : true } }
         }
     }

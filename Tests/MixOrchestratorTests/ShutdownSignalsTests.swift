@@ -4,7 +4,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Each in a process of its own, which the signals end.
+/// Shutdowns by signals. Each runs in its own process.
 @Suite(.timeLimit(.minutes(2))) struct ShutdownSignalsTests {
     /// Keeps every thread of the cooperative pool busy, as requests that never end would.
     private static func fillThePool() {
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// Ends the process with a code of its own if nothing else does.
+    /// Ends the process with a distinct code if nothing else does.
     private static func giveUp(after seconds: UInt32) {
         Thread {
             sleep(seconds)
@@ -49,7 +49,7 @@ import Testing
                 Thread {
                     usleep(200_000)
                     kill(getpid(), SIGTERM)
-                    // Two signals that wait together are not delivered in the order in which they were sent.
+                    // Two pending signals are not delivered in the order in which they were sent.
                     usleep(500_000)
                     kill(getpid(), SIGINT)
                 }.start()

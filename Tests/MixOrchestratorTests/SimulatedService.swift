@@ -2,8 +2,8 @@ import LayoutEngine
 import MixModel
 import TestSupport
 
-/// A room's owner, its store and its relay without processes and time: what is not stored is gone in a crash, and a crash
-/// may come right before or right after each write, and before what was decided is done.
+/// A room's owner with its store and relay, without processes and real time. A crash loses everything that is not
+/// stored. It may come right before or right after each write, and before decisions are carried out.
 struct SimulatedService {
     private struct Relay {
         var plan: ProgramPlan?
@@ -14,18 +14,19 @@ struct SimulatedService {
     private(set) var task: TaskMachine
     private var known: Set<String> = []
     private var relay: Relay?
-    /// What was asked for when no relay was there to be told.
+    /// The deadlines that have not passed yet.
     private var deadlines: [(token: DeadlineToken, at: Int64)] = []
-    /// The relay's answers on their way.
+    /// Whether the relay's answers are on their way.
     private var isConnecting = false
     private var isDraining = false
     private var now: Int64 = 1_000_000_000
     private var random: SeededGenerator
     private let context: PlanningContext
-    /// Answers before it has stored: what it was told last is gone in a crash. Nothing should do this.
+    /// Whether events are answered before they are stored, so that a crash can lose an answered event. A correct
+    /// service never does this.
     private let answersTooSoon: Bool
     private(set) var crashes = 0
-    /// Relays that were started although one was there, or told to end although none was: none.
+    /// The faulty commands: relays started while one was running, or ended while none was.
     private(set) var faults: [String] = []
 
     init(_ room: Room, context: PlanningContext, random: SeededGenerator, answersTooSoon: Bool = false) {
@@ -40,7 +41,7 @@ struct SimulatedService {
     var storedRoom: Room { stored.room }
     var storedPlan: ProgramPlan? { stored.task.plan }
 
-    /// Tells an event until it is answered.
+    /// Sends an event until it is answered.
     mutating func tell(_ event: RoomEvent) {
         while !receive(event) {}
         pass(Int64.random(in: 0..<400_000_000, using: &random))
@@ -58,7 +59,7 @@ struct SimulatedService {
         return commit(newRoom, newTask, actions, event: event)
     }
 
-    /// - Returns: False when the service crashed before it could answer.
+    /// - Returns: False if the service crashed before it could answer.
     private mutating func commit(
         _ newRoom: Room, _ newTask: TaskMachine, _ actions: [TaskAction], event: RoomEvent? = nil
     ) -> Bool {
@@ -85,7 +86,7 @@ struct SimulatedService {
         deadlines = []
         isConnecting = false
         isDraining = false
-        // Now and then the relay went, too.
+        // The relay sometimes ends too.
         if Int.random(in: 0..<6, using: &random) == 0 { relay = nil }
         now += 1_000_000_000
         var newTask = task
@@ -115,7 +116,7 @@ struct SimulatedService {
         }
     }
 
-    /// Lets time go by, with what is due in it.
+    /// Advances the time, and performs the work that becomes due.
     mutating func pass(_ duration: Int64) {
         let end = now + duration
         while true {
@@ -149,7 +150,7 @@ struct SimulatedService {
         now = max(now, end)
     }
 
-    /// What is wrong between the task and its relay when all is quiet; empty when nothing is.
+    /// The contradictions between the task and its relay once all is quiet; empty if there are none.
     var relayFaults: [String] {
         var found = faults
         if task.isActive != (relay != nil) { found.append("task active: \(task.isActive), relay: \(relay != nil)") }

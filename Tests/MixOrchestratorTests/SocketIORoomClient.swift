@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// A client of rooms over a WebSocket of version 3, as the old client for Swift asks for one.
+/// A client of rooms over a WebSocket of Engine.IO 3, in the manner of the old client for Swift.
 struct SocketIORoomClient: Sendable {
     let socket: WebSocketClient
 
-    /// Connects, and waits until the client is in the namespace.
+    /// Connects, and waits until the client has joined the namespace.
     static func connect(port: Int, _ query: String = "transport=websocket") async throws -> SocketIORoomClient {
         let client = SocketIORoomClient(
             socket: try await WebSocketClient.open(port: port, path: "/socket.io/?\(query)"))
@@ -13,7 +13,7 @@ struct SocketIORoomClient: Sendable {
         return client
     }
 
-    /// Returns the next packet that begins so, without others before it.
+    /// Returns the next packet with this prefix, and skips those before it.
     func next(_ beginning: String) async throws -> String {
         while let text = await socket.text() {
             if text.hasPrefix(beginning) { return text }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The events of apps for live rooms over Socket.IO, on the rooms' channels of a service as `serve` runs it.
+/// The events of apps for live rooms over Socket.IO, in the channels of a service that runs as `serve` does.
 @Suite(.timeLimit(.minutes(5))) struct SocketIORoomTests {
     private static func connect(
         _ service: LiveService, _ query: String = "transport=websocket"
@@ -31,7 +31,7 @@ import Testing
             let joined = try await viewer.call("join_room", "\"show\"")
             #expect(joined.contains(#""isLive":true"#) && joined.contains(#""viewers":2"#), "\(joined)")
             #expect(try await host.next(#"42["viewers""#).contains(#""roomKey":"show""#))
-            // Everybody gets everything, who sent it included.
+            // All participants get all comments, including their own.
             #expect(try await viewer.call("comment", #"{"roomKey":"show","text":"héllo 😀"}"#).contains(#""ok":true"#))
             let comment = try await host.next(#"42["comment""#)
             #expect(comment.contains(#""roomKey":"show""#) && comment.contains(#""text":"héllo 😀""#))
@@ -43,13 +43,13 @@ import Testing
             for field in [#""giftCount":3"#, #""giftId":2"#, #""senderId":7"#, #""count":3"#] {
                 #expect(got.contains(field), "\(got)")
             }
-            // Over the channel's other interface, too.
+            // The channel's other interface has the comment too.
             let history = try #require(
                 await HTTPExchange(port: service.port, "GET", "/v1/rooms/show/messages").answer())
             #expect(history.text.contains("héllo 😀"))
             let late = try await Self.connect(service)
             #expect(try await late.call("join_room", "\"show\"").contains("héllo 😀"))
-            // Nobody else may close it.
+            // Only the participant that opened the room may close it.
             #expect(try await viewer.call("close_room", "\"show\"").contains(#""code":"channel-not-opener""#))
             #expect(try await host.call("close_room", "\"show\"").contains(#""ok":true"#))
             _ = try await viewer.next(#"42["ended",{"roomKey":"show"}]"#)
@@ -61,7 +61,7 @@ import Testing
     @Test func theRoomOfAHostWhoGoesIsClosed() async throws {
         try await Self.run { service in
             let host = try await Self.connect(service)
-            // As an older client creates one.
+            // Older clients create a room in this form.
             #expect(try await host.call("create_room", "\"show\"").contains(#""ok":true"#))
             let viewer = try await Self.connect(service)
             #expect(try await viewer.call("join_room", "\"show\"").contains(#""ok":true"#))
@@ -126,7 +126,8 @@ import Testing
         }
     }
 
-    /// Clients that apps use, unchanged: both lines of the Python client, over polling, a WebSocket, and from one to the other.
+    /// Unchanged clients of apps: both versions of the Python client, over polling, over a WebSocket, and with an
+    /// upgrade.
     @Test(arguments: ["4", "3"]) func pythonClients(version: String) async throws {
         try await Self.run { service in
             let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL

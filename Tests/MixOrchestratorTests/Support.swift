@@ -14,7 +14,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// A service with scripted relays; everything a test needs of it.
+/// A running service with scripted relays, as tests use it.
 struct Bench: Sendable {
     let client: any TestClientProtocol
     let relays: ScriptedRelays
@@ -45,7 +45,7 @@ struct Bench: Sendable {
         #expect(answer.status == 202, "\(answer.text)")
     }
 
-    /// The plan of the newest relay, once it is as asked for.
+    /// Returns the newest relay's plan once it matches.
     @discardableResult func plan(
         _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
         where isAsked: @escaping (ProgramPlan) -> Bool
@@ -62,7 +62,7 @@ struct Answer: Sendable {
     var headers: HTTPFields
     var text: String
 
-    /// The value at a path of keys and indices, as in `switches.0.to`.
+    /// Returns the value at a path of keys and indices, as in `switches.0.to`.
     func value(_ path: String) throws -> String? {
         var value: Any? = try JSONSerialization.jsonObject(with: Data(text.utf8))
         for key in path.split(separator: ".") {
@@ -80,7 +80,7 @@ struct Answer: Sendable {
 
 struct TimedOut: Error {}
 
-/// Waits until `condition` gives a value, at most a minute: other tests may keep the cores busy.
+/// Waits until `condition` returns a value, at most a minute: other tests may keep the cores busy.
 @discardableResult func eventually<Value>(
     _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Value?
@@ -90,7 +90,7 @@ struct TimedOut: Error {}
     throw TimedOut()
 }
 
-/// Keeps every line that is logged, metadata too.
+/// Records all log lines, including their metadata.
 final class LogRecorder: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -113,19 +113,19 @@ final class LogRecorder: Sendable {
     var logger: Logger { Logger(label: "test") { _ in Handler(recorder: self) } }
 }
 
-/// Settings of a test: outputs for every room, layouts and data in a directory of its own.
+/// Returns the settings of a test: outputs for every room, layouts and data in its own directory.
 ///
-/// - Parameter omitted: Keys that are not set at all.
+/// - Parameter omitted: Keys to leave out.
 func testConfiguration(
     _ directory: String, _ changes: [String: [String]] = [:], omitting omitted: Set<String> = []
 ) throws -> OrchestratorConfiguration {
-    // With tokens nothing is allowed that is not spelt.
+    // A configuration with tokens allows only destinations that it lists.
     let allowed = changes.keys.contains { $0.contains(".tokens.") } ? ["*://127.0.0.1", "*://localhost"] : []
     let settings = [
         "sources.allow": allowed, "outputs.allow": allowed, "callbacks.allow": allowed,
         "http.listen": ["127.0.0.1:0"], "rooms.outputs": ["rtmp://127.0.0.1/out/{room}"], "data": [directory],
         "layouts": [directory + "/layouts"],
-        // What else the machine does must not decide over a test.
+        // Other load on the machine must not affect a test.
         "admission.cores": ["0"], "overload.highestLevel": ["0"],
     ].merging(changes) { $1 }
     var values: [AbsoluteConfigKey: ConfigValue] = [:]
@@ -142,7 +142,7 @@ func testConfiguration(
 
 private func appKind(_ key: String) -> ConfigurationKeys.Kind { key.hasSuffix(".scopes") ? .list : .scalar }
 
-/// Short, because sockets live in it.
+/// Runs `body` with a new directory. Its path is short, since the length of sockets' paths is limited.
 func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
     let directory = "/tmp/mo-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
     try FileManager.default.createDirectory(

@@ -8,7 +8,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Explicit tasks over HTTP, with relays that do as told.
+/// Explicit tasks over HTTP, with scripted relays.
 @Suite(.timeLimit(.minutes(5))) struct TaskRouteTests {
     static func task(_ id: String? = "second", room: String = "demo", key: String = "own") -> String {
         let name = id.map { #""id":"\#($0)","# } ?? ""
@@ -42,7 +42,7 @@ import Testing
                 }
                 #expect(try await bench.call(.get, "/v1/rooms/demo").value("tasks.1") == "second")
 
-                // Its own settings, and nobody else's.
+                // Changes affect only this task's settings.
                 let tag = try await bench.call(.get, "/v1/tasks/second").headers[.eTag]
                 let patched = try await bench.call(
                     .patch, "/v1/tasks/second", #"{"policy":{"bypass":"never"}}"#, headers: Self.ifMatch(tag))
@@ -71,7 +71,7 @@ import Testing
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task()).status == 201)
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task()).status == 200)
-                // Also when it was changed meanwhile.
+                // The same request is also accepted after a change of the task.
                 let any = Self.ifMatch("*")
                 #expect(
                     try await bench.call(.patch, "/v1/tasks/second", #"{"host":"zoe"}"#, headers: any).status == 200)
@@ -93,13 +93,13 @@ import Testing
                 #expect(try first.value("id") == second.value("id"))
                 let third = try await bench.call(.post, "/v1/tasks", Self.task(nil, key: "else"), headers: key)
                 #expect(try third.value("type") == "urn:mixorchestrator:problem:idempotency-key-reused")
-                // Ended is ended: the request, late, makes no second task.
+                // A late repetition of the request does not create a second task, although the first one has ended.
                 let name = try #require(try first.value("id"))
                 #expect(try await bench.call(.delete, "/v1/tasks/\(name)").status == 200)
                 let late = try await bench.call(.post, "/v1/tasks", Self.task(nil, key: "keyed"), headers: key)
                 #expect(late.status == 200)
                 #expect(try late.value("state") == "stopped")
-                // A name may be used again.
+                // The id of an ended task may be used again.
                 #expect(try await bench.call(.delete, "/v1/tasks/second").status == 200)
                 let anew = try await bench.call(.post, "/v1/tasks", Self.task(key: "anew"))
                 #expect(anew.status == 201, "\(anew.text)")
@@ -119,20 +119,20 @@ import Testing
                 }
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task()).status == 201)
                 try refused(try await bench.call(.post, "/v1/tasks", Self.task("third", room: "r2")), naming: "second")
-                // The same server, spelt otherwise.
+                // This is the same server in another spelling.
                 let output = #"{"id":"x","url":"rtmp://127.0.0.1:1935/own?again"}"#
                 try refused(
                     try await bench.call(.put, "/v1/rooms/r2", #"{"outputs":[\#(output)]}"#), naming: "second")
                 #expect(try await bench.call(.get, "/v1/rooms/r2").status == 404)
-                // What a room has by configuration is taken, too.
+                // A destination from the configuration is taken too.
                 try refused(
                     try await bench.call(.post, "/v1/tasks", Self.task("third", key: "out/demo")),
                     naming: "auto-demo")
                 #expect(try await bench.call(.get, "/v1/tasks/third").status == 404)
-                // Freed by the end of the task.
+                // The end of the task frees the destination.
                 #expect(try await bench.call(.delete, "/v1/tasks/second").status == 200)
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task("third", room: "r2")).status == 201)
-                // Freed by the deletion of the room.
+                // The deletion of the room frees the destination.
                 #expect(try await bench.call(.delete, "/v1/rooms/r2").status == 204)
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task("fourth", room: "r3")).status == 201)
             }
@@ -161,17 +161,17 @@ import Testing
                 #expect(stale.status == 412)
                 #expect(stale.headers[.eTag] == second)
                 try await bench.plan { $0.scene.canvas.width == 640 && $0.scene.canvas.fps == 30 }
-                // What happens by itself is no change of the settings.
+                // A new participant is no change of the settings.
                 try await bench.publish("bob")
                 try await bench.plan { $0.mode == .mix(host: "alice/camera") }
                 #expect(try await bench.call(.get, "/v1/tasks/auto-demo").headers[.eTag] == second)
-                // A null takes the default back, the rest stays.
+                // A null restores the default, and the other settings stay.
                 let back = try await bench.call(
                     .patch, "/v1/tasks/auto-demo", #"{"canvas":{"fps":null}}"#, headers: Self.ifMatch(second))
                 #expect(try back.value("settings.canvas.fps") == "20" && back.value("settings.canvas.width") == "640")
                 #expect(try back.value("settings.host") == "alice")
                 #expect(try await bench.call(.get, "/v1/rooms/demo").value("host") == "alice")
-                // Of the room, when given.
+                // Conditional requests work on the room too.
                 let put = try await bench.call(.put, "/v1/rooms/demo", "{}", headers: Self.ifMatch(second))
                 #expect(put.status == 412)
                 let new: HTTPFields = [.ifNoneMatch: "*"]
@@ -210,7 +210,7 @@ import Testing
                 #expect(try await bench.call(.delete, path + "/main").status == 204)
                 try await eventually { relay.plan?.outputs.destinations.map(\.id) == ["b"] ? true : nil }
                 #expect(relay.exitDescription() == nil && bench.relays.started.count == 1)
-                // Without any output nothing is left to do.
+                // A program without outputs ends.
                 #expect(try await bench.call(.delete, path + "/b").status == 204)
                 try await eventually { relay.exitDescription() != nil ? true : nil }
                 let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline")
@@ -221,7 +221,7 @@ import Testing
                 try await bench.plan { $0.outputs.destinations.map(\.id) == ["b"] }
                 #expect(!bench.log.text.contains("S3CRET") && !timeline.text.contains("S3CRET"))
 
-                // An explicit task ends by its deletion only.
+                // An explicit task ends only when it is deleted.
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task()).status == 201)
                 let last = try await bench.call(.delete, "/v1/tasks/second/outputs/main")
                 #expect(try last.value("type") == "urn:mixorchestrator:problem:last-output")
@@ -289,7 +289,7 @@ import Testing
                 #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
                 try await eventually { bench.relays.running.isEmpty ? true : nil }
                 try await eventually {
-                    // With its room it is forgotten as soon as its relay has ended.
+                    // The task is removed with its room as soon as its relay has ended.
                     let answer = try await bench.call(.get, "/v1/tasks/second")
                     return try answer.status == 404 || answer.value("endReason") == "roomDeleted" ? true : nil
                 }
@@ -313,7 +313,7 @@ import Testing
                 #expect(try refused.value("type") == "urn:mixorchestrator:problem:too-many-tasks")
                 #expect(try await bench.call(.delete, "/v1/tasks/t1").status == 200)
                 #expect(try await bench.call(.post, "/v1/tasks", Self.task("one-more")).status == 201)
-                // Those that ended are kept, not all of them for ever.
+                // Ended tasks are kept, up to a limit.
                 for number in 0..<40 {
                     #expect(try await bench.call(.delete, "/v1/tasks/one-more").status == 200, "\(number)")
                     #expect(try await bench.call(.post, "/v1/tasks", Self.task("one-more")).status == 201)

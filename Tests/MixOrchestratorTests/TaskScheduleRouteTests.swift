@@ -7,7 +7,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Scheduled tasks over HTTP, with relays that do as told.
+/// Scheduled tasks over HTTP, with scripted relays.
 @Suite(.timeLimit(.minutes(5))) struct TaskScheduleRouteTests {
     private static func time(_ seconds: Double) -> String {
         Date(timeIntervalSinceNow: seconds).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
@@ -27,10 +27,10 @@ import Testing
                 let begin = Date()
                 let made = try await bench.call(.post, "/v1/tasks", Self.task("show", Self.time(2), Self.time(5)))
                 #expect(made.status == 201, "\(made.text)")
-                // Unless the machine stood still until the start.
+                // The answer may come after the start if the machine stalls.
                 if -begin.timeIntervalSinceNow < 2 { #expect(try made.value("waitingFor") == "schedule") }
                 #expect(try made.value("settings.startsAt")?.hasSuffix("Z") == true)
-                // It may have ended before it is looked at.
+                // The relay may have ended before the test looks at it.
                 let relay = try await eventually {
                     bench.relays.started.last { $0.task == "show" && $0.plan != nil }
                 }
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// The service is not there at the start.
+    /// Schedules also apply if the service is not running at the start time.
     @Test func theTimesOutlastTheService() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -55,7 +55,7 @@ import Testing
             try await withOrchestrator(directory: directory) { bench in
                 let relay = try await TaskRouteTests.relay(bench, of: "show")
                 #expect(relay.plan?.mode == .slate)
-                // Another end, which has come.
+                // The changed end time has already passed.
                 let tag = try await bench.call(.get, "/v1/tasks/show").headers[.eTag]
                 let changed = try await bench.call(
                     .patch, "/v1/tasks/show", #"{"startsAt":null,"endsAt":"\#(Self.time(-0.1))"}"#,

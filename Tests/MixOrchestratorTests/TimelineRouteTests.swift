@@ -51,7 +51,7 @@ import Testing
                 #expect(try switches.value("switches.0.videoGapMs") == "50")
                 #expect(!(try await bench.call(.get, "/v1/tasks/auto-demo/timeline").text).contains("S3CRET"))
 
-                // Another chain.
+                // This event begins another chain.
                 try await Task.sleep(for: .milliseconds(310))  // beyond the debounce window
                 try await bench.publish("bob")
                 try await bench.plan { $0.mode == .mix(host: "alice/camera") }
@@ -59,7 +59,7 @@ import Testing
                 #expect(Set(other.flatMap(\.causes)).count >= 2)
                 #expect(try await timeline(bench, "?cause=\(cause)").entries.count == chain.count)
 
-                // Page by page it is the same.
+                // The pages together have the same content.
                 var pages: [Int64] = []
                 var next: Int64?
                 repeat {
@@ -162,7 +162,7 @@ import Testing
                 let wrong = try await put(#"{"streams":[{"user":"a","url":"rtmp://10.0.0.1/x"}]}"#)
                 #expect(wrong.status == 422)
                 #expect(try wrong.value("field") == "streams[0].url")
-                // A room that nobody knew.
+                // The room did not exist before.
                 let fresh = try await bench.call(.put, "/v1/rooms/fresh/streams", #"{"streams":[\#(alice)]}"#)
                 #expect(fresh.status == 202)
                 try await bench.plan { $0.room == "fresh" }
@@ -182,7 +182,7 @@ import Testing
                     }
                     async let viewing = bench.call(.get, "/live/demo.flv\(query)")
                     try await eventually { relay.viewerCount == 1 ? true : nil }
-                    // Without the automatic one the others are there.
+                    // The explicit tasks remain when the automatic one is deleted.
                     #expect(try await bench.call(.delete, "/v1/tasks/\(task)").status == 200)
                     #expect(try await viewing.status == 200)
                     try await eventually { bench.relays.running.contains { $0.task == task } ? nil : true }

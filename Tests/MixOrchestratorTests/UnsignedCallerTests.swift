@@ -8,9 +8,9 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// What callers without a token or a signature can hold on to.
+/// Limits on the resources that callers without a token or signature can hold.
 @Suite(.timeLimit(.minutes(5))) struct UnsignedCallerTests {
-    /// What each of 200 connections sends and what it withholds.
+    /// The request that each of 200 connections sends, and the part that it withholds.
     enum Shape: String, CaseIterable, Codable, Sendable {
         case unsigned, form, formWithKey, forged, json, method, head, viewer
 
@@ -33,7 +33,7 @@ import Testing
             case .viewer: "GET /live/demo.flv HTTP/1.1\r\n\(Self.rest)\r\n"
             }
         }
-        /// All but the last byte of the body.
+        /// The number of body bytes to send: all but the last one.
         var bodyBytes: Int {
             switch self {
             case .head: 0
@@ -53,7 +53,7 @@ import Testing
         #endif
     }
 
-    /// In a process of its own, so that what else is tested does not count.
+    /// Runs in its own process, so that other tests do not count.
     @Test(arguments: Shape.allCases) func twoHundredHoldLittle(_ shape: Shape) async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [shape] in
             do {
@@ -71,7 +71,7 @@ import Testing
         #expect(growth <= Self.limit)
     }
 
-    /// By how much the process grows while 200 connections withhold something, in bytes.
+    /// Returns the growth of the process in bytes while 200 connections withhold a part of their requests.
     private static func growth(_ shape: Shape) async throws -> Int {
         let settings = AccessTests.apps().merging(WireCaller.settings.filter { $0.key.contains("accessKeys") }) { $1 }
             .merging(["http.rate.failures": ["0"]]) { $1 }
@@ -80,7 +80,7 @@ import Testing
             try await withOrchestrator(.live, directory: directory, store: MemoryTaskStore(), settings: settings) {
                 bench in
                 let port = try #require(bench.client.port)
-                // What is made once is made now.
+                // One-time allocations happen now.
                 for _ in 0..<20 { _ = try await bench.call(.get, "/healthz") }
                 for _ in 0..<20 { _ = try await bench.call(.post, "/", "a=b") }
                 let before = ProcessMemory.resident
@@ -89,7 +89,7 @@ import Testing
                 for client in clients { client.send(shape.head.utf8) }
                 let piece = [UInt8](repeating: UInt8(ascii: "a"), count: 32_767)
                 var left = clients.map { _ in shape.bodyBytes }
-                // Until nothing is taken any more for a while.
+                // Sends until the service has taken nothing for a while.
                 var idle = 0
                 while idle < 50, left.contains(where: { $0 > 0 }) {
                     idle += 1
@@ -109,7 +109,7 @@ import Testing
         return growth.value
     }
 
-    // MARK: Who is answered before the body
+    // MARK: Answers before the body
 
     private static func run(
         _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Bench, Int) async throws -> Void
@@ -155,14 +155,14 @@ import Testing
                 connection.send(Shape.formWithKey.head + "a=")
                 connections.append(connection)
             }
-            // Which of them are the first is not said.
+            // The order of the connections is not determined.
             let refused = try await eventually("not eight are refused") { [connections] in
                 let refused = connections.filter { !$0.text.isEmpty }
                 return refused.count == 8 && refused.allSatisfy { $0.text.contains("ServiceUnavailable") }
                     ? refused : nil
             }
             #expect(refused.allSatisfy { $0.text.hasPrefix("HTTP/1.1 503 ") })
-            // Whoever proves with the head who it is needs no place.
+            // A caller that proves its identity in the head needs no place.
             let caller = WireCaller(bench: bench)
             for signature in WireCaller.Signature.allCases {
                 var caller = caller
@@ -179,7 +179,7 @@ import Testing
             let (uri, _) = WireCaller.signed("ListRTCLiveRooms", ["AppId": "shop"], method: .post)
             let query = String(uri.dropFirst(2))
             let type: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
-            // All of it, and a part of it: the query and the form are one.
+            // Parameters may be in the form, or split between the query and the form.
             let whole = try await bench.call(.post, "/", query, headers: type)
             try WireRouteTests.expectDone(whole)
             let (second, _) = WireCaller.signed("ListRTCLiveRooms", ["AppId": "shop"], method: .post)
@@ -197,7 +197,7 @@ import Testing
         let gate = BodyGate(most: 2, mostOfAddress: 1)
         let same = await gate.pass(from: "a") { await gate.pass(from: "a") { 1 } }
         #expect(same == .some(.none))
-        // One address does not take another's place, and all together are bounded.
+        // Each address has its own places, and their total is limited.
         let third = await gate.pass(from: "a") {
             await gate.pass(from: "b") { await gate.pass(from: "c") { 1 } }
         }

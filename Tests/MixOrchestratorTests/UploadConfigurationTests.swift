@@ -5,7 +5,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// What the configuration says of uploads.
+/// The configuration of uploads.
 struct UploadConfigurationTests {
     private static func uploads(
         _ text: String, environment: [String: String] = [:]

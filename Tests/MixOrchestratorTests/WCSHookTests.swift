@@ -7,7 +7,7 @@ import Testing
 
 @testable import RoomService
 
-/// What Web Call Server's hooks tell and ask the app's server, over real HTTP.
+/// Web Call Server's hooks: reports and questions to the app's server, over real HTTP.
 @Suite(.timeLimit(.minutes(5))) struct WCSHookTests {
     /// Runs a service whose app's server is `receiver`.
     private func run(
@@ -24,7 +24,7 @@ import Testing
         receiver.messages.map { String($0.path.dropFirst("/hook/".count)) }
     }
 
-    /// Everything about one client comes in order.
+    /// All reports about one client arrive in order.
     @Test func theAppsServerHearsEverythingInOrder() async throws {
         let secret = WebhookSignature.newSecret()
         try await run(["wcs.hooks.secret": [secret]]) { stage, receiver in
@@ -47,7 +47,7 @@ import Testing
                     "ConnectionStatusEvent",
                 ])
             let connect = receiver.messages[0]
-            // Without tokens of the service, those of the client are the app's.
+            // If the service has no tokens, the client's token is the app's.
             #expect(try connect.value("authToken") == "of-the-app" && connect.value("custom.login") == "ann")
             #expect(try connect.value("appKey") == "defaultApp")
             let session = try #require(try connect.value("sessionId"))
@@ -78,9 +78,9 @@ import Testing
         }
     }
 
-    /// Silence and faults keep clients out, too.
+    /// A server that is silent or fails also keeps clients out.
     @Test func whoCannotBeAskedAboutStaysOut() async throws {
-        // Hanging is told from other faults, however slow the machine is.
+        // A server that hangs is reported differently from other faults, however slow the machine is.
         for (timeout, replies, result) in [
             ("0.3", [WebhookReceiver.Reply.hangs], #"result="timeout"} 1"#),
             ("15", [.status(500), .status(404), .redirect("http://127.0.0.1/")], #"result="refused"} 2"#),
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    /// A server that hangs holds up nobody but the client that it is asked about.
+    /// A server that hangs delays only the client that the question is about.
     @Test func aServerThatHangsHoldsUpNobodyElse() async throws {
         try await run(timeout: "15") { stage, receiver in
             receiver.answer { $0.body.contains("slow") ? .hangs : .text("{}") }
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// `wcs.access: hook`: the app's server decides about clients that have no token of the service.
+    /// With `wcs.access: hook`, the app's server decides about clients without a token of the service.
     @Test func theAppsServerMayDecideInsteadOfTokens() async throws {
         let token = "0123456789abcdef-publish"
         let tokens = [
@@ -168,7 +168,7 @@ import Testing
             let bad = try await stage.connect(token: "bad")
             #expect(try await bad.next().name == "fail")
         }
-        // With tokens, the app's server does not see them, and is not asked about strangers.
+        // If the service has tokens, the app's server neither sees them nor is asked about clients without one.
         try await run(tokens) { stage, receiver in
             receiver.answer { _ in .text("{}") }
             let stranger = try await stage.connect(token: "x")

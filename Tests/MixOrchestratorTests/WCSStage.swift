@@ -9,7 +9,7 @@ import Testing
 
 /// A service with Web Call Server's interface, and scripted workers of WebRTC.
 struct WCSStage: Sendable {
-    /// Stands for the supervisors of WebRTC workers: answers, and does what a test says.
+    /// The supervisors of WebRTC workers, with the answers and actions that a test sets.
     final class Door: WebRTCDoor, WebRTCPlayDoor {
         struct Opened: Sendable {
             let target: WebRTCPlayTarget
@@ -80,20 +80,20 @@ struct WCSStage: Sendable {
         return client
     }
 
-    /// Connects a client, which is let in.
+    /// Connects a client that the service admits.
     func enter() async throws -> WCSTestClient {
         let client = try await connect()
         #expect(try await client.next().name == "getUserData")
         return client
     }
 
-    /// Returns body and status of a call, one after the other.
+    /// Returns the body and the status of a call.
     func rest(_ path: String, _ body: String) async throws -> String {
         try await outputOfShell(
             "curl -sS -m 60 -X POST -w '%{http_code}' http://127.0.0.1:\(service.port)\(path) -d '\(body)' 2>&1")
     }
 
-    /// The fields of a message about a stream.
+    /// Returns the fields of a message about a stream.
     static func stream(_ id: String, _ name: String, _ more: String = "") -> String {
         #"{"mediaSessionId":"\#(id)","name":"\#(name)","hasVideo":true,"hasAudio":true\#(more)}"#
     }
@@ -130,7 +130,7 @@ struct WCSTestClient: Sendable {
         }
     }
 
-    /// Identifier, status and info of the next status.
+    /// Returns the identifier, status and info of the next status.
     func status() async throws -> [String] {
         let message = try await next()
         #expect(message.name == "notifyStreamStatusEvent")

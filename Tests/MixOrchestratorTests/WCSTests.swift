@@ -6,7 +6,7 @@ import RoomService
 import TestSupport
 import Testing
 
-/// Web Call Server's interface as its clients see it: a WebSocket client of the tests' own, written from the wire facts.
+/// Web Call Server's interface with a WebSocket client that was written from the documented protocol.
 @Suite(.timeLimit(.minutes(5))) struct WCSTests {
     private static func target(_ user: UserID, _ stream: StreamKind = .camera) -> WebRTCPlayTarget {
         .participant(StreamNames(room: RoomID(app: .standard, name: "lobby"), user: user, stream: stream))
@@ -35,7 +35,7 @@ import Testing
             await client.send("unPublishStream", WCSStage.stream("id-1", "ann#lobby"))
             #expect(try await client.status() == ["id-1", "UNPUBLISHED", "Stopped by user"])
             #expect(stage.door.closed == ["session-1"])
-            // And free again.
+            // The name is free again.
             await other.send("publishStream", WCSStage.stream("id-3", "ann#lobby#desktop", WCSStage.offer))
             #expect(try await other.next().name == "setRemoteSDP")
             #expect(stage.door.opened["session-2"]?.target == Self.target("ann", .screen))
@@ -94,7 +94,7 @@ import Testing
             _ = try await stage.rest(
                 "/v1/rooms/lobby/events", #"{"type":"stream.published","user":"ann","url":"rtmp://127.0.0.1/live/ann"}"#
             )
-            // Two players on one connection, of the stream and of the room's program.
+            // Two players on one connection: one of the stream, and one of the room's program.
             let viewer = try await stage.enter()
             await viewer.send("playStream", WCSStage.stream("p-1", "ann#lobby", WCSStage.offer))
             let answer = try await viewer.next()
@@ -108,7 +108,7 @@ import Testing
                 stage.door.opened["view-3"]?.target == .program(RoomID(app: .standard, name: "lobby")))
             stage.door.opened["view-2"]?.change(.connected)
             #expect(try await viewer.status() == ["p-1", "PLAYING"])
-            // What the publisher says reaches the player of its stream.
+            // A player receives the messages that its stream's publisher sends.
             await publisher.send("sendStreamEvent", #"{"mediaSessionId":"id-1","type":"data","payload":{"count":23}}"#)
             let event = try await viewer.next()
             #expect(event.name == "notifyStreamEvent" && event.text("mediaSessionId") == "p-1")
@@ -155,7 +155,7 @@ import Testing
             let stranger = try await stage.connect(token: "x")
             #expect(try await stranger.next().text("info") == "a token with the scope publish or read is required")
             #expect(await stranger.socket.rest().compactMap(\.code) == [1008])
-            // Who may read may play, and no more.
+            // The scope `read` allows playing and nothing else.
             let viewer = try await stage.connect(token: "0123456789abcdef-read")
             #expect(try await viewer.next().name == "getUserData")
             await viewer.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
@@ -254,7 +254,7 @@ import Testing
                     && !push.contains(
                         "rtmp_mixed\",\"soundEnabled\":false,\"rtmpUrl\":\"rtmp://127.0.0.1/cdn/rtmp_mixed"),
                 "\(push)")
-            // The program is planned: two panes, 640x360, and the push.
+            // The plan has two panes, a canvas of 640x360, and the push.
             let plan = try await eventually {
                 stage.service.relays.started.compactMap(\.plan).last {
                     $0.outputs.destinations.map(\.url) == ["rtmp://127.0.0.1/cdn/rtmp_mixed"]

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HTTPInterface
 
-/// What a session becomes by what is seen of its room.
+/// The state of a session, as it follows from observations of its room.
 @Suite struct HMSCourseTests {
     private static let limits = HMSSession.Limits(longest: 100, empty: 20)
 
-    /// A session that was asked for at time 0.
+    /// Returns a session that was requested at time 0.
     private func session(
         _ kind: HMSSession.Kind = .externalStream, urls: Int = 1, records: Bool = true, page: Bool = false
     ) -> HMSSession {
@@ -121,7 +121,7 @@ import Testing
         var session = session(.recording, urls: 0)
         session.observe(seen(outputs: [], recording: .failed("disk full")), at: 1, within: Self.limits)
         #expect(session.failure == HMSSession.Failure(kind: .upload, message: "disk full"))
-        // With a stream beside it, the stream goes on.
+        // The stream of a session with both continues.
         var both = self.session()
         both.observe(seen(recording: .failed("disk full")), at: 1, within: Self.limits)
         #expect(both.status == .running)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Texts for the players of live streams, as those read them.
+/// Timed metadata of live streams, in the format that players read.
 @Suite struct HMSCueTests {
     private func cue(_ text: String) throws -> HMSCue { try HMSCue(try JSONValue(parsing: text.utf8)) }
 
@@ -17,7 +17,7 @@ import Testing
             #"{"payload": "Hi", "duration": 0}"#, #"{"payload": "Hi", "duration": 1.5}"#,
             #"{"payload": 7, "duration": 5}"#, #"{"payload": "Hi", "duration": 86401}"#,
             #"{"payload": "\#(String(repeating: "a", count: 101))", "duration": 5}"#,
-            // One character of many bytes.
+            // This character has many bytes.
             #"{"payload": "a\#(String(repeating: "\u{301}", count: 2000))", "duration": 5}"#,
         ] {
             #expect { try cue(bad) } throws: { HMSFault($0).status == .badRequest }
@@ -28,7 +28,7 @@ import Testing
     func playersReadWhatWasSent(payload: String) throws {
         let range = try #require(HMSCue(payload: payload, seconds: 5).range(id: "c1", at: 1_769_889_600.25))
         #expect(range.start == 1_769_889_600_250 && range.duration == 5000 && range.id == "c1")
-        // Players for browsers divide the attributes at commas and equals signs.
+        // Players for browsers split attributes at commas and equals signs.
         #expect(!range.value.contains { ",=\"".contains($0) } && range.value.utf8.count % 4 == 0)
         let bytes = try #require(Data(base64Encoded: range.value))
         #expect(bytes.allSatisfy { $0 < 0x80 }, "atob knows no UTF-8")

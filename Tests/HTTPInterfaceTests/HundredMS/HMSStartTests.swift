@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Bodies of calls that start something.
+/// Bodies of calls that start a session.
 @Suite struct HMSStartTests {
     private func start(
         _ text: String, _ kind: HMSSession.Kind = .externalStream, _ settings: HMSSettings = HMSSettings()

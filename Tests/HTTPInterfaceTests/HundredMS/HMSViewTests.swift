@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Answers, lists and webhooks in 100ms' words.
+/// Answers, lists and webhooks in 100ms' format.
 @Suite struct HMSViewTests {
     private func session(_ id: String = "s1", at time: Double = 1_769_889_600) -> HMSSession {
         var session = HMSSession(
@@ -163,7 +163,7 @@ import Testing
         let lanes = HMSLanes()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Bool.self) { group in
-            // One works, and as many wait as may.
+            // One call runs, the queue is full, and one call is refused.
             for _ in 0..<HMSLanes.longest + 2 {
                 group.addTask {
                     do {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The cases of Engine.IO's public conformance suite, protocol 4, with messages that are packets of Socket.IO.
+/// The cases of Engine.IO's public conformance suite, protocol 4. Messages are Socket.IO packets.
 @Suite(.timeLimit(.minutes(5))) struct EngineIOSuiteTests {
     // MARK: Handshake
 
@@ -114,7 +114,7 @@ import Testing
             let query = try await stage.open()
             let requests = [try stage.begin("GET", query), try stage.begin("GET", query)]
             let (first, second) = await (requests[0].answer(), requests[1].answer())
-            // Which of them arrives first is not said.
+            // The order of the two requests is not determined.
             let answers = [first, second].compactMap(\.self).sorted { $0.status < $1.status }
             #expect(answers.map(\.status) == [200, 400])
             #expect(answers.first?.text == "1")
@@ -129,7 +129,7 @@ import Testing
             let query = try await stage.open()
             let slow = try HTTPExchange(
                 port: stage.port, "POST", "/socket.io/?\(query)", body: Array("4".utf8), length: 2)
-            // The refusal says that the first one has arrived.
+            // The refusal shows that the first request has arrived.
             #expect(
                 try await poll(within: .seconds(60), every: .milliseconds(5)) {
                     try await stage.call("POST", query, "6").status == 400 ? true : nil
@@ -189,12 +189,12 @@ import Testing
             $0.engine.pingTimeout = 200
         } _: { stage in
             let query = try await stage.open()
-            // Asking again and again is no pong.
+            // Repeated requests do not count as a pong.
             #expect(
                 try await poll(within: .seconds(60), every: .milliseconds(5)) {
                     try await stage.call("GET", query).status == 400 ? true : nil
                 } == true)
-            // Also without any request.
+            // The same holds without any request.
             _ = try await stage.open()
             try await stage.eventually { stage.server.counts["polling"] == 0 }
         }
@@ -241,7 +241,7 @@ import Testing
             let query = try await stage.connect()
             let get = try stage.begin("GET", query)
             #expect(try await stage.call("POST", query, "1").status == 200)
-            // Which of them arrives first is not said.
+            // The order of the two requests is not determined.
             let answer = await get.answer()
             #expect(answer?.status == 400 || answer?.text == "6")
             #expect(try await stage.call("GET", query).status == 400)
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    /// A page that is closed sends nothing: the connection of its `GET` ends.
+    /// A closed page sends nothing: the connection of its `GET` ends.
     @Test func aGetThatIsAbandonedClosesTheConnection() async throws {
         try await SocketIOStage.run {
             $0.engine.pingInterval = 60_000
@@ -286,9 +286,9 @@ import Testing
             await socket.send(text: "2probe")
             #expect(await socket.text() == "3probe")
             #expect(await get.answer()?.text == "6")
-            // Another one is released, too.
+            // A second `GET` is released too.
             #expect(try await stage.call("GET", query).text == "6")
-            // What comes meanwhile is kept.
+            // Packets that are sent meanwhile are kept.
             #expect(try await stage.call("POST", query, #"42["message","between"]"#).status == 200)
             await socket.send(text: "5")
             #expect(await socket.text() == #"42["message-back","between"]"#)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPInterface
 
-/// What no conformance suite looks at: limits, tokens, web pages, rooms, and the end of the service.
+/// Topics that no conformance suite covers: limits, tokens, web pages, rooms, and the end of the service.
 @Suite(.timeLimit(.minutes(5))) struct SocketIOServerTests {
     @Test func connectionsAreLimited() async throws {
         try await SocketIOStage.run {
@@ -103,7 +103,7 @@ import Testing
         try await SocketIOStage.run(tokens: tokens) {
             $0.engine.pingInterval = 60_000
         } _: { stage in
-            // In the namespace.
+            // The token may be in the packet that connects to the namespace.
             let socket = try await stage.webSocket("EIO=4&transport=websocket")
             #expect(await socket.text()?.hasPrefix("0") == true)
             await socket.send(text: "40")
@@ -118,7 +118,7 @@ import Testing
             await socket.send(text: #"40{"token":"token-of-the-shop"}"#)
             #expect(await socket.message()?.hasPrefix("40{") == true)
             try await stage.eventually { stage.app.lines == ["connected shop"] }
-            // In the URL or in a header; a connection is then that token's.
+            // The token may be in the URL or in a header; the connection then belongs to that token.
             let query = try await stage.open(SocketIOStage.four + "&token=token-of-the-shop")
             let bare = query.replacing("&token=token-of-the-shop", with: "")
             #expect(try await stage.call("POST", bare + "&token=token-of-another", "40").status == 403)
@@ -126,7 +126,7 @@ import Testing
             #expect(try await stage.call("POST", bare, "40", headers: header).status == 200)
             #expect(try await stage.call("GET", bare).text.hasPrefix("40{"))
             #expect(try await stage.call("GET", SocketIOStage.four + "&token=wrong").status == 401)
-            // Version 3 has the URL only.
+            // Version 3 allows the URL only.
             let three = try await stage.call("GET", SocketIOStage.three)
             #expect(three.text.contains(#":44{"code":"unauthorized"}"#), "\(three.text)")
             #expect(try await stage.call("GET", SocketIOStage.three + "&token=token-of-another").text.contains("2:40"))
@@ -144,7 +144,7 @@ import Testing
             try await stage.eventuallyWaits(query)
             let before = ContinuousClock.now
             await stage.group.triggerGracefulShutdown()
-            // Not as a client that is disconnected: it connects again.
+            // The client is not told to disconnect, so that it connects again.
             #expect(await get.answer()?.text == "1")
             #expect(await socket.next()?.code == 1001)
             await socket.send(0x88, [3, 233])
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// Bytes of strangers harm nobody else.
+    /// Arbitrary bytes of one client do not affect the others.
     @Test func arbitraryMessagesHarmNobody() async throws {
         try await SocketIOStage.run {
             $0.engine.pingInterval = 60_000

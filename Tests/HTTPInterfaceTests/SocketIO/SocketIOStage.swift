@@ -15,12 +15,12 @@ import Testing
 
 /// A service with Socket.IO, and the app that the public conformance suites expect.
 struct SocketIOStage: Sendable {
-    /// Echoes events, and says what clients say of themselves.
+    /// A handler that echoes events and records connections.
     final class Echo: SocketIOHandler {
         let namespaces: Set<String> = ["/", "/custom"]
         private let log = Mutex<[String]>([])
 
-        /// What has happened, in order.
+        /// The recorded lines, in order.
         var lines: [String] { log.withLock { $0 } }
         func note(_ line: String) { log.withLock { $0.append(line) } }
 
@@ -61,8 +61,8 @@ struct SocketIOStage: Sendable {
     let app: Echo
     let group: ServiceGroup
 
-    /// Runs a service with the ping interval of the conformance suites, which is patient otherwise: a client of the tests may stand
-    /// still for a while. What ends for want of patience is told so by its test.
+    /// Runs a service with the conformance suites' ping interval and longer time limits, since a client may be delayed.
+    /// Tests of time limits set shorter ones.
     static func run(
         tokens: [(String, AppSettings.TestToken)] = [], _ change: (inout SocketIOSettings) -> Void = { _ in },
         _ body: @escaping @Sendable (SocketIOStage) async throws -> Void
@@ -128,14 +128,14 @@ struct SocketIOStage: Sendable {
         try #require(await begin(method, query, body, headers: headers).answer())
     }
 
-    /// Opens a connection that polls, and returns the query of its requests.
+    /// Opens a polling connection, and returns the query of its requests.
     func open(_ query: String = four) async throws -> String {
         let answer = try await call("GET", query)
         #expect(answer.status == 200, "\(answer.text)")
         return try "\(query)&sid=\(#require(Self.field("sid", answer.text)))"
     }
 
-    /// Opens a connection that polls, connected to the main namespace.
+    /// Opens a polling connection in the main namespace.
     func connect() async throws -> String {
         let query = try await open()
         #expect(try await call("POST", query, "40").text == "ok")
@@ -144,7 +144,7 @@ struct SocketIOStage: Sendable {
         return query
     }
 
-    /// Returns when a request of a connection that polls waits for packets.
+    /// Returns when a request of a polling connection waits for packets.
     func eventuallyWaits(_ query: String) async throws {
         let id = String(try #require(query.split(separator: "sid=").last))
         try await eventually {
@@ -156,7 +156,7 @@ struct SocketIOStage: Sendable {
         try await WebSocketClient.open(port: port, path: "/socket.io/?\(query)", headers: headers)
     }
 
-    /// Opens a WebSocket, connected to the main namespace.
+    /// Opens a WebSocket in the main namespace.
     func connectSocket() async throws -> WebSocketClient {
         let socket = try await webSocket("EIO=4&transport=websocket")
         #expect(await socket.text()?.hasPrefix("0") == true)
@@ -166,7 +166,7 @@ struct SocketIOStage: Sendable {
         return socket
     }
 
-    /// Returns a text's value of a field of JSON.
+    /// Returns the text value of a field in JSON.
     static func field(_ name: String, _ text: String) -> String? {
         guard let pattern = try? Regex("\"\(name)\":\"([^\"]+)\"") else { return nil }
         return text.firstMatch(of: pattern).flatMap { $0.output[1].substring.map(String.init) }
@@ -188,7 +188,7 @@ extension AppSettings {
 }
 
 extension WebSocketClient {
-    /// Returns the next text that is not a ping, which is answered.
+    /// Answers pings, and returns the next text that is none.
     func message() async -> String? {
         while let text = await text() {
             guard text == "2" else { return text }
@@ -197,7 +197,7 @@ extension WebSocketClient {
         return nil
     }
 
-    /// Whether the server closes the connection, whatever it sends before, and not only because the client is silent.
+    /// Whether the server closes the connection, after any frames, and not only because the client is silent.
     ///
     /// Answers the close frame as clients do: the server would otherwise wait two seconds for the answer.
     func isClosed() async -> Bool {

@@ -65,7 +65,7 @@ import Testing
         try await SocketIOStage.run { stage in
             let socket = try await stage.connectSocket()
             await socket.send(text: "41")
-            // The connection goes on.
+            // The connection stays open.
             #expect(await socket.text() == "2")
             await socket.send(text: "3")
             try await stage.eventually { stage.app.lines.last == "disconnected" }
@@ -104,7 +104,7 @@ import Testing
             #expect(await socket.message() == #"42["message-back",1,"2",{"3":[true]}]"#)
             await socket.send(text: #"42456["message-with-ack",1,"2",{"3":[false]}]"#)
             #expect(await socket.message() == #"43456[1,"2",{"3":[false]}]"#)
-            // Nobody waits for ever.
+            // Unknown events are acknowledged too, so that no client waits forever.
             await socket.send(text: #"427["nobody knows this"]"#)
             #expect(await socket.message() == "437[]")
         }
@@ -150,7 +150,7 @@ import Testing
         try await SocketIOStage.run {
             $0.missingVersionIsThree = true
         } _: { stage in
-            // As the Swift client of version 8 asks.
+            // The Swift client of version 8 sends this request.
             let answer = try await stage.call("GET", "transport=polling&b64=1")
             let id = try #require(SocketIOStage.field("sid", answer.text))
             #expect(answer.text.contains(#","pingInterval":300,"pingTimeout":60000}"#))
@@ -158,14 +158,14 @@ import Testing
             let query = "transport=polling&b64=1&sid=\(id)"
             let message = #"421["message-with-ack","é😀"]"#
             #expect(try await stage.call("POST", query, "\(message.utf16.count):\(message)").text == "ok")
-            // However the client counts.
+            // The answer is ASCII, so that the unit of the client's lengths does not matter.
             let back = ##"431["\u00e9\ud83d\ude00"]"##
             #expect(try await stage.call("GET", query).text == "\(back.utf8.count):\(back)")
-            // It is the client that sends heartbeats.
+            // In version 3, clients send the heartbeats.
             #expect(try await stage.call("POST", query, "7:2hello!").text == "ok")
             #expect(try await stage.call("GET", query).text == "7:3hello!")
             #expect(try await stage.call("POST", query, "1:3").status == 400)
-            // Bytes, in the form of clients that know no other one.
+            // Clients that know only this form send bytes in base64.
             let other = try await stage.open("EIO=3&transport=polling&b64=1")
             let event = #"451-["message",{"_placeholder":true,"num":0}]"#
             #expect(try await stage.call("POST", other, "\(event.count):\(event)6:b4AQID").text == "ok")
@@ -210,7 +210,7 @@ import Testing
             await socket.send(0x82, [4, 9, 8])
             #expect(await socket.text() == #"451-["message-back",{"_placeholder":true,"num":0}]"#)
             #expect(await socket.next() == WebSocketClient.Frame(first: 0x82, payload: [4, 9, 8]))
-            // Without the type's byte it is no packet.
+            // A frame without the type's byte is not a packet.
             await socket.send(0x82, [9, 8])
             #expect(await socket.isClosed())
         }

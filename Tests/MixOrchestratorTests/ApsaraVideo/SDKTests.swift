@@ -110,7 +110,7 @@ import Testing
                 #expect(outcome.isDone, "\(action): \(outcome.text)")
                 return outcome
             }
-            // Nobody listens there: that is in the log.
+            // No server listens at this address; the failed delivery is in the log.
             let url = "http://127.0.0.1:1/x?y=1"
             let made = try await done(
                 "CreateEventSub",
@@ -143,7 +143,7 @@ import Testing
             )
             list = try await done("ListEventSub", #"{"AppId":"shop"}"#)
             #expect(list["body.Subscribers.0.ChannelId"] == "*" && list["body.Subscribers.0.Events.1"] == nil)
-            // One of all channels is enough.
+            // A second subscription for all channels is refused.
             let second = try await sdk.call(
                 "CreateEventSub", #"{"AppId":"shop","CallbackUrl":"\#(url)","Events":["UserEvent"]}"#)
             #expect(second.code == "InvalidParam", "\(second.text)")
@@ -205,7 +205,7 @@ import Testing
             try await refused(
                 "UpdateLiveMPUTask", Self.mix, "InvalidParam", "400", "TaskId: ")
 
-            // A wrong secret: one SDK tells it by the string to sign that the answer has.
+            // One SDK recognises a wrong secret by the string to sign in the answer.
             let wrong = try Self.sdk(kind, bench, secret: "another-secret-than-that")
             let outcome = try await wrong.call("StopLiveMPUTask", #"{"AppId":"shop","TaskId":"t"}"#)
             await wrong.end()

@@ -8,9 +8,9 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// How `/` answers those who ask in another way than most SDKs do.
+/// The answers of `/` to requests that differ from those of most SDKs.
 @Suite(.timeLimit(.minutes(5))) struct WireAnswerTests {
-    /// The texts of the elements of this name, in order.
+    /// Returns the texts of the elements of this name, in order.
     private static func texts(_ name: String, in xml: String) throws -> [String] {
         let document = try XMLDocument(xmlString: xml)
         return try document.nodes(forXPath: "//\(name)").map { $0.stringValue ?? "" }
@@ -33,7 +33,7 @@ import Testing
             let detail = try await caller.call("ListRtcMPUTaskDetail", xml.merging(["TaskId": "task-1"]) { $1 })
             #expect(try Self.texts("MPUTasks/StreamURL", in: detail.text) == [url])
             #expect(try Self.texts("UserPanes/Width", in: detail.text) == ["0.5", "0.5"])
-            // JSON unless they do, whatever case they write it in.
+            // The answer is JSON unless the request asks for XML, in any case.
             for (format, type) in [("xml", "text/xml"), ("JSON", "application/json"), ("YAML", "application/json")] {
                 let answer = try await caller.call("ListRTCLiveRooms", ["Format": format])
                 #expect(answer.headers[.contentType] == "\(type);charset=utf-8")
@@ -50,7 +50,7 @@ import Testing
             let message = try #require(try Self.texts("Error/Message", in: refused.text).first)
             #expect(message.contains("<a&\"b\u{FFFD}>"), "\(message)")
             #expect(try Self.texts("Error/HostId", in: refused.text).count == 1)
-            // Who is not known yet may ask for it as well.
+            // A caller that has not signed may ask for XML too.
             let unsigned = try await caller.bench.call(.post, "/?Format=XML")
             #expect(try Self.texts("Error/Code", in: unsigned.text) == ["MissingAccessKeyId"])
             let accepting = try await caller.bench.call(.post, "/", headers: [.accept: "application/xml"])
@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    /// Other ways to sign are told so, and not taken for a bad signature.
+    /// Callers that sign with another algorithm are told so, instead of being told that their signature is wrong.
     @Test(arguments: [
         "ACS3-HMAC-SM3", "ACS3-RSA-SHA256", "ACS3-RSA-SM2", "ACS4-HMAC-SHA256", "Bearer",
     ]) func otherAlgorithmsOfHeadersAreRefused(_ algorithm: String) async throws {
@@ -95,7 +95,7 @@ import Testing
         try await WireRouteTests.run { caller in
             var caller = caller
             caller.signature = .rpc
-            // Signed as it is meant: what is refused is the way.
+            // The signature itself is correct; the algorithm is what the service refuses.
             let answer = try await caller.call("ListRTCLiveRooms", [name: value])
             #expect(answer.status == 400)
             let (uri, _) = caller.signed("ListRTCLiveRooms", ["AppId": "shop"])
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    // MARK: What is called
+    // MARK: Names of actions
 
     private static let action = HTTPField.Name("x-acs-action") ?? .cacheControl
 
@@ -116,7 +116,7 @@ import Testing
             var caller = caller
             caller.signature = .rpc
             try WireRouteTests.expectDone(try await caller.call("StartLiveMPUTask", WireRouteTests.single))
-            // Somebody on the way adds the header: the signature does not cover it.
+            // The signature does not cover this header, which a proxy could add.
             let (uri, _) = caller.signed("", ["AppId": "shop", "TaskId": "task-1"])
             let named = try await caller.bench.call(.post, uri, headers: [Self.action: "StopLiveMPUTask"])
             try WireRouteTests.expectError(named, 400, "MissingParam", "Action")

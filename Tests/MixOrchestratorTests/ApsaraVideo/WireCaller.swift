@@ -17,7 +17,7 @@ struct WireCaller: Sendable {
     var app = "shop"
     var host = "localhost"
 
-    /// Of a service with two apps.
+    /// Settings of a service with two apps.
     static let settings = [
         "apps.0.id": ["shop"], "apps.0.accessKeys.0.id": ["shop-key"],
         "apps.0.accessKeys.0.secret": ["a-secret-of-the-shop's"],
@@ -29,7 +29,7 @@ struct WireCaller: Sendable {
         WireCaller(bench: bench, key: "other-key", secret: "a-secret-of-the-other's", app: "other")
     }
 
-    /// - Parameter parameters: `AppId` is added.
+    /// - Parameter parameters: Parameters of the call; `AppId` is added.
     func call(
         _ action: String, _ parameters: [String: String] = [:], method: HTTPRequest.Method = .post
     ) async throws -> Answer {
@@ -68,7 +68,7 @@ struct WireCaller: Sendable {
             fields["authorization"] =
                 "ACS3-HMAC-SHA256 Credential=\(key),SignedHeaders=\(names.joined(separator: ";")),Signature=\(Self.hex(code))"
             var headers: HTTPFields = [:]
-            // The client sends the host.
+            // The client adds the `Host` field.
             for (name, value) in fields where name != "host" { headers[HTTPField.Name(name) ?? .cacheControl] = value }
             return ("/?" + Self.query(parameters), headers)
         case .rpc:
@@ -91,7 +91,7 @@ struct WireCaller: Sendable {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 
-    /// Names are ASCII here: sorted as text they are sorted by bytes.
+    /// Sorts by text, which for ASCII names is the order of their bytes.
     private static func query(_ parameters: [String: String]) -> String {
         parameters.sorted { $0.key < $1.key }.map { "\(encoded($0.key))=\(encoded($0.value))" }.joined(separator: "&")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Channels and who is in them.
+/// Channels and their participants.
 extension WireRouteTests {
     @Test func channelsAreKnownFromEvents() async throws {
         try await Self.run { caller in
@@ -39,7 +39,7 @@ extension WireRouteTests {
                 try await caller.call("RemoveTerminals", channel), 400, "MissingParam", "TerminalIds.1")
             try Self.expectDone(try await caller.call("DeleteChannel", channel))
             #expect(try await caller.call("DescribeChannelUsers", channel).value("IsChannelExists") == "0")
-            // Nobody sees another app's.
+            // Another app's channel is not visible.
             let foreign = try await WireCaller.other(caller.bench).call(
                 "DescribeChannelUsers", ["ChannelId": "another"])
             #expect(try foreign.value("InteractiveUserNumber") == "0")
@@ -58,11 +58,11 @@ extension WireRouteTests {
                 try await caller.call("ListRtcMPUTaskDetail", ["TaskId": "task-1"]).value("MPUTasks.0") == nil
                     ? true : nil
             }
-            // Why is told for a while.
+            // The reason for the end is available for a while.
             try await eventually {
                 try await bench.call(.get, "/v1/tasks/task-1?app=shop").value("endReason") == "roomClosed" ? true : nil
             }
-            // It may be used again when it has ended, also while nobody is in the channel.
+            // The id of an ended task is free again, even while the channel is empty.
             try await eventually {
                 try await caller.call("StartLiveMPUTask", single).status == 200 ? true : nil
             }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// `/` over HTTP, with relays that do as told.
+/// Calls at `/` over HTTP, with scripted relays.
 @Suite(.timeLimit(.minutes(5))) struct WireRouteTests {
     static let single = [
         "ChannelId": "room1", "TaskId": "task-1", "MixMode": "0", "StreamURL": "rtmp://127.0.0.1/live/s1?key=hidden",
@@ -22,7 +22,7 @@ import Testing
         """#,
     ]
 
-    /// Runs a service that is called at `/` alone.
+    /// Runs a service with the interface at `/`, and no other one, in use.
     static func run(
         settings: [String: [String]] = [:], store: (any TaskStore)? = MemoryTaskStore(),
         _ body: @escaping @Sendable (WireCaller) async throws -> Void
@@ -45,7 +45,7 @@ import Testing
         #expect(answer.status == 202, "\(answer.text)")
     }
 
-    /// The answer is an error in the interface's shape.
+    /// Expects an error in the interface's format.
     static func expectError(
         _ answer: Answer, _ status: Int, _ code: String, _ word: String = "",
         sourceLocation: SourceLocation = #_sourceLocation
@@ -75,7 +75,7 @@ import Testing
             var caller = caller
             caller.signature = signature
             let bench = caller.bench
-            // Somebody who is not there yet.
+            // The participant has not joined yet.
             let started = try await caller.call("StartLiveMPUTask", single)
             try Self.expectDone(started)
             #expect(started.text == #"{"RequestId":"\#(try started.value("RequestId") ?? "")"}"#)
@@ -134,7 +134,7 @@ import Testing
                 #expect(try answer.value("Message")?.hasPrefix(word) == true, "\(action) \(answer.text)")
                 #expect(!answer.text.contains("/v1/"), "these callers know no such path: \(answer.text)")
             }
-            // A refusal changed nothing.
+            // A refused call changes nothing.
             let list = try await caller.call("ListRtcMPUTaskDetail", ["PageNo": "1", "PageSize": "10"])
             #expect(try list.value("MPUTasks.0.MixMode") == "0" && list.value("MPUTasks.1") == nil)
             try Self.expectDone(try await caller.call("StartLiveMPUTask", single.merging(other) { $1 }))
@@ -145,14 +145,14 @@ import Testing
                 let list = try await caller.call("ListRtcMPUTaskDetail", ["PageNo": page, "PageSize": "1"])
                 #expect(try list.value("MPUTasks.0.TaskId") == task && list.value("MPUTasks.1") == nil)
             }
-            // Tasks of our own interface are not of this one.
+            // This interface does not see tasks of the service's own interface.
             let own = #"{"id":"own","room":"room1","outputs":[{"id":"main","url":"rtmp://127.0.0.1/own"}]}"#
             #expect(try await caller.bench.call(.post, "/v1/tasks?app=shop", own).status == 201)
             try Self.expectError(
                 try await caller.call("StopLiveMPUTask", ["TaskId": "own"]), 400, "InvalidParam", "TaskId: ")
             #expect(
                 try await caller.call("ListRtcMPUTaskDetail", ["TaskId": "own"]).value("MPUTasks.0") == nil)
-            // Stopped by our own interface it is gone, too.
+            // A task that the service's own interface stops is gone here too.
             let deleted = try await caller.bench.call(.delete, "/v1/tasks/task-2?app=shop")
             #expect(deleted.status == 200, "\(deleted.text)")
             #expect(try deleted.value("state") == "stopped" && deleted.value("endReason") == "requested")
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    /// Start, update, stop, again and again: nothing of it stays.
+    /// A thousand cycles of start, update and stop leave nothing behind.
     @Test func aThousandCyclesLeaveNothingBehind() async throws {
         let store = MemoryTaskStore()
         try await Self.run(store: store) { [single = Self.single, mix = Self.mix] caller in
@@ -186,7 +186,7 @@ import Testing
                     "TaskId": "task-\(number)", "ChannelId": "room\(number % 20)",
                     "StreamURL": "rtmp://127.0.0.1/live/\(number % 4)-\(number % 20)",
                 ]
-                // One in twenty is on air meanwhile: a relay of its own.
+                // Every 20th task is on air meanwhile, with its own relay.
                 let room = "room\(number % 20)"
                 if number % 20 == 7 { try await Self.publish(bench, "host", room: room) }
                 try Self.expectDone(try await caller.call("StartLiveMPUTask", single.merging(own) { $1 }))
@@ -195,7 +195,7 @@ import Testing
                 try Self.expectDone(try await caller.call("UpdateLiveMPUTask", update))
                 try Self.expectDone(try await caller.call("StopLiveMPUTask", ["TaskId": "task-\(number)"]))
                 if number % 20 == 7 {
-                    // While it ends, id and destination are still its own.
+                    // The id and the destination remain taken while the task ends.
                     try await eventually {
                         try await bench.call(.get, "/v1/tasks/task-\(number)?app=shop").status == 404 ? true : nil
                     }
@@ -210,7 +210,7 @@ import Testing
             #expect(rooms == ["shop/room7"], "known from events, and not from tasks")
             let list = try await caller.call("ListRtcMPUTaskDetail", ["PageNo": "1", "PageSize": "100"])
             #expect(try list.value("MPUTasks.0") == nil)
-            // Every id and every destination is free again.
+            // All ids and destinations are free again.
             for number in 0..<16 {
                 try Self.expectDone(
                     try await caller.call(
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    // MARK: Everything else that is refused
+    // MARK: Other refusals
 
     @Test func everyRefusalHasTheShape() async throws {
         try await Self.run(settings: ["http.rate.failures": ["0"]]) { [single = Self.single] caller in
@@ -246,7 +246,7 @@ import Testing
             stranger.key = "stranger"
             try Self.expectError(try await stranger.call("ListEventSub"), 404, "InvalidAccessKeyId.NotFound")
 
-            // The action of the header and of the parameter have to agree; an RPC signature does not cover headers.
+            // The header and the parameter must name the same action; an RPC signature does not cover headers.
             var rpc = caller
             rpc.signature = .rpc
             var (uri, headers) = rpc.signed("ListRTCLiveRooms", ["AppId": "shop"])
@@ -257,18 +257,18 @@ import Testing
                 try await bench.call(
                     .post, uri.replacing("Version=2016-11-01", with: "Version=2018-01-11"), headers: headers), 400,
                 "SignatureDoesNotMatch")
-            // The same request again.
+            // A repeated request is refused.
             (uri, headers) = caller.signed("ListRTCLiveRooms", ["AppId": "shop"])
             #expect(try await bench.call(.post, uri, headers: headers).status == 200)
             try Self.expectError(try await bench.call(.post, uri, headers: headers), 400, "SignatureNonceUsed")
             (uri, headers) = caller.signed("ListRTCLiveRooms", ["AppId": "shop"], method: .get)
             try Self.expectError(try await bench.call(.post, uri, headers: headers), 400, "SignatureDoesNotMatch")
             let large = String(repeating: "a", count: 2 << 20)
-            // Nobody reads a body of which nothing could come; of a form something could.
+            // The service does not read a body without a signature, except a form, which can hold one.
             try Self.expectError(try await bench.call(.post, "/", large), 400, "MissingAccessKeyId")
             let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
             try Self.expectError(try await bench.call(.post, "/", large, headers: form), 413, "InvalidParam")
-            // A page that somebody has open cannot sign, and needs no other refusal.
+            // A web page cannot sign its requests, so that the usual refusal is enough.
             try Self.expectError(
                 try await bench.call(.post, "/", headers: [.origin: "https://page.example"]), 400, "MissingAccessKeyId")
         }
@@ -298,7 +298,7 @@ import Testing
                 return answer.status == 429 ? answer : nil
             }
             try Self.expectError(guess, 429, "Throttling.User", "http.rate.failures")
-            // Another key is not meant.
+            // Other keys are not limited.
             #expect(try await WireCaller.other(caller.bench).call("ListRTCLiveRooms").status == 200)
         }
     }
@@ -307,7 +307,7 @@ import Testing
         let retryAfter = try #require(HTTPField.Name("x-acs-retry-after"))
         try await Self.run(settings: ["admission.cores": ["0.001"]]) { [single = Self.single] caller in
             try await Self.publish(caller.bench, "host")
-            // The first one always fits.
+            // The first task is always admitted.
             try Self.expectDone(try await caller.call("StartLiveMPUTask", single))
             let second = single.merging(["TaskId": "task-2", "StreamURL": "rtmp://127.0.0.1/live/s2"]) { $1 }
             let answer = try await caller.call("StartLiveMPUTask", second)

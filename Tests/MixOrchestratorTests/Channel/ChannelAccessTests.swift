@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// Who may follow channels and write in them.
+/// Access to channels, for reading and for writing.
 @Suite(.timeLimit(.minutes(5))) struct ChannelAccessTests {
     private static let messages = "/v1/rooms/demo/messages"
     private static let channel = "/v1/rooms/demo/channel"
@@ -53,7 +53,7 @@ import Testing
             #expect(try await statuses(Self.bearer("events")) == [403, 403, 403, 403])
             #expect(try await statuses(Self.bearer("unknown")) == [401, 401, 401, 401])
             #expect(try await statuses([:]) == [401, 401, 401, 401])
-            // The rooms of another app are others.
+            // Rooms of the same name in another app are different rooms.
             #expect(try await bench.call(.get, Self.messages, headers: AccessTests.bearer("other")).status == 404)
             #expect(try await bench.call(.get, Self.messages + "?app=shop", headers: Self.bearer("chat")).status == 403)
         }

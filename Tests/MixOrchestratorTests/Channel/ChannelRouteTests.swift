@@ -58,7 +58,7 @@ import Testing
             let metrics = try await bench.call(.get, "/metrics").text
             #expect(metrics.contains("\nchannel_viewers 5\n") && metrics.contains("\nchannels 1\n"))
             #expect(metrics.contains("\nchannel_messages_total{kind=\"gift\"} 1\n"))
-            // They are missed at once, and not by a heartbeat that fails.
+            // The service notices the closed connections at once, without waiting for a heartbeat to fail.
             let closed = ContinuousClock.now
             for follower in followers.dropFirst() { follower.close() }
             try await eventually {
@@ -87,7 +87,7 @@ import Testing
             #expect(try await bench.call(.delete, "\(Self.room)/messages/\(ids[1])").status == 204)
             try await eventually { rest.text.contains("event: deleted\ndata: {\"id\":\(ids[1])}") ? true : nil }
             #expect(try await bench.call(.delete, "\(Self.room)/messages/\(ids[1])").status == 404)
-            // Who was away meanwhile may still show it; others have never had it.
+            // A follower that was away may still show the deleted message and is told; a new follower has never had it.
             let back = try await Self.follow(bench, "\(Self.room)/channel", "Last-Event-ID: \(ids[2])\r\n")
             try await eventually { back.text.contains("event: deleted\ndata: {\"id\":\(ids[1])}") ? true : nil }
             for path in ["\(Self.room)/channel", "\(Self.room)/channel?after=\(ids[0])"] {
@@ -117,7 +117,7 @@ import Testing
             }
             try await bench.publish("alice")
             try await told("event: opened\n")
-            // The scripted relay does not report whose packets it copies.
+            // The scripted relay does not report whose stream it passes through.
             try await told(#"event: onAir\#ndata: {"mode":"bypass","people":[]}"#)
             try await bench.publish("bob")
             try await told(#"{"mode":"mix","people":["alice","bob"]}"#)
@@ -125,7 +125,7 @@ import Testing
             try await bench.unpublish("alice")
             try await told("event: ended\n")
             #expect(try await bench.call(.delete, Self.room).status == 204)
-            // The stream ends in good order, with the last chunk of its body.
+            // The stream ends properly, with the last chunk of its body.
             try await eventually { follower.text.hasSuffix("\r\n0\r\n\r\n") ? true : nil }
             #expect(try await Self.say("x", bench).status == 404)
             try await eventually {
@@ -157,7 +157,7 @@ import Testing
             #expect(try await bench.call(.delete, "\(Self.room)/muted/mallory").status == 204)
             for _ in 0..<2 { #expect(try await Self.say("x", bench, as: "mallory").status == 201) }
             let fast = try await Self.say("x", bench, as: "mallory")
-            // A hundred seconds, less what has passed.
+            // The wait is 100 s, less the time that has passed.
             let wait = fast.headers[.retryAfter].flatMap { Int($0) } ?? 0
             #expect(fast.status == 429 && 60...100 ~= wait, "\(fast.text)")
             #expect(try await bench.call(.post, "/v1/rooms/nobody/messages", #"{"text":"x"}"#).status == 404)
@@ -185,14 +185,14 @@ import Testing
         }
     }
 
-    /// A follower who reads nothing is disconnected; the others get everything meanwhile.
+    /// A follower that reads nothing is disconnected; the others receive everything meanwhile.
     @Test func aSlowFollowerIsDropped() async throws {
         let settings = [
             "channel.roomRate": ["10000"], "channel.roomBurst": ["100000"], "channel.userRate": ["1000"],
             "channel.userBurst": ["10000"], "channel.maxCharacters": ["2000"], "http.rate.requests": ["0"],
         ]
         try await withService(settings) { bench in
-            // It never receives.
+            // This client never reads.
             let slow = try PlainClient(port: try #require(bench.client.port))
             slow.send("GET \(Self.room)/channel HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
             let quick = try await Self.follow(bench)

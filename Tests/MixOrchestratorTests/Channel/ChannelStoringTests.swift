@@ -10,7 +10,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// With `channel.stored`, a channel is after a restart what it was before.
+/// Channels with `channel.stored` survive a restart.
 @Suite(.timeLimit(.minutes(5))) struct ChannelStoringTests {
     private static let room = "/v1/rooms/demo"
     private static let stored: [String: [String]] = ["channel.stored": ["true"], "channel.history": ["3"]]
@@ -65,7 +65,7 @@ import Testing
             let left = try #require(try rules.value("muted.0.seconds").flatMap { Int($0) })
             #expect(3000...3600 ~= left, "\(rules.text)")
             #expect(try await Self.say("x", bench, as: "mallory").status == 403)
-            // Numbers go on, and who knows the last one gets what is new only.
+            // Numbers continue, and a client that knows the last one gets newer messages only.
             let next = try #require(try await Self.say("next", bench, as: "dan").value("id"))
             #expect(try #require(Int64(next)) > (try #require(Int64(last.value))))
             let rest = try await bench.call(.get, "\(Self.room)/messages?after=\(last.value)")
@@ -83,7 +83,7 @@ import Testing
                     try await bench.call(.get, "/metrics").text.contains("\nchannels 0\n") ? true : nil
                 }
                 #expect(try await Self.texts(bench) == ["one"])
-                // With its room, it is gone.
+                // The channel is removed together with its room.
                 #expect(try await bench.call(.delete, Self.room).status == 204)
                 #expect(try await bench.call(.put, Self.room, "{}").status == 201)
                 #expect(try await Self.texts(bench) == [])
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// A message that cannot be stored is refused, and nobody keeps it.
+    /// A message that cannot be stored is refused and not shown.
     @Test func aMessageThatIsNotStoredIsTakenBack() async throws {
         try await withDirectory { directory in
             let store = BreakableStore()
@@ -119,7 +119,7 @@ import Testing
                 try await eventually { follower.text.contains("event: deleted\n") ? true : nil }
                 #expect(follower.text.contains(#""text":"lost""#))
                 #expect(try await Self.texts(bench) == ["kept"])
-                // What cannot be removed from the store stays, so that the moderator can try again.
+                // A message that cannot be removed from the store stays, so that the moderator can try again.
                 #expect(try await bench.call(.delete, "\(Self.room)/messages/\(kept)").status == 503)
                 #expect(try await Self.texts(bench) == ["kept"])
                 store.breaks(false)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    /// Subscriptions that ask for it are told of messages, in order; others are not.
+    /// Subscriptions that ask for messages get them in order; other subscriptions get none.
     @Test func subscriptionsAreToldOfMessages() async throws {
         try await WebhookReceiver.run { receiver in
             try await withDirectory { directory in
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// Whatever the store has, a channel comes of it.
+    /// A channel is restored from any content of the store.
     @Test func whatCannotBeReadIsLeftOut() async throws {
         try await withDirectory { directory in
             let store = MemoryTaskStore()

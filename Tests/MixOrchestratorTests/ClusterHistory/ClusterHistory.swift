@@ -8,14 +8,14 @@ import TestSupport
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Rooms of which events arrive while their nodes are killed, frozen, cut off, drained and started again, and the database
-/// fails over. In the end everything has to be as the rooms' histories say.
+/// Rooms that receive events while their nodes are killed, frozen, cut off, drained and restarted, and while the
+/// database fails over. At the end the nodes must match the rooms' histories.
 final class ClusterHistory: Sendable {
-    /// The end of one history.
+    /// The outcome of one history.
     struct Outcome: Sendable {
-        /// What is not true in the end; empty if everything is.
+        /// The differences from the histories at the end; empty if there are none.
         var untrue: [String] = []
-        /// What happened, by name.
+        /// Number of occurrences of each trouble, by name.
         var happened: [String: Int] = [:]
         var events = 0
     }
@@ -86,7 +86,7 @@ final class ClusterHistory: Sendable {
 
     // MARK: Events
 
-    /// Tells everything of a room, each time to any node until one accepts it.
+    /// Sends all events of a room, each to any node until one accepts it.
     private func tell(_ history: RoomHistory, _ seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         try await ask(&random) { registry async throws(OrchestratorError) in
@@ -110,7 +110,7 @@ final class ClusterHistory: Sendable {
                 do throws(OrchestratorError) {
                     return try await request(registry)
                 } catch {
-                    // Elsewhere, on its way, or the node cannot answer.
+                    // The room is at another node or is moving, or the node cannot answer.
                 }
             }
             try await Task.sleep(for: .milliseconds(5))
@@ -119,7 +119,7 @@ final class ClusterHistory: Sendable {
 
     // MARK: Troubles
 
-    /// A database that can fail over does so once at least.
+    /// A database that can fail over does so at least once.
     private func plan(_ count: Int, _ random: inout SeededGenerator) -> [Trouble] {
         var plan = (0..<count).map { _ in Trouble.allCases.randomElement(using: &random) ?? .kill }
         if place.promote != nil { plan[Int.random(in: plan.indices, using: &random)] = .promotion }
@@ -135,7 +135,7 @@ final class ClusterHistory: Sendable {
         case .kill:
             let dead = node.life?.cluster.id
             await node.kill()
-            // Whoever knows that the machine is gone says so; otherwise the lease runs out, or it starts before.
+            // The test expels the node at once, or its lease runs out, or it starts again before that.
             if Bool.random(using: &random), let dead { await expel(dead, not: node) }
             try await pause(0...1500)
             try await node.start()
@@ -170,7 +170,7 @@ final class ClusterHistory: Sendable {
         }
     }
 
-    /// Says through another node that a machine is gone.
+    /// Expels a lost node through another one.
     private func expel(_ dead: NodeID, not node: HistoryNode) async {
         for other in nodes where other !== node {
             guard let life = other.life else { continue }
@@ -178,9 +178,9 @@ final class ClusterHistory: Sendable {
         }
     }
 
-    // MARK: Judging
+    // MARK: Verdict
 
-    /// Waits until everything is as the histories say, or gives up.
+    /// Waits until the nodes match the histories, or gives up.
     private func judge() async throws -> [String] {
         var untrue: [String] = []
         _ = try await poll(within: .seconds(120), every: .milliseconds(20)) {
@@ -223,12 +223,12 @@ final class ClusterHistory: Sendable {
         while !Task.isCancelled {
             for room in rooms {
                 let task = TaskID.automatic(for: room)
-                // One moment for all: looking at one node after another takes time, in which a room may move.
+                // All nodes are compared at one moment, since a room may move between two looks.
                 let first = nodes.map { (name: $0.name, held: $0.held(task)) }
                 let now = BootClock.now()
                 let able = first.flatMap(\.held).filter { $0.until > now }
                 guard able.count > 1 else { continue }
-                // A relay that ended meanwhile was not seen together with those that were looked at after it.
+                // A relay that has ended since then did not necessarily run at the same time as the ones seen after it.
                 let again = nodes.flatMap { $0.held(task) }.filter { $0.until > now }
                 let both = able.filter { one in again.contains { $0.relay === one.relay } }
                 if both.count > 1 {

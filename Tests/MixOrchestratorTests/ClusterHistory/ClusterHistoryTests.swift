@@ -9,9 +9,9 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Random histories of three nodes: whatever is killed, frozen, cut off or fails over, the end is that of the reference model.
+/// Random histories of three nodes. After any kill, freeze, cut or failover, the nodes must match the reference model.
 @Suite(.serialized) struct ClusterHistoryTests {
-    /// Histories at once: they mostly wait.
+    /// Number of histories that run at once. They mostly wait.
     private static let atOnce = 10
 
     @Test(.timeLimit(.minutes(20))) func whateverHappensTheClusterConverges() async throws {

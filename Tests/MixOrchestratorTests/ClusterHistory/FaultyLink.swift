@@ -4,18 +4,18 @@ import TaskStore
 
 @testable import RoomService
 
-/// A node's way to the store, which fails as it is told.
+/// A node's link to the store, with the faults that a test asks for.
 final class FaultyLink: ForwardingTaskStore {
     private struct State {
         var isCut = false
         var isFrozen = false
         var isDead = false
-        /// Number of changes that are stored without an answer.
+        /// Number of changes to store without answering.
         var lostAnswers = 0
     }
     private let state = Mutex(State())
     private let store: any TaskStore
-    /// Refuses everything.
+    /// A store that refuses every call.
     private let nothing: MemoryTaskStore
     private let ends: AsyncStream<Void>
     private let ending: AsyncStream<Void>.Continuation
@@ -27,17 +27,17 @@ final class FaultyLink: ForwardingTaskStore {
         (ends, ending) = AsyncStream.makeStream()
     }
 
-    /// The store, or one that refuses everything while it cannot be reached.
+    /// The store, or one that refuses every call while the link is cut.
     var base: any TaskStore { state.withLock { $0.isCut || $0.isDead } ? nothing : store }
 
-    /// While it is cut every call fails.
+    /// Cuts or restores the link. Every call over a cut link fails.
     func cut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
-    /// While it is frozen changes and leases wait; they go on afterwards, however late that is.
+    /// Freezes or thaws the link. Changes and leases wait while it is frozen and continue afterwards, however late.
     func freeze(_ isFrozen: Bool) { state.withLock { $0.isFrozen = isFrozen } }
     func loseAnswer() { state.withLock { $0.lostAnswers += 1 } }
-    /// Nothing reaches the store any more, as if the process had been killed.
+    /// Lets nothing reach the store from now on, as if the process had been killed.
     func die() { state.withLock { $0.isDead = true } }
-    /// Ends the life whose link it is.
+    /// Ends the life of the node that uses this link.
     func end() { ending.finish() }
     /// Returns at the end of that life.
     func life() async { for await _ in ends {} }

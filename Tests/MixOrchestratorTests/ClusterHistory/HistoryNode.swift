@@ -8,17 +8,17 @@ import TestSupport
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Where the nodes of a history keep what they know.
+/// The store of a history's nodes.
 struct HistoryPlace: Sendable {
     /// Opens the store for one life of a node.
     var open: @Sendable () async throws -> any TaskStore
-    /// Fails the database over to its standby; `nil` = the links are cut for a moment.
+    /// Fails the database over to its standby; `nil` means that the links are cut for a moment.
     var promote: (@Sendable () async throws -> Void)?
-    /// Closes what a life has opened.
+    /// Closes the stores that a life has opened.
     var close: @Sendable (any TaskStore) async -> Void
 }
 
-/// One node of a history, which lives again and again. Thread-safe.
+/// One node of a history, which is stopped and started many times. Thread-safe.
 final class HistoryNode: Sendable {
     let name: String
     private let directory: String
@@ -49,14 +49,14 @@ final class HistoryNode: Sendable {
             atPath: self.directory + "/relays", withIntermediateDirectories: true)
     }
 
-    /// The present life; `nil` while there is none.
+    /// The current life; `nil` while the node is stopped.
     var life: Life? { state.withLock { $0.life } }
-    /// What answers requests; `nil` while the node is dead or stands still.
+    /// The handler of requests; `nil` while the node is stopped or frozen.
     var registry: RoomRegistry? { state.withLock { $0.isFrozen ? nil : $0.life?.registry } }
-    /// The end of its log.
+    /// The end of the node's log.
     var lastMessages: String { log.text.split(separator: "\n").suffix(60).joined(separator: "\n") }
 
-    /// Begins a life, if there is none. Tries until the store can be used.
+    /// Starts a life unless there is one. Retries until the store can be used.
     func start() async throws {
         while life == nil {
             do {
@@ -107,7 +107,7 @@ final class HistoryNode: Sendable {
         await finish(life)
     }
 
-    /// Stops the service in good order: its rooms move first.
+    /// Stops the service properly: its rooms move first.
     func stop() async {
         guard let life else { return }
         _ = try? await life.cluster.drain()
@@ -130,7 +130,7 @@ final class HistoryNode: Sendable {
         await place.close(life.store)
     }
 
-    /// Makes the process stand still, or go on.
+    /// Freezes or thaws the process.
     func freeze(_ isFrozen: Bool) {
         let life = state.withLock { state in
             state.isFrozen = isFrozen && state.life != nil
@@ -139,14 +139,14 @@ final class HistoryNode: Sendable {
         life?.link.freeze(isFrozen)
     }
 
-    /// Relays of a task that may send at this moment.
+    /// The relays of a task that may send at this moment.
     func sending(_ task: TaskID) -> [ScriptedRelay] {
         let held = held(task)
         let now = BootClock.now()
         return held.filter { $0.until > now }.map(\.relay)
     }
 
-    /// Relays of a task that run with a plan, and the times of `BootClock` until which they may send.
+    /// The running relays of a task that have a plan, and the `BootClock` times until which they may send.
     func held(_ task: TaskID) -> [(relay: ScriptedRelay, until: Int64)] {
         guard let life else { return [] }
         return life.relays.running.compactMap { relay in

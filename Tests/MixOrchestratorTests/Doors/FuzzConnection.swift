@@ -2,8 +2,8 @@ import Foundation
 import HTTPTypes
 import TestSupport
 
-/// An HTTP/1.1 connection that sends requests as they are and keeps nothing of them, so that what the process grows by is
-/// the service's. A connection that the service closes is made again.
+/// An HTTP/1.1 connection that sends requests unchanged and keeps nothing of them, so that only the service adds to the
+/// memory of the process. It reconnects when the service closes it.
 final class FuzzConnection {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -12,21 +12,21 @@ final class FuzzConnection {
     private let port: Int
     private let queue = DispatchQueue(label: "fuzz")
     private var descriptor: Int32 = -1
-    /// Bytes that were received and not yet taken.
+    /// The received bytes that have not been parsed yet.
     private var received: [UInt8] = []
 
-    /// - Parameter port: Port of the service, on loopback.
+    /// - Parameter port: The service's port on loopback.
     init(port: Int) { self.port = port }
 
     deinit { close(descriptor) }
 
-    /// Sends a request and waits for its answer, for at most a minute.
+    /// Sends a request and waits up to a minute for its answer.
     func ask(_ request: RequestFuzzer.Request) async throws -> (status: Int, body: [UInt8]) {
         var head = "\(request.method.rawValue) \(request.uri) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         for field in request.headers { head += "\(field.name.rawName): \(field.value)\r\n" }
         if let body = request.body { head += "Content-Length: \(body.count)\r\n" }
         let bytes = Array((head + "\r\n").utf8) + (request.body ?? [])
-        // Waiting must not hold a thread that the service needs.
+        // Waiting must not occupy a thread that the service needs.
         return try await withCheckedThrowingContinuation { continuation in
             nonisolated(unsafe) let connection = self
             queue.async {
@@ -37,7 +37,7 @@ final class FuzzConnection {
     }
 
     private func exchange(_ bytes: [UInt8], hasBody: Bool) throws -> (status: Int, body: [UInt8]) {
-        // The service may have closed a connection that was idle, or after its last answer.
+        // The service may have closed the connection because it was idle, or after its last answer.
         for _ in 0..<2 {
             if descriptor < 0 { try connect() }
             guard send(bytes), try receive() else {
@@ -55,7 +55,7 @@ final class FuzzConnection {
         var body: [UInt8] = []
         if !hasBody || status == 204 || status == 304 {
         } else if status == 200, fields["content-type"] == "video/x-flv" {
-            // A program has no end. This viewer leaves after its beginning.
+            // A program has no end, so this viewer leaves after the beginning.
             if received.isEmpty { _ = try receive() }
             body = received
             disconnect()
@@ -126,7 +126,7 @@ final class FuzzConnection {
         received = []
     }
 
-    /// - Returns: Whether there is an answer to wait for. The service may answer before it has taken everything.
+    /// - Returns: Whether an answer will come. The service may answer before it has read everything.
     private func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {

@@ -14,7 +14,7 @@ import Testing
     @Test func spoiltRequestsAreRefusedAndNothingElse() async throws {
         let seed = SeededGenerator(announcedFor: "FuzzTests").seed
         let count = ProcessInfo.processInfo.environment["MIX_FUZZ_REQUESTS"].flatMap { Int($0) } ?? 1000
-        // Always a success: of a process that failed, the words would be lost.
+        // The process always exits with success: the output of a failed one would be lost.
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             [seed = seed as UInt64, count = count as Int] in
             ThrownErrors.forget()
@@ -36,17 +36,17 @@ import Testing
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 
-    /// - Returns: Whether all went well.
+    /// - Returns: Whether the run passed.
     private static func run(seed: UInt64, count: Int) async throws -> Bool {
         let outcome = LockedBox(Outcome(count: count))
         let settings = OpenAPIRequest.settings.merging([
             "http.rate.failures": ["0"], "http.rate.requests": ["0"], "http.rate.events": ["0"], "rooms.outputs": [],
         ]) { $1 }
-        // What the test keeps would be taken for the service's growth.
+        // Memory that the test keeps would count as growth of the service.
         let relays = ScriptedRelays(keepsHistory: false)
         try await withDirectory { directory in
             try OpenAPIRequest.fillDirectory(directory)
-            // The store in memory looks through all messages for each new one.
+            // The store in memory searches all messages for each new one.
             let store = try await OpenAPIRequest.fill(SQLiteTaskStore(path: directory + "/store.sqlite"))
             let application = try await buildOrchestrator(
                 testConfiguration(directory, settings), store: store, starter: relays,
@@ -71,15 +71,15 @@ import Testing
             "\(count) requests, seed \(seed): "
                 + result.statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))
         say("memory after a third \(result.settled >> 20) MiB, grown by \(growth >> 10) KiB since")
-        // Much was reached, not only refused.
+        // Many requests must have succeeded, not only have been refused.
         let isDeep = (result.statuses[200] ?? 0) * 20 > count && result.statuses.count >= 6
         return result.faults == 0 && isDeep && growth < mostGrowth
     }
 
-    /// Callers at once: some requests wait 10 s for a program that never begins.
+    /// The number of concurrent callers: some requests wait 10 s for a program that never starts.
     private static let callers = 4
 
-    /// Sends so many requests, one after another.
+    /// Sends this number of requests, one after another.
     private static func call(
         _ count: Int, seed: UInt64, port: Int, _ outcome: LockedBox<Outcome>
     ) async throws {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// What came of all requests so far.
+    /// The results of all requests so far.
     private struct Outcome: Sendable {
         let count: Int
         var statuses: [Int: Int] = [:]
@@ -124,6 +124,6 @@ import Testing
         }
     }
 
-    /// What rooms, their history and deliveries keep is bounded by number; in bytes.
+    /// The allowed growth in bytes. Rooms, their history and their deliveries are limited by number.
     private static let mostGrowth = 64 << 20
 }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Text of a length that costs a careless reader most.
+/// Text that is as expensive as possible, for its length, to a careless reader.
 enum NastyText: String, CaseIterable, Sendable {
     case plain, brackets, urls, marks, mixedMarks, percents, escapes, slashes, spaces, quotes, commas, digits
 
-    /// What it is made of.
+    /// The text that is repeated.
     var piece: String {
         switch self {
         case .plain: "a"
         case .brackets: "[](){}<>"
         case .urls: "://"
         case .marks: "\u{301}"
-        // Canonical order turns each pair round.
+        // Canonical ordering swaps each pair.
         case .mixedMarks: "\u{301}\u{323}"
         case .percents: "%25%2F"
         case .escapes: "\u{0}\u{1}"
@@ -23,12 +23,12 @@ enum NastyText: String, CaseIterable, Sendable {
         }
     }
 
-    /// - Parameter bytes: At most as many.
+    /// - Parameter bytes: Greatest length.
     func text(_ bytes: Int) -> String {
         "x" + String(repeating: piece, count: max(0, (bytes - 1) / piece.utf8.count))
     }
 
-    /// A JSON string of at most so many bytes, quotation marks included.
+    /// Returns a JSON string of at most this number of bytes, including the quotation marks.
     func json(_ bytes: Int) -> String {
         let piece = Self.escaped(piece)
         return "\"x" + String(repeating: piece, count: max(0, (bytes - 3) / piece.utf8.count)) + "\""
@@ -44,13 +44,13 @@ enum NastyText: String, CaseIterable, Sendable {
         }.joined()
     }
 
-    /// As part of a path or a query: everything but letters and digits percent-encoded.
+    /// Returns the text for a path or a query, with everything but letters and digits percent-encoded.
     func encoded(_ bytes: Int) -> String {
         let piece = piece.utf8.map { String(format: "%%%02X", $0) }.joined()
         return "x" + String(repeating: piece, count: max(0, (bytes - 1) / piece.utf8.count))
     }
 
-    /// Whole documents of at most so many bytes that are nasty by their shape.
+    /// Returns whole documents of at most this number of bytes whose structure is expensive.
     static func documents(_ bytes: Int) -> [(name: String, text: String)] {
         func repeated(_ piece: String, _ open: String, _ close: String) -> String {
             open + Array(repeating: piece, count: bytes / (piece.utf8.count + 1) - 2).joined(separator: ",") + close

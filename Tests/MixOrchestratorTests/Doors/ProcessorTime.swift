@@ -1,16 +1,17 @@
 import EventSubscription
 import Foundation
 
-/// Processor time of the whole process, which is a test's own when it runs in a process of its own.
+/// Processor time of the whole process. A test that runs in its own process measures only itself.
 enum ProcessorTime {
-    /// In ms.
+    /// Returns the processor time used so far, in ms.
     static func now() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) * 1e3 + Double(time.tv_nsec) / 1e6
     }
 
-    /// Of reading a megabyte of JSON in this build on this machine, in ms: the middle one of five.
+    /// Returns the processor time for reading a megabyte of JSON in this build on this machine, in ms: the median of
+    /// five runs.
     static func reference() -> Double {
         let event = #"{"type":"stream.published","user":"alice","url":"rtmp://127.0.0.1/live/alice","sequence":17}"#
         let bytes = Array(

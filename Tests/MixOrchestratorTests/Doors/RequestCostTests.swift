@@ -10,17 +10,17 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// No request takes long, whatever its bytes: every route of the document with the largest bodies, queries and headers.
+/// No request takes long, whatever its bytes: every route of the document gets the largest bodies, queries and headers.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct RequestCostTests {
-    /// In a release build, in ms of processor time.
+    /// The limit in a release build, in ms of processor time.
     private static let limit = 50.0
-    /// Of the reference, which is a megabyte of events that are read. In a release build it takes about 10 ms; debug
-    /// builds are slower by what they are slower at that. A body of half a million numbers, the most values that fit,
-    /// costs about 4 references there; what grows with the square of a length costs hundreds. A neighbour on the machine makes
-    /// processor time dearer, too.
+    /// The limit as a multiple of the reference, which is reading a megabyte of events. The reference takes about 10 ms
+    /// in a release build, and more in a debug build. A body of half a million numbers, the most values that fit, costs
+    /// about 4 references; a cost that grows with the square of a length is hundreds of references. Other load on the
+    /// machine also raises the processor time.
     private static let mostReferences = 20.0
 
-    /// Some operations at a time, in a process of their own: nothing else takes processor time there.
+    /// Measures a part of the operations in its own process, where nothing else takes processor time.
     @Test(arguments: 0..<groups) func noRequestTakesLong(_ group: Int) async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [group] in
             do {
@@ -38,7 +38,7 @@ import Testing
     }
 
     private static let groups = 6
-    /// One of so many requests is made, for each operation by chance: operations share their readers.
+    /// Every n-th request of an operation is sent, from a random one on: operations share their readers.
     private static let part = TestLength.of(short: 4, long: 1)
     private static let finished = "every request is measured"
     private static let tooLong = "TOO LONG"
@@ -50,7 +50,7 @@ import Testing
     struct Request: Sendable {
         var name: String
         var method: HTTPRequest.Method
-        /// Called when it is sent: all of them together are gigabytes.
+        /// Makes the request when it is sent: all requests together are gigabytes.
         var make: @Sendable () -> Parts
     }
 
@@ -60,7 +60,7 @@ import Testing
         var body: String?
     }
 
-    /// - Returns: For each operation what it came to, with the requests that took longest.
+    /// - Returns: A line for each operation, with its slowest requests.
     private static func measure(_ group: Int) async throws -> [String] {
         let reference = ProcessorTime.reference()
         let limit = max(limit, mostReferences * reference)
@@ -93,7 +93,7 @@ import Testing
                     for (number, request) in try Self.requests(operation, document).enumerated()
                     where number % part == first {
                         var times = [try await cost(request)]
-                        // The middle one of three: the first may have paid for what is made once.
+                        // The cost is the median of three: the first request may have paid for one-time work.
                         if times[0] > limit { times += [try await cost(request), try await cost(request)] }
                         costs.append((times.sorted()[times.count / 2], request.name))
                     }
@@ -115,7 +115,7 @@ import Testing
             .joined(separator: "\n")
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     private static func requests(
         _ operation: OpenAPIDocument.Operation, _ document: OpenAPIDocument
@@ -124,7 +124,7 @@ import Testing
         let most = isLayout ? LayoutFiles.longestFile : BodyLimit.bytes
         var requests: [Request] = []
         let method = try #require(HTTPRequest.Method(operation.method))
-        // What would go on answering is asked of nobody's room.
+        // Operations that never stop answering get a room that does not exist.
         let goesOn = ["watch", "watchOfApp", "followRoom", "followMessages"].contains(operation.id)
         let examples = try OpenAPIRequest.all(of: operation, in: document)
         guard let first = examples.first else { return [] }
@@ -172,7 +172,7 @@ import Testing
         for example in examples {
             guard let body = example.body else { continue }
             let type = example.headers[.contentType] ?? type
-            // Keys and values by turns; the first ones stand for the others.
+            // Keys and values alternate; the first ones represent the others.
             for number in 0..<min(8, body.matches(of: Self.texts).count) {
                 for text in [NastyText.brackets, .urls, .mixedMarks] {
                     add("\(example.name) with text \(number) of \(text)") {
@@ -194,7 +194,7 @@ import Testing
         return own + [.authorization, .accept, .contentType, .range, .origin, .ifMatch, .ifNoneMatch]
     }
 
-    /// The example with one of its texts made long, be it a key or a value.
+    /// Returns the example with one of its texts, a key or a value, replaced by a long one.
     private static func body(_ body: String, text number: Int, of text: NastyText, bytes: Int) -> String {
         var changed = body
         changed.replaceSubrange(body.matches(of: texts)[number].range, with: text.json(bytes))

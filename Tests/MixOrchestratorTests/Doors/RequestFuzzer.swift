@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import MixOrchestrator
 
-/// Makes requests out of the document's examples and spoils them.
+/// Makes requests from the document's examples and damages them.
 struct RequestFuzzer {
     struct Request {
         var method: HTTPRequest.Method
@@ -14,7 +14,7 @@ struct RequestFuzzer {
     }
 
     private var random: SeededGenerator
-    /// Addresses of rooms that are followed.
+    /// The URLs at which clients follow rooms.
     private let followed = #/(/rooms/)[^/?]*(/feed|/channel)/#
     private let examples: [(operation: OpenAPIDocument.Operation, request: OpenAPIRequest)]
 
@@ -36,7 +36,7 @@ struct RequestFuzzer {
         let (operation, request) = example
         var method = HTTPRequest.Method(operation.method) ?? .get
         var uri = request.uri
-        // A program that is watched, and a room that is followed, have no end: nobody is there.
+        // Playing a program and following a room never end, so that these requests name a room that does not exist.
         if ["watch", "watchOfApp", "followRoom", "followMessages"].contains(operation.id) {
             uri = uri.replacing("demo", with: "nobody")
         } else if chance(3) {
@@ -57,7 +57,7 @@ struct RequestFuzzer {
             }
         }
         if method == .get {
-            // Also where another operation, or a spoiled address, has become such a program or room.
+            // The same holds for another operation or a damaged URL that has become such a request.
             uri = uri.replacing(followed) { "\($0.1)nobody\($0.2)" }
             if uri.contains(".flv") { uri = uri.replacing("demo", with: "nobody") }
         }
@@ -81,7 +81,7 @@ struct RequestFuzzer {
 
     // MARK: Parts
 
-    /// Signed as it has to be, so that what is behind the signature is reached.
+    /// Returns a correctly signed call, which gets past the check of the signature.
     private mutating func call(_ method: HTTPRequest.Method) -> (String, HTTPFields) {
         let actions = [
             "StartLiveMPUTask", "UpdateLiveMPUTask", "StopLiveMPUTask", "SetLiveMpuTaskSei", "ListRtcMPUTaskDetail",
@@ -159,7 +159,7 @@ struct RequestFuzzer {
         "\\ud800", "[[[[[[[[", "\"user\":\"b\",", "\"room\":\"demo\",", "\"layout\":\"mine\",",
     ]
 
-    /// One number of the document becomes another one.
+    /// Returns the document with one of its numbers replaced.
     private mutating func numbersChanged(_ bytes: [UInt8]) -> [UInt8] {
         let text = String(decoding: bytes, as: UTF8.self)
         let matches = text.matches(of: #/\d+/#)

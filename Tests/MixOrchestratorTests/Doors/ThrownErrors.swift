@@ -1,14 +1,14 @@
 import Foundation
 
-/// Errors that are thrown in this process.
+/// The runtime's hook for errors that are thrown in this process.
 ///
-/// Swift Testing keeps a backtrace of each of them, for the case that a test fails of it: some hundred bytes for every
-/// refused request, which a measurement of memory would take for the service's.
+/// Swift Testing keeps a backtrace of each error, in case a test fails because of it. That takes some hundred bytes for
+/// each refused request, which a measurement of memory would count as the service's.
 enum ThrownErrors {
-    /// Lets nobody keep anything of errors thrown from now on.
+    /// Removes the hook, so that no backtraces are kept from now on.
     static func forget() {
         setWillThrowHandler(nil)
-        // The same for errors of typed throws, for which there is no function.
+        // Typed throws have a hook of their own, for which there is no function.
         guard let handler = dlsym(nil, "_swift_willThrowTypedImpl") else { return }
         handler.assumingMemoryBound(to: UnsafeRawPointer?.self).pointee = nil
     }

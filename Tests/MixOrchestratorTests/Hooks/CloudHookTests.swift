@@ -8,7 +8,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Callbacks of RTC clouds and of other media servers on a whole service: signatures, answers, repetitions.
+/// Callbacks of RTC clouds and of other media servers on a whole service: signatures, answers, repeated deliveries.
 @Suite(.timeLimit(.minutes(5))) struct CloudHookTests {
     private static let secret = "S3CR3T-hook-0123456789"
     private static let names = ["srs", "mediamtx", "ovenmediaengine", "ant-media", "trtc", "agora", "apsaravideo"]
@@ -100,7 +100,7 @@ import Testing
             #expect(
                 try await arrive(Self.liveKit("track_unpublished", id: "EV_3", at: 102, track: track)).status == 200)
             #expect(try await bench.call(.get, "/v1/rooms/lobby").isTrue("participants.0.streams.0.video") == false)
-            // The microphone does not switch the camera on.
+            // A microphone does not turn the camera on.
             let sound = #","track":{"sid":"TR_2","source":"MICROPHONE"}"#
             #expect(try await arrive(Self.liveKit("track_published", id: "EV_4", at: 103, track: sound)).status == 200)
             #expect(try await bench.call(.get, "/v1/rooms/lobby").isTrue("participants.0.streams.0.video") == false)
@@ -125,7 +125,7 @@ import Testing
             #expect(answer.headers[.contentType] == "application/json")
             #expect(try await arrive(2, 201, 1100).status == 200)
             #expect(try await users(bench, "815") == ["alice"])
-            // Without a URL nothing is pulled.
+            // A stream without a URL is not pulled.
             #expect(try await bench.call(.get, "/v1/rooms/815").value("participants.0.streams.0.stream") == nil)
             #expect(try await arrive(9, 901, 1200).text == #"{"code":0}"#, "an unknown type is success")
             #expect(try await arrive(1, 104, 2000).status == 200)
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    /// The commands of the pages are run as they are written, by a shell.
+    /// Runs the commands of the documentation unchanged, in a shell.
     @Test(arguments: ["srs", "mediamtx", "ovenmediaengine", "ant-media", "trtc", "agora", "apsaravideo"])
     func theCommandsOfThePagesWork(_ name: String) async throws {
         let page = try String(
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    /// The commands that MediaMTX runs, with its variables.
+    /// Runs the commands that MediaMTX runs, with its variables.
     @Test func theCommandsOfMediaMTXWork() async throws {
         let page = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    /// Returns what a script writes to its output. Its calls may take longer than in operation: other tests keep the cores
+    /// Returns the output of a script. Its calls may take longer than in operation, since other tests keep the cores
     /// busy.
     private static func shell(_ script: String) async throws -> String {
         try await outputOfShell(script.replacing("-m 10", with: "-m 100"))

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HookRouteTests {
     private static let secret = "S3CR3T-hook-0123456789"
     static let settings = [
-        // Requests of tests may come from no address.
+        // Test requests may have no remote address.
         "hooks.nginx-rtmp.secret": [secret], "hooks.nginx-rtmp.allow": ["*"],
         "hooks.nginx-rtmp.url": ["rtmp://127.0.0.1:1935/{app}/{name}"],
     ]
@@ -89,7 +89,7 @@ import Testing
             _ = try await send(bench, "publish", "lobby__alice", client: 9)
             #expect(try await send(bench, "publish_done", "lobby__alice", client: 7).status == 204)
             #expect(try await users(bench) == 1)
-            // A server that was started again counts from 1.
+            // A restarted server counts from 1 again.
             _ = try await send(bench, "publish", "lobby__alice", client: 1)
             #expect(try await users(bench) == 1)
         }
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    // MARK: Refusals, which change nothing
+    // MARK: Refusals that change nothing
 
     @Test func whoDoesNotKnowTheSecretIsRefused() async throws {
         try await withHooks(["http.rate.failures": ["0"]]) { (bench: Bench) async throws in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// The API's tokens and the hook's secret open nothing of each other.
+    /// The API's tokens do not open the hook, and the hook's secret does not open the API.
     @Test func tokensAndSecretsAreNotExchanged() async throws {
         let settings = AccessTests.apps().merging(["http.rate.failures": ["0"]]) { $1 }
         try await withHooks(settings) { (bench: Bench) async throws in
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    /// Over real connections, which come from 127.0.0.1.
+    /// Sends over real connections, which come from 127.0.0.1.
     @Test func addressesOutsideTheListAreRefused() async throws {
         for (allowed, status) in [([], 204), (["127.0.0.1"], 204), (["10.0.0.7"], 403)] as [([String], Int)] {
             try await withDirectory { directory in
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    // MARK: Our own faults
+    // MARK: Faults of the service
 
     @Test func faultsOfTheStoreLetPublishersGoOnUnlessToldOtherwise() async throws {
         for (isClosed, status) in [("false", 204), ("true", 503)] {
@@ -297,7 +297,7 @@ import Testing
                 #expect(try await send(bench, "update_publish", "lobby__alice").status == 204)
                 #expect(try await send(bench, "publish_done", "lobby__bob", client: 6).status == 503)
                 store.breaks(false)
-                // The next report heals what was lost.
+                // The next report restores the lost change.
                 #expect(try await send(bench, "update_publish", "lobby__alice").status == 204)
                 #expect(try await send(bench, "done", "lobby__bob", client: 6).status == 204)
                 #expect(try await users(bench) == 1)

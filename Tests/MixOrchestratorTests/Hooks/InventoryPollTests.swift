@@ -6,11 +6,11 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Statistics of media servers on a whole service, which has run before.
+/// Statistics of media servers on a service that is restarted.
 @Suite(.timeLimit(.minutes(3))) struct InventoryPollTests {
     private static let secret = "S3CR3T-hook-0123456789"
 
-    /// Answers of a server that lists the names as publishers.
+    /// The statistics of a server on which these names publish.
     private static func statistics(_ hook: String, _ names: [String]) -> String {
         switch hook {
         case "nginx-rtmp":
@@ -69,10 +69,10 @@ import Testing
                 let settings = Self.settings(
                     hook, poll: base + path, ["hooks.\(hook).pollSecret": ["admin:S3CR3T"]])
                 try await withOrchestrator(directory: directory, settings: settings) { (bench: Bench) async throws in
-                    // Nothing was ever reported.
+                    // Nothing was reported before the restart.
                     try await eventually { try await users(bench) == ["alice", "bob"] ? true : nil }
                     try await bench.publish("carol", room: "lobby")
-                    // Counted a moment after the event.
+                    // The correction is counted a moment after the event.
                     try await eventually {
                         try await bench.call(.get, "/metrics").text.contains(
                             "hook_corrections_total{hook=\"\(hook)\",change=\"began\"} 2") ? true : nil
@@ -81,7 +81,7 @@ import Testing
                 #expect(authorizations.value == "Basic " + Data("admin:S3CR3T".utf8).base64EncodedString())
                 answers.value = Self.statistics(hook, ["lobby__bob", "lobby__dave", "of no room"])
                 try await withOrchestrator(directory: directory, settings: settings) { (bench: Bench) async throws in
-                    // The app server's carol stays, though no server lists her.
+                    // The stream that the app server announced stays, although no media server lists it.
                     try await eventually { try await users(bench) == ["bob", "carol", "dave"] ? true : nil }
                     for change in ["began", "ended"] {
                         try await eventually {
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// Nobody leaves because statistics cannot be read.
+    /// No participant leaves because statistics cannot be read.
     @Test(arguments: ["nothing", "redirect", "odd", "long", "other"])
     func aFailureChangesNothing(_ kind: String) async throws {
         let isAsked = LockedFlag()
@@ -165,7 +165,7 @@ import Testing
             ConfigurationKeys.known["hooks.srs.poll"] != nil && ConfigurationKeys.known["hooks.srs.patterns"] != nil)
     }
 
-    /// The secret of LiveKit is a key and its secret.
+    /// LiveKit's secret consists of a key and its secret.
     @Test func theSecretOfLiveKitHasAForm() async throws {
         try await withDirectory { directory in
             #expect {

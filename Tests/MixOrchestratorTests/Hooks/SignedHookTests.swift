@@ -10,9 +10,9 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// Media servers that sign what they send and have identifiers of their own, as RTC clouds do.
+/// Media servers that sign their callbacks and have their own identifiers, as RTC clouds do.
 @Suite(.timeLimit(.minutes(2))) struct SignedHookTests {
-    /// `room user id`, signed in a header. Answers as TRTC wants it.
+    /// A callback of the form `room user id`, signed in a header and answered as TRTC expects.
     private struct SignedHook: EventHook {
         let name = "signed"
         let signsBody = true
@@ -78,7 +78,7 @@ import Testing
             #expect(answer.headers[.contentType] == "application/json")
             #expect(try await send(bench, "lobby eve 2", signed: body).status == 401)
             #expect(try await send(bench, body).status == 401)
-            // The secret itself proves nothing here.
+            // The secret in the query is not accepted in place of a signature.
             #expect(try await send(bench, "lobby eve 3", query: "?token=\(Self.secret)").status == 401)
             #expect(
                 try await send(bench, "something else entirely new", signed: "something else entirely new").status

@@ -4,13 +4,13 @@ import HTTPTypes
 
 @testable import MixOrchestrator
 
-/// Calls 100ms' interface as its SDK does, with tokens that are signed here.
+/// A client of 100ms' interface that works as its SDK does, and signs its own tokens.
 struct HMSCaller: Sendable {
     var bench: Bench
     var key = WireCaller.key
     var secret = WireCaller.secret
 
-    /// Of a service with two apps.
+    /// Settings of a service with two apps.
     static let settings = WireCaller.settings.merging(["hundredms.enabled": ["true"]]) { $1 }
 
     static func other(_ bench: Bench) -> HMSCaller {

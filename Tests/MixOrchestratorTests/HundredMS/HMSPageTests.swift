@@ -5,8 +5,8 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// What 100ms' guide says of its calls with a page: streaming, recording, or both, started and stopped one by one. Workers and
-/// relays do as told.
+/// 100ms' calls with a page, as its guide describes them: streaming, recording, or both, started and stopped one by
+/// one. Workers and relays are scripted.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: PagePrograms.missing.isEmpty)) struct HMSPageTests {
     private func run(
         _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Bench, HMSCaller) async throws -> Void
@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    /// What 100ms refuses, and we do not unless asked to: one is started while the other runs, and one is stopped.
+    /// A stream or recording may start while the other runs, and stop alone; 100ms refuses this, and so does the
+    /// service if configured.
     @Test func oneIsStartedWhileTheOtherRuns() async throws {
         try await run { bench, caller in
             let stream = try await caller.post("external-streams/room/demo/start", "{\(Self.page),\(Self.urls)}")
@@ -69,7 +70,7 @@ import Testing
             }
             #expect(try await caller.post("external-streams/\(try stream.value("id") ?? "")/stop").status == 200)
             try await Self.wait(bench, outputs: 0, recordings: 1, pages: 1)
-            // Again, and now the other one is stopped.
+            // The same again, with the other one stopped.
             let again = try await caller.post("external-streams/room/demo/start", "{\(Self.page),\(Self.urls)}")
             #expect(again.status == 200, "\(again.text)")
             #expect(try await caller.post("recordings/room/demo/stop").value("data.0.status") == "stopping")
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    /// A room has one page, and that is said.
+    /// A second page in a room is refused with a message that says so.
     @Test func anotherPageIsRefused() async throws {
         try await run { bench, caller in
             let first = try await caller.post("external-streams/room/demo/start", "{\(Self.page),\(Self.urls)}")
@@ -101,12 +102,12 @@ import Testing
             #expect(stream.status == 200, "\(stream.text)")
             let recording = try await caller.post("recordings/room/demo/start", "{\(Self.page)}")
             #expect(try recording.status == 400 && recording.value("message")?.hasPrefix("Beam has already") == true)
-            // HLS is another browser of 100ms'.
+            // 100ms uses a separate browser for HLS.
             #expect(try await caller.post("live-streams/room/demo/start", "{\(Self.page)}").status == 200)
         }
     }
 
-    /// The page is the session's, which the next run finds again.
+    /// The page belongs to the session, and the next run finds it again.
     @Test func aRestartChangesNothing() async throws {
         try await withDirectory { directory in
             let settings = try ScriptedPageWorker.settings(in: directory).merging(HMSCaller.settings) { $1 }

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// Pauses of recordings, sound without pictures, and texts for players, with relays and files that are laid there.
+/// Paused recordings, sound without pictures, and texts for players, with scripted relays and prepared files.
 @Suite(.timeLimit(.minutes(5))) struct HMSRecordingTests {
     private func run(_ body: @escaping @Sendable (Bench, HMSCaller) async throws -> Void) async throws {
         try await withDirectory { directory in
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Starts a recording and has it run.
+    /// Starts a recording and lets it run.
     private static func record(
         _ bench: Bench, _ caller: HMSCaller, _ body: String = "{}"
     ) async throws -> (id: String, relay: ScriptedRelay, settings: RecordingSettings) {
@@ -41,7 +41,7 @@ import Testing
         bench.relays.running.last { $0.task == "shop/auto-demo" }?.plan?.outputs.recordings.first?.settings
     }
 
-    /// 100ms' pages have the room's id where its other calls have `room/`.
+    /// 100ms' documentation has the room's id in some calls, and `room/` in others.
     @Test(arguments: ["recordings/room/demo", "recordings/demo", "recordings/ID"])
     func aRecordingIsPausedAndGoesOnInItsFile(_ path: String) async throws {
         try await run { bench, caller in
@@ -94,7 +94,7 @@ import Testing
             #expect(shared.status == 400 && shared.text.contains(other), "\(shared.text)")
             #expect(try await caller.post("recordings/\(other)/stop").status == 200)
             #expect(try await caller.post("recordings/\(id)/pause").status == 200)
-            // Somebody else records meanwhile.
+            // Another caller records meanwhile.
             #expect(try await bench.call(.put, "/v1/rooms/demo/recording?app=shop", "{}").status < 300)
             let taken = try await caller.post("recordings/\(id)/resume")
             #expect(taken.status == 400 && taken.text.contains("for someone else"), "\(taken.text)")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// Starts a live stream whose files are laid there, and has it run.
+    /// Starts a live stream with prepared files, and lets it run.
     private static func stream(_ bench: Bench, _ caller: HMSCaller, _ body: String) async throws -> String {
         try KeptFiles.makeSession(bench.directory, app: "shop", isEnded: true)
         let started = try await caller.post("live-streams/room/demo/start", body)
@@ -157,7 +157,7 @@ import Testing
             #expect(try await caller.post("live-streams/\(id)/timed-metadata", "{}").status == 400)
             #expect(try await HMSCaller.other(bench).post("live-streams/\(id)/timed-metadata", Self.cue).status == 404)
             #expect(try await caller.post("external-streams/\(id)/timed-metadata", Self.cue).status == 404)
-            // Nothing is kept, so that nothing can be paused.
+            // Nothing is recorded, so that nothing can be paused.
             let pause = try await caller.post("live-streams/\(id)/pause-recording")
             #expect(pause.status == 400 && pause.text.contains("nothing is recorded"), "\(pause.text)")
         }
@@ -171,11 +171,11 @@ import Testing
             let second = try await caller.post("live-streams/room/demo/start", #"{"recording":{"hls_vod":true}}"#)
             #expect(second.status == 400 && second.text.contains("is paused"), "\(second.text)")
             #expect(try await caller.post("live-streams/\(id)/resume-recording", nil).status == 200)
-            // The segments that are there are older than the pause; make it theirs.
+            // The prepared segments are older than the pause, so the pause is moved to them.
             let file = "\(bench.directory)/hls/shop/demo/1700000000000/marks.json"
             let marks = try String(contentsOfFile: file, encoding: .utf8)
             #expect(marks.contains("\"end\""))
-            // 22:13:24 to 22:13:28, the second one.
+            // 22:13:24 to 22:13:28 is the second segment.
             try #"{"ranges":[],"pauses":[{"start":1700000003000,"end":1700000005000}]}"#
                 .write(toFile: file, atomically: true, encoding: .utf8)
             let live = try await bench.call(.get, "\(Self.playlists)/video.m3u8")

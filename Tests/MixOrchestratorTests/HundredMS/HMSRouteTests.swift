@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// Calls of 100ms' interface, with relays that do as told, and files that are laid there.
+/// Calls of 100ms' interface, with scripted relays and prepared files.
 @Suite(.timeLimit(.minutes(5))) struct HMSRouteTests {
     private func run(
         _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Bench, HMSCaller) async throws -> Void
@@ -64,7 +64,7 @@ import Testing
             #expect(try done.value("recording_assets.0.type") == "room-composite", "\(done.text)")
             #expect(try done.value("recording_assets.0.size") == "1000" && done.value("stopped_by") == "")
 
-            // The file, as the SDK and then anybody gets it.
+            // Any client can get the file at the URL that the SDK gets.
             let assets = try await caller.get("recording-assets?room_id=demo")
             let asset = try #require(try assets.value("data.0.id"))
             #expect(try assets.value("data.0.job_id") == id)
@@ -80,7 +80,7 @@ import Testing
             #expect(try await bench.call(.get, place.replacing("signature=", with: "signature=0")).status == 403)
             #expect(try await bench.call(.get, url.path).status == 403)
 
-            // Its picture, once there is one.
+            // The picture of the recording, once it exists.
             #expect(try assets.value("data.0.thumbnails.0") == nil)
             let picture = try #require(try assets.value("data.0.path")).dropLast(4) + ".jpg"
             #expect(try await bench.call(.get, picture + "?app=shop").status == 404)
@@ -105,7 +105,7 @@ import Testing
         try KeptFiles.makeRecording(bench.directory, of: room, "20260131T200000Z-\(id)", recording: id)
     }
 
-    /// What 100ms cannot do.
+    /// Stops one of several sessions, which 100ms' own service cannot do.
     @Test func oneOfSeveralIsStopped() async throws {
         try await run { bench, caller in
             try await Self.publish(bench)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    /// What was there before stays.
+    /// Settings that the room had before remain.
     @Test func theRoomsOwnIsLeftAlone() async throws {
         try await run { bench, caller in
             let own = #"{"outputs":[{"id":"own","url":"rtmp://127.0.0.1/own"}],"recording":true,"hls":true}"#
@@ -159,7 +159,7 @@ import Testing
             #expect(try room.value("outputs.0.id") == "own" && room.value("outputs.1") == nil)
             #expect(try room.value("playback.hls") != nil)
             #expect(try await bench.call(.get, "/v1/rooms/demo/recording?app=shop").value("id") != nil)
-            // The refused one has left nothing.
+            // The refused call has left nothing behind.
             #expect(try await caller.get("external-streams").value("data.1") == nil)
         }
     }
@@ -170,7 +170,7 @@ import Testing
             let four = (0..<4).map { "\"rtmp://127.0.0.1/\($0)\"" }.joined(separator: ",")
             let many = try await caller.post("external-streams/room/demo/start", "{\"rtmp_urls\":[\(four)]}")
             #expect(try many.status == 400 && many.value("code") == "400" && many.text.contains("at most 3"))
-            // Pages are off here; that is said, too.
+            // Pages are disabled here, and the refusal says so.
             let page = try await caller.post("external-streams/room/demo/start", Self.both)
             #expect(page.status == 400 && page.text.contains("pages.enabled"), "\(page.text)")
             #expect(try await caller.get("external-streams").value("data.0") == nil)
@@ -179,7 +179,7 @@ import Testing
 
     @Test func aSecondOneIsRefusedWhenStrict() async throws {
         try await withDirectory { directory in
-            // One that runs since before.
+            // A session that has been running since before.
             var running = HMSSession(
                 id: HMSSession.newID(), kind: .recording, room: "shop/demo", session: "x", accessKey: WireCaller.key,
                 base: "", at: Date().timeIntervalSince1970)
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    /// What reaches no route is answered in 100ms' form, too.
+    /// Requests to unknown routes are also answered in 100ms' format.
     @Test func otherPathsAndMethodsAreRefusedIn100msForm() async throws {
         try await run { bench, caller in
             for (method, path, status) in [
@@ -268,7 +268,7 @@ import Testing
             let head = try await caller.call(.head, "external-streams/room/demo/start")
             #expect(head.status == 405 && head.text.isEmpty)
             #expect(try await caller.call(.options, "external-streams").status == 204)
-            // Only below /v2.
+            // This format is used below /v2 only.
             #expect(try await bench.call(.get, "/v2x").headers[.contentType] == "application/problem+json")
         }
     }

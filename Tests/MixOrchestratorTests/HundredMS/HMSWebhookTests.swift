@@ -23,7 +23,7 @@ import Testing
 
     @Test func theyComeInOrderAndAgainUntil200() async throws {
         try await WebhookReceiver.run { receiver in
-            // Only 200 is success: the first one comes again.
+            // Only status 200 is success: the first webhook is sent again.
             let isFirst = LockedFlag()
             isFirst.value = true
             receiver.answer { _ in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What an earlier run could not deliver, and what it left running.
+    /// A restarted service delivers the webhooks of the last run and takes over its sessions.
     @Test func theNextRunGoesOn() async throws {
         try await WebhookReceiver.run { receiver in
             try await withDirectory { directory in

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HTTPInterface
 
-/// Which tokens are good, and what is wrong with others.
+/// Valid management tokens, and the faults of invalid ones.
 @Suite struct ManagementTokenTests {
-    /// Made by Python's hmac. Valid from 1769889590 to 1769976000.
+    /// A token made with Python's hmac, valid from 1769889590 to 1769976000.
     static let good =
         "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJhY2Nlc3Nfa2V5Ijoic2hvcC1rZXkiLCJ0eXBlIjoibWFuYWdlb"
         + "WVudCIsInZlcnNpb24iOjIsImp0aSI6IjhkNWE3YzBlLTNiMWYtNGE1Mi05ZjBlLTJiMGY1YTdjMWQxMSIsImlhdCI"
@@ -71,7 +71,7 @@ import Testing
         #expect(other?.contains("not found") == true)
     }
 
-    /// Whoever guesses learns nothing of which keys exist.
+    /// The refusal does not reveal whether a key exists.
     @Test func anUnknownKeyReadsAsAWrongSignature() throws {
         let words = Self.good.split(separator: ".")
         let forged = "\(words[0]).\(words[1]).\(String(words[2].reversed()))"
@@ -91,7 +91,7 @@ import Testing
             var bytes = Array(Self.good.utf8)
             for _ in 0..<3 { bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0x20...0x7E) }
             let text = String(decoding: bytes, as: UTF8.self)
-            // The last digit of a signature has bits that mean nothing.
+            // The last digit of a signature contains unused bits.
             if refusal(text) == nil { #expect(text.dropLast() == Self.good.dropLast()) }
         }
     }

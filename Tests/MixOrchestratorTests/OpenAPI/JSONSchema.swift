@@ -1,7 +1,7 @@
 import Foundation
 
-/// Checks values against the part of JSON Schema 2020-12 that openapi.yaml uses. A keyword that is not known here is a
-/// fault of the schema, so that nothing goes unchecked.
+/// Checks values against the part of JSON Schema 2020-12 that openapi.yaml uses. An unknown keyword is reported as an
+/// error of the schema, so that no rule goes unchecked.
 struct JSONSchema {
     private let schema: Any
     private let root: [String: Any]
@@ -11,7 +11,7 @@ struct JSONSchema {
         self.root = root
     }
 
-    /// What is wrong with `value`, one line each.
+    /// Returns the faults of `value`, one line each.
     func faults(of value: Any, at path: String = "$") -> [String] {
         guard let schema = schema as? [String: Any] else { return [] }
         return schema.sorted { $0.key < $1.key }.flatMap { key, rule in fault(key, rule, schema, value, path) }

@@ -2,12 +2,12 @@ import Foundation
 import Testing
 import Yams
 
-/// openapi.yaml as the tests use it. Unchecked: values of JSON that nobody changes.
+/// The parsed openapi.yaml. `@unchecked` because of its JSON values, which are never changed.
 struct OpenAPIDocument: @unchecked Sendable {
     struct Operation: CustomTestStringConvertible, @unchecked Sendable {
         var id: String
         var method: String
-        /// With parameters as `{name}`.
+        /// The path, with parameters as `{name}`.
         var path: String
         var parameters: [[String: Any]]
         var body: [String: Any]?
@@ -48,7 +48,7 @@ struct OpenAPIDocument: @unchecked Sendable {
 
     func resolved(_ object: [String: Any]) -> [String: Any] { Self.resolved(object, in: content) }
 
-    /// What a `$ref` leads to; other objects as they are.
+    /// Returns the object to which a `$ref` leads; other objects are returned unchanged.
     static func resolved(_ object: [String: Any], in content: [String: Any]) -> [String: Any] {
         guard let reference = object["$ref"] as? String else { return object }
         var value: Any? = content
@@ -56,7 +56,7 @@ struct OpenAPIDocument: @unchecked Sendable {
         return value as? [String: Any] ?? [:]
     }
 
-    /// `example` and `examples` of a media type or parameter, by name.
+    /// The `example` and `examples` of a media type or parameter, by name.
     func examples(of holder: [String: Any]) -> [(name: String, value: Any)] {
         var found: [(String, Any)] = []
         if let example = holder["example"] { found.append(("example", example)) }
@@ -66,13 +66,13 @@ struct OpenAPIDocument: @unchecked Sendable {
         return found.sorted { $0.0 < $1.0 }
     }
 
-    /// JSON of an example as Yams reads it.
+    /// Returns an example, as Yams reads it, as JSON.
     static func json(_ value: Any) throws -> String {
         let data = try JSONSerialization.data(withJSONObject: plain(value), options: [.fragmentsAllowed, .sortedKeys])
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Form data of an example, an object of texts.
+    /// Returns an example, an object of texts, as form data.
     static func form(_ value: Any) -> String {
         (value as? [String: Any] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             .joined(separator: "&")

@@ -8,14 +8,14 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// A request made of the examples of one operation.
+/// A request built from the examples of one operation.
 struct OpenAPIRequest: Sendable {
     var name: String
     var uri: String
     var headers: HTTPFields
     var body: String?
 
-    /// One for each example of the body, with and without the parameters that may be left out.
+    /// Returns a request for each example of the body, with and without the optional parameters.
     static func all(
         of operation: OpenAPIDocument.Operation, in document: OpenAPIDocument
     ) throws -> [OpenAPIRequest] {
@@ -41,7 +41,7 @@ struct OpenAPIRequest: Sendable {
                 if let type { request.headers[.contentType] = type }
                 request.body = body
                 if operation.id == "planLayout", body == nil, !isFull { continue }
-                // Whether plain JSON is an event or its data is up to the headers.
+                // The headers decide whether plain JSON is an event or an event's data.
                 if operation.id == "postEvents", type == "application/json", name.hasSuffix("binary") != isFull {
                     continue
                 }
@@ -69,8 +69,8 @@ struct OpenAPIRequest: Sendable {
         uri = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// Calls at `/` are signed as SDKs do, when they are made: what the example says is not yet a call. Those below `/v2`
-    /// carry a token that is signed.
+    /// Returns the request with its credentials. Calls at `/` are signed now, as SDKs do, since a signature contains
+    /// the time; calls below `/v2` get a signed token.
     func signed(for operation: OpenAPIDocument.Operation) throws -> OpenAPIRequest {
         if operation.path.hasPrefix("/v2/") {
             var request = self
@@ -85,14 +85,14 @@ struct OpenAPIRequest: Sendable {
         return request
     }
 
-    /// Sessions of WHIP and WHEP have names that nobody knows before they begin, and only who publishes to the service can be
-    /// played from there.
+    /// Returns the request for a real session. Names of WHIP and WHEP sessions are not known before the sessions start,
+    /// and only publishers at the service itself can be played from there.
     func inSession(of bench: Bench, _ operation: OpenAPIDocument.Operation) async throws -> OpenAPIRequest {
         if operation.id.hasPrefix("playCamera") || operation.id.hasPrefix("playScreen") {
             try await bench.publishToIngest("alice", app: operation.id.hasSuffix("OfApp") ? "shop" : "default")
         }
         if operation.id == "deleteMessage" {
-            // A message has a number only once it is sent.
+            // A message gets its number when it is sent.
             let app = uri.contains("app=shop") ? "shop" : "default"
             let sent = try await bench.call(.post, "/v1/rooms/demo/messages?app=\(app)", #"{"text":"x"}"#)
             var request = self
@@ -104,9 +104,9 @@ struct OpenAPIRequest: Sendable {
             let id = try #require(opened.text.split(separator: "\"").dropFirst(3).first)
             var request = self
             request.uri = "/socket.io?EIO=4&transport=polling&sid=\(id)"
-            // Packets are no JSON.
+            // Packets are not JSON.
             if operation.id == "postSocketIO" { request.body = "40" }
-            // Without a packet that waits, a `GET` waits for one.
+            // A `GET` blocks until a packet waits for it.
             if operation.id == "pollSocketIO" {
                 #expect(try await bench.call(.post, request.uri, "40").status == 200)
             }
@@ -119,24 +119,24 @@ struct OpenAPIRequest: Sendable {
         #expect(made.status == 201, "\(made.text)")
         var request = self
         request.uri = try #require(made.headers[.location])
-        // Without the name of the offer's ICE it would be restarted, and with it `*` restarts nothing.
+        // A fragment without the offer's ICE name would restart ICE; `*` matches any session and restarts nothing.
         request.body = body?.replacing("a=ice-ufrag:EsAw", with: "a=ice-ufrag:\(ScriptedWHIPWorker.iceName)")
         return request
     }
 
-    /// Of the service that the examples are sent to.
+    /// Settings of the service that the examples are sent to.
     static let settings = [
         "apps.0.id": ["shop"], "apps.0.accessKeys.0.id": [WireCaller.key],
         "apps.0.accessKeys.0.secret": [WireCaller.secret],
         "hooks.nginx-rtmp.secret": ["hook-secret-0123456789"],
         "hooks.nginx-rtmp.url": ["rtmp://127.0.0.1:1935/{app}/{name}"],
-        // Requests of tests may come from no address.
+        // Test requests may have no remote address.
         "hooks.nginx-rtmp.allow": ["*"],
         "wcs.enabled": ["true"], "hundredms.enabled": ["true"],
     ]
 
-    /// What the examples take for granted: the rooms `demo` of two apps on air with alice, in a layout with parameters, and
-    /// the layout `mine` at its second version.
+    /// Creates what the examples assume: the rooms `demo` of two apps, on air with alice in a layout with parameters,
+    /// and the layout `mine` at its second version.
     static func prepare(_ bench: Bench) async throws {
         let publish = #"{"type":"stream.published","user":"alice","url":"rtmp://127.0.0.1/live/alice"}"#
         let board = """
@@ -161,7 +161,7 @@ struct OpenAPIRequest: Sendable {
         try await eventually { try await bench.call(.get, "/readyz").status == 200 ? true : nil }
     }
 
-    /// A store with the subscription `sub-example`, which has the dead letter `msg_example`.
+    /// Returns a store with the subscription `sub-example`, which has the dead letter `msg_example`.
     static func filledStore() async throws -> MemoryTaskStore { try await fill(MemoryTaskStore()) }
 
     /// Puts the subscription, the dead letter and the node of the examples into a store.
@@ -178,13 +178,13 @@ struct OpenAPIRequest: Sendable {
             number: 1, at: 1_769_860_800, code: 500, milliseconds: 3, error: "answered 500",
             url: "http://127.0.0.1:9/hooks")
         try await store.settle(try #require(taken.items.first), .givenUp, attempt: attempt)
-        // A node to expel.
+        // The node that an example expels.
         let node = try await store.register("b", for: .seconds(3600))
         try await store.announce(node, NodeProfile(name: "b", url: "http://127.0.0.1:9", key: "k"))
         return store
     }
 
-    /// What a recorder and a packager left of the rooms `demo`.
+    /// Writes the files of a recorder and a packager for the rooms `demo`.
     static func fillDirectory(_ directory: String) throws {
         for app in ["default", "shop"] {
             try KeptFiles.makeSession(directory, app: app, name: "1795301525067", isEnded: true)
@@ -193,7 +193,7 @@ struct OpenAPIRequest: Sendable {
         try fillStreams(directory)
     }
 
-    /// A stream of 100ms' interface that runs, and one that has left a file.
+    /// Adds a running stream of 100ms' interface, and a finished one with a file.
     private static func fillStreams(_ directory: String) throws {
         let files = try HMSFiles(data: directory)
         for id in ["64c0a1b2c3d4e5f601234567", "64c0a1b2c3d4e5f601234568"] {
@@ -216,9 +216,9 @@ struct OpenAPIRequest: Sendable {
         }
     }
 
-    /// Ends what an operation goes on answering with: a program that is played, a room that is followed.
+    /// Ends an operation that otherwise never stops answering: playing a program, or following a room.
     ///
-    /// - Parameter operation: By its id.
+    /// - Parameter operation: The operation's id.
     static func end(_ operation: String, of bench: Bench) async throws {
         let gauges = ["followRoom": "feed_listeners", "followMessages": "channel_viewers"]
         if let gauge = gauges[operation] {

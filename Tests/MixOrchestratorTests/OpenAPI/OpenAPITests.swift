@@ -8,7 +8,7 @@ import Yams
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// The document says what the service does, and the service does what the document says.
+/// The service and its document agree.
 @Suite(.timeLimit(.minutes(15))) struct OpenAPITests {
     // MARK: Routes
 
@@ -17,7 +17,7 @@ import Yams
         return "\(method) /" + names.drop { $0 == "/" }
     }
 
-    /// As the sources add routes.
+    /// Returns the routes that the sources add.
     private static func routed() throws -> Set<String> {
         let sources = OpenAPIDocument.root.appendingPathComponent("Sources/HTTPInterface")
         var routes: Set<String> = []
@@ -53,7 +53,7 @@ import Yams
                     let answer = try await bench.call(.init("TRACE") ?? .trace, uri)
                     #expect(answer.status == 405, "\(path): \(answer.text)")
                     #expect(answer.headers[.allow] == methods.sorted().joined(separator: ", "), "\(path)")
-                    // Clients of 100ms read its own form.
+                    // 100ms' clients read that interface's own format.
                     let isHMS = path.hasPrefix("/v2/")
                     #expect(answer.headers[.contentType] == "application/\(isHMS ? "" : "problem+")json")
                     if !operations.contains(where: { $0.method == "OPTIONS" }) {
@@ -68,7 +68,7 @@ import Yams
         }
     }
 
-    // MARK: The document itself
+    // MARK: Document
 
     @Test func theDocumentIsServed() async throws {
         let text = try OpenAPIDocument().text
@@ -119,7 +119,7 @@ import Yams
         }
     }
 
-    /// What is played, followed or unpacked rather than read.
+    /// Whether content of this type is played, followed or unpacked rather than read.
     private static func isMedia(_ type: String) -> Bool {
         type.hasPrefix("video/") || type.hasPrefix("image/")
             || ["application/vnd.apple.mpegurl", "application/zip", "text/event-stream"].contains(type)
@@ -145,9 +145,9 @@ import Yams
         }
     }
 
-    // MARK: Who is refused is told so as documented
+    // MARK: Documented refusals
 
-    /// The answer is one of the document's examples, but for what the request brings with it.
+    /// Expects one of the document's examples, except for values that come from the request.
     private func expectDocumented(
         _ answer: Answer, _ status: Int, of operation: String, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -216,7 +216,7 @@ import Yams
         }
     }
 
-    // MARK: Every operation with its examples
+    // MARK: Examples of all operations
 
     @Test func everyOperationAnswersItsExamplesAsDocumented() async throws {
         let document = try OpenAPIDocument()
@@ -235,13 +235,13 @@ import Yams
             }
         }
         #expect(count >= 40 && reads.count >= 20)
-        // What changes nothing is asked of one service.
+        // Requests that change nothing share one service.
         try await withService(for: nil) { [reads] bench in
             for (request, operation) in reads { try await drive(request, operation, document, bench) }
         }
     }
 
-    /// Operations whose answers go on until the program is over.
+    /// Operations that answer until the program ends.
     private static let playing = ["watch", "watchOfApp", "followMessages"]
 
     private static func onlyReads(_ operation: OpenAPIDocument.Operation) -> Bool {
@@ -253,13 +253,13 @@ import Yams
         operation.path.contains("whip") || operation.path.contains("whep")
     }
 
-    /// A service with what the examples take for granted.
+    /// Runs a service in the state that the examples assume.
     private func withService(
         for operation: OpenAPIDocument.Operation?, _ body: @escaping @Sendable (Bench) async throws -> Void
     ) async throws {
         try await withDirectory { directory in
             try OpenAPIRequest.fillDirectory(directory)
-            // Programs go past the encoder of HTTP, which only a real connection has.
+            // Programs bypass the HTTP encoder, which needs a real connection.
             try await withOrchestrator(
                 Self.playing.contains(operation?.id ?? "") ? .ahc(.http) : .router, directory: directory,
                 store: OpenAPIRequest.filledStore(),
@@ -286,7 +286,7 @@ import Yams
         let answer = try await bench.call(
             .init(operation.method) ?? .get, request.uri, request.body, headers: request.headers)
         try await watching
-        // Some methods are there to be refused.
+        // Some methods exist only to be refused.
         let isRefusedAlways = operation.responses.keys.allSatisfy { !$0.hasPrefix("2") }
         #expect((200..<300).contains(answer.status) != isRefusedAlways, "\(name): \(answer.text)")
         guard let response = operation.responses["\(answer.status)"] else {

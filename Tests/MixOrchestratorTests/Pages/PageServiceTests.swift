@@ -5,7 +5,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Pages of a service, with workers that do as told: they are found again by the next run, and end with their streams.
+/// Pages of a service, with scripted workers: the next run finds them again, and they end with their streams.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageServiceTests {
     private static let page =
         #"{"type":"stream.published","user":"board","kind":"page","url":"http://127.0.0.1:8000/"}"#
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Waits until there is no page, no process of it, and nothing that the next run would open.
+    /// Waits until there is no page, no process of it, and no record that would open a page in the next run.
     private static func waitForEnd(_ bench: Bench, _ process: Int32, _ query: String = "") async throws {
         try await eventually("the page is still there") {
             let room = try await bench.call(.get, "/v1/rooms/demo\(query)")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Without `relay.keep` a shutdown ends workers. Their pages are opened again.
+    /// Without `relay.keep` a shutdown ends the workers. Their pages are opened again.
     @Test func pagesComeBackAfterAShutdown() async throws {
         try await withDirectory { directory in
             let settings = try Self.settings(directory)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Pages that were left, by a service that has none.
+    /// A service without pages forgets the pages of an earlier run.
     @Test func aServiceWithoutPagesForgetsThem() async throws {
         try await withDirectory { directory in
             let settings = try Self.settings(directory, Self.keep)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// What ends a page's stream, or puts another stream in its place.
+    /// A way to end a page's stream, or to put another stream in its place.
     enum Way: String, CaseIterable {
         case event, left, closed, deleted, snapshot, replaced, hook, terminals, endRoom
     }
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    /// One that is published again at once stays.
+    /// A page that is published again at once stays.
     @Test func pagesThatComeAndGoEndAsTheRoomSays() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, settings: try Self.settings(directory)) { bench in
@@ -175,7 +175,7 @@ import Testing
                 try await Self.waitForAir(bench)
                 try await Task.sleep(for: .milliseconds(300))
                 try await Self.waitForAir(bench)
-                // Those that were told to end may take a moment.
+                // Pages that were told to end may take a moment.
                 let open = try await eventually("several pages stay") {
                     let open = ScriptedPageWorker.openers(in: directory).filter { !Self.isGone($0) }
                     return open.count == 1 ? open : nil
@@ -186,9 +186,9 @@ import Testing
         }
     }
 
-    // MARK: - Browsers that wait
+    // MARK: - Prepared browsers
 
-    /// Waits until so many browsers wait for pages.
+    /// Waits until this number of browsers is prepared for pages.
     private static func waitForBrowsers(_ count: Int, _ bench: Bench) async throws {
         try await eventually("\(count) browsers do not wait") {
             bench.log.text.components(separatedBy: "a browser waits for a page").count > count ? true : nil
@@ -204,14 +204,14 @@ import Testing
                 try await Self.open(bench)
                 let first = try #require(ScriptedPageWorker.openers(in: directory).first)
                 #expect(ScriptedPageWorker.prepared(in: directory).contains(first))
-                // One of another size starts its own.
+                // A page of another size starts its own browser.
                 let small = Self.page.replacing("}", with: #","width":320,"height":240}"#)
                     .replacing("board", with: "small")
                 #expect(try await bench.call(.post, "/v1/rooms/demo/events", small).status == 202)
                 try await eventually { ScriptedPageWorker.openers(in: directory).count == 2 ? true : nil }
                 let second = try #require(ScriptedPageWorker.openers(in: directory).last)
                 #expect(!ScriptedPageWorker.prepared(in: directory).contains(second))
-                // Another browser takes the place.
+                // Another browser is prepared in its place.
                 try await eventually { ScriptedPageWorker.prepared(in: directory).count == 3 ? true : nil }
                 #expect(Set(ScriptedPageWorker.prepared(in: directory)).count == 3, "none is used twice")
                 try await bench.unpublish("board")
@@ -219,14 +219,14 @@ import Testing
                 try await bench.unpublish("small")
                 try await eventually("the second worker stays") { Self.isGone(second) ? true : nil }
             }
-            // What waits ends with the service, also if pages go on.
+            // Prepared browsers end with the service, even if pages continue.
             for worker in ScriptedPageWorker.prepared(in: directory) {
                 try await eventually("a browser still waits") { Self.isGone(worker) ? true : nil }
             }
         }
     }
 
-    /// A worker that was taken is a page's like any other: the next run finds it.
+    /// A worker that took over a page is like any other: the next run finds it.
     @Test func theNextRunFindsAPageOfABrowserThatWaited() async throws {
         try await withDirectory { directory in
             let settings = try Self.settings(directory, ["pages.warm": ["1"]].merging(Self.keep) { $1 })
@@ -246,13 +246,13 @@ import Testing
         }
     }
 
-    /// One whose event is refused gets no page, and ends.
+    /// A browser ends if the event of its page is refused.
     @Test func aBrowserThatWasTakenInVainEnds() async throws {
         try await withDirectory { directory in
             let settings = try Self.settings(directory, ["pages.warm": ["1"]])
             try await withOrchestrator(directory: directory, settings: settings) { bench in
                 try await Self.waitForBrowsers(1, bench)
-                // An event that is older than what is known of the stream.
+                // This event is older than the last one of the stream.
                 let newer = #"{"type":"stream.published","user":"board","url":"rtmp://127.0.0.1/live/b","sequence":5}"#
                 #expect(try await bench.call(.post, "/v1/rooms/demo/events", newer).status == 202)
                 let stale = Self.page.replacing("}", with: #","sequence":4}"#)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A process in place of `mixworker page`: it speaks the messages of `PageMessage.swift` over the real socket, as the service
-/// starts it, and says at once that its page is on air. No browser runs, and media do not flow.
+/// A process in place of `mixworker page`. It is started by the service and speaks the messages of `PageMessage.swift`
+/// over the real socket, and reports at once that its page is on air. It runs no browser and sends no media.
 enum ScriptedPageWorker {
-    /// Settings of a service that starts it.
+    /// Settings of a service that starts this worker.
     static func settings(in directory: String) throws -> [String: [String]] {
         let path = directory + "/page-worker"
         try Data(script(directory).utf8).write(to: URL(fileURLWithPath: path))
@@ -14,7 +14,7 @@ enum ScriptedPageWorker {
         ]
     }
 
-    /// What workers were told, one line each: the process, and the command.
+    /// The commands that workers received, one line each: the process, and the command.
     static func told(in directory: String) -> [(process: Int32, command: String)] {
         let text = (try? String(contentsOfFile: directory + "/told", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { line in
@@ -24,7 +24,7 @@ enum ScriptedPageWorker {
         }
     }
 
-    /// The processes that were told to open a page, in order. Each next run of the service tells them again.
+    /// The processes that received a page to open, in order. Each run of the service adds those that it takes over.
     static func openers(in directory: String) -> [Int32] {
         told(in: directory).filter { $0.command.contains("\"publish\"") }.map(\.process)
             .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }

@@ -39,11 +39,11 @@ struct FLVTagScannerTests {
         #expect(throws: FLVTagScanner.Failure.brokenTag(7)) {
             try Program.scanned(Program.fileHeader() + Program.tag(7, 0, [0]))
         }
-        // Empty bodies are frames that say nothing.
+        // Empty bodies are frames without content.
         #expect(try Program.one(Program.tag(9, 3, [])).role == .picture(isIDR: false))
     }
 
-    /// H.265: sequence header, pictures with and without an offset of times, metadata of colours.
+    /// H.265: sequence header, pictures with and without composition offsets, colour metadata.
     @Test(
         arguments: [
             (0x90, .videoHeader), (0x91, .picture(isIDR: true)), (0x93, .picture(isIDR: true)),
@@ -55,7 +55,7 @@ struct FLVTagScannerTests {
 }
 
 struct FLVBatcherTests {
-    /// Tags that come at these times, in ms, and what they become.
+    /// Returns the batches that tags with these timestamps, in ms, result in.
     private func batches(_ tags: [(at: Int64, bytes: [UInt8])]) throws -> [FLVBatch] {
         var batcher = FLVBatcher()
         var all: [FLVBatch] = []
@@ -148,7 +148,7 @@ struct ProgramStitcherTests {
         stitcher.connected(to: 1)
         let again = first + [Program.sound(1052), Program.picture(1100), Program.picture(900)]
         #expect(try names(&stitcher, again, at: 100) == ["s1052", "P1100", "P900"])
-        // A group of pictures without its beginning is of no use.
+        // A group of pictures without its beginning is unusable.
         stitcher.connected(to: 1)
         let late = [Program.picture(1500), Program.sound(1500), Program.picture(1550, isIDR: true)]
         #expect(try names(&stitcher, late, at: 600) == ["s1500", "I1550"])
@@ -163,7 +163,7 @@ struct ProgramStitcherTests {
         #expect(try names(&stitcher, tags, at: 1500) == ["V1@91500", "I91500", "P91550"])
     }
 
-    /// A relay that took the place of a killed one goes on with its timestamps.
+    /// A relay that replaces a killed one continues its timestamps.
     @Test func aProgramThatGoesOnKeepsItsTimes() throws {
         var stitcher = ProgramStitcher()
         stitcher.connected(to: 1)
@@ -171,7 +171,7 @@ struct ProgramStitcherTests {
         stitcher.connected(to: 2)
         let tags = [Program.picture(91_320, isIDR: true), Program.picture(91_370)]
         #expect(try names(&stitcher, tags, at: 1500) == ["I91320", "P91370"])
-        // What is too far ahead is another program.
+        // A timestamp too far ahead belongs to another program.
         stitcher.connected(to: 3)
         #expect(try names(&stitcher, [Program.picture(99_000, isIDR: true)], at: 2500) == ["I92370"])
     }

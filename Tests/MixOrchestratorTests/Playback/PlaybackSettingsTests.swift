@@ -14,7 +14,7 @@ struct PlaybackSettingsTests {
         #expect(settings.maxViewers == 1024)
         #expect(warnings.count == 2)
         #expect(warnings[0].contains("http.maxConnections is 4096") && warnings[1].contains("LimitNOFILE="))
-        // Some are let in also where there is very little.
+        // A minimum of viewers is admitted even with very few descriptors.
         _ = settings.fit(connections: 16_384, descriptors: 256)
         #expect(settings.maxViewers == 64)
         var few = PlaybackSettings()

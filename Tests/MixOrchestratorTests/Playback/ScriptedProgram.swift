@@ -4,7 +4,7 @@ import TestSupport
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// FLV as a relay writes it, tag by tag, and read back.
+/// FLV as a relay writes it, tag by tag, and functions to read it back.
 enum ScriptedProgram {
     static func fileHeader(tracks: UInt8 = 0b101) -> [UInt8] { [0x46, 0x4C, 0x56, 1, tracks, 0, 0, 0, 9, 0, 0, 0, 0] }
 
@@ -24,7 +24,7 @@ enum ScriptedProgram {
         tag(8, timestamp, [0xAF, 1] + [UInt8](repeating: 8, count: size))
     }
 
-    /// What a relay sends first.
+    /// Returns the first bytes that a relay sends.
     static func opening(at timestamp: UInt32 = 0) -> [UInt8] {
         fileHeader() + metadata(at: timestamp) + videoHeader(at: timestamp) + audioHeader(at: timestamp)
             + picture(timestamp, isIDR: true)
@@ -45,13 +45,13 @@ enum ScriptedProgram {
         return tags
     }
 
-    /// One tag without a file header.
+    /// Returns one tag without a file header.
     static func one(_ bytes: [UInt8]) throws -> ViewedTag {
         guard let tag = try scanned(fileHeader() + bytes).first else { throw TimedOut() }
         return tag
     }
 
-    /// The content of chunks one after another.
+    /// Returns the content of a sequence of HTTP chunks.
     static func content(ofChunks bytes: [UInt8]) -> [UInt8]? {
         var content: [UInt8] = []
         var rest = bytes[...]
@@ -69,7 +69,7 @@ enum ScriptedProgram {
 }
 
 extension ViewedTag {
-    /// As a word, for comparing.
+    /// A word that describes the tag, for comparisons.
     var name: String {
         switch role {
         case .metadata: "m@\(timestamp)"

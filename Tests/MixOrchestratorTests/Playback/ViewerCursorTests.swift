@@ -8,7 +8,7 @@ import Testing
 private typealias Program = ScriptedProgram
 
 struct ViewerCursorTests {
-    /// A program of 50 ms a picture, each in a batch of its own.
+    /// A program with a picture every 50 ms, each in its own batch.
     private struct Source {
         var batcher = FLVBatcher()
         var number = 0
@@ -74,7 +74,7 @@ struct ViewerCursorTests {
         #expect(slow.skips == 1)
         #expect(got.filter { !$0.hasPrefix("V") }.count == 60)
         #expect(got.filter { $0.hasPrefix("V") } == ["V1@0", "V2@2000"])
-        // Nobody gets what he has.
+        // Headers that a viewer has are not sent again.
         #expect(steady.skips == 0)
     }
 
@@ -106,8 +106,8 @@ struct ViewerCursorTests {
         #expect(try take(&cursor, window) == ["V1@2500", "I2500"])
     }
 
-    /// Whatever a viewer takes, and however slowly: each picture follows the one before it or is a keyframe, with the
-    /// headers that hold there.
+    /// For any pattern and speed of reading, each picture follows the one before it or is a keyframe, with the headers
+    /// that apply to it.
     @Test(arguments: 1...20) func everybodyCanDecodeWhatHeGets(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let cap = Int.random(in: 200...3000, using: &random)

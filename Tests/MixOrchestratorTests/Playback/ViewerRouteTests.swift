@@ -53,13 +53,13 @@ struct ViewerRouteTests {
             #expect(try names(first) == ["m@0", "V1@0", "A1@0", "I0", "P50", "I100", "s104", "P150"])
             #expect(try names(second) == ["m@100", "V1@100", "A1@100", "I100", "s104", "P150"])
             #expect(relay.viewerCount == 1)
-            // They are counted.
+            // The viewers are counted.
             #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "2")
             #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("viewers") == "2")
             let metrics = try await bench.call(.get, "/metrics").text
             #expect(metrics.contains("\nviewers 2\n"))
             try await second.close()
-            // Who is gone is noticed with one of the next pictures.
+            // The service notices a closed connection at one of the next pictures.
             try await eventually {
                 relay.sendToViewers(Program.picture(200))
                 return try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "1" ? true : nil
@@ -77,7 +77,7 @@ struct ViewerRouteTests {
             #expect(try await bench.call(.delete, "/v1/tasks/auto-demo").status == 200)
             try await eventually { viewer.hasEnded ? true : nil }
             #expect(try names(viewer).last == "P50")
-            // The connection is as good as before.
+            // The connection can be used for another request.
             viewer.send("HEAD /live/demo.flv HTTP/1.1\r\nHost: localhost\r\n\r\n")
             try await eventually { viewer.rest.hasPrefix("HTTP/1.1 404 ") ? true : nil }
             try await viewer.close()
@@ -94,7 +94,7 @@ struct ViewerRouteTests {
             relay.dropViewers()
             try await eventually { try names(viewer).last == "P100" ? true : nil }
             #expect(try names(viewer) == ["m@0", "V1@0", "A1@0", "I0", "P50", "P100"])
-            // One that sends nonsense is left.
+            // The service drops a relay's connection that sends nonsense and connects again.
             relay.setOpening(Program.opening() + Program.picture(50) + Program.picture(100) + Program.picture(150))
             relay.sendToViewers(Array("nonsense, and long enough".utf8))
             try await eventually { try names(viewer).last == "P150" ? true : nil }
@@ -121,7 +121,7 @@ struct ViewerRouteTests {
             let slow = try await RawViewer.open(bench, "/live/demo.flv", isSlow: true)
             let quick = try await RawViewer.open(bench, "/live/demo.flv")
             try await eventually { try names(quick).last == "I0" ? true : nil }
-            // More than sockets hold on to, and soon enough: who takes nothing for half a minute is disconnected.
+            // More than sockets buffer, and quickly: a viewer that takes nothing for half a minute is disconnected.
             for number in 1...150 {
                 let timestamp = UInt32(number * 100)
                 relay.sendToViewers(Program.picture(timestamp, isIDR: number % 10 == 0, size: 100_000))
@@ -151,7 +151,7 @@ struct ViewerRouteTests {
             let refused = try await bench.call(.get, "/live/demo.flv", headers: origin)
             #expect(refused.status == 403)
             #expect(try refused.value("type") == "urn:mixorchestrator:problem:playback-refused")
-            // A page may read why.
+            // A page may read the reason.
             #expect(refused.headers[.accessControlAllowOrigin] == "https://player.example")
             #expect(try await bench.call(.head, "/live/demo.flv").status == 403)
             let raw = try await RawConnection.open(try #require(bench.client.port))
@@ -190,7 +190,7 @@ struct ViewerRouteTests {
             #expect(full.headers[.accessControlAllowOrigin] == "https://player.example")
             #expect(try await bench.call(.head, "/live/demo.flv").status == 200)
             try await viewer.close()
-            // Who is gone is noticed with the next picture.
+            // The service notices the closed connection at the next picture.
             try await eventually {
                 relay.sendToViewers(Program.picture(50))
                 return try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "0" ? true : nil
@@ -227,7 +227,7 @@ struct ViewerRouteTests {
     }
 }
 
-/// A connection that asks for one program and keeps what comes.
+/// A connection that requests one program and keeps what it receives.
 final class RawViewer: Sendable {
     private struct State {
         var head = ""
@@ -239,18 +239,18 @@ final class RawViewer: Sendable {
     private let state = Mutex(State())
     private let channel: any Channel
 
-    /// The answer's head; empty until it is there.
+    /// The answer's head; empty until it has arrived.
     var head: String { state.withLock { $0.head } }
-    /// Of the chunks that are complete.
+    /// The content of the complete chunks.
     var content: [UInt8] { state.withLock { $0.content } }
-    /// Whether the last chunk has come.
+    /// Whether the last chunk has arrived.
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
-    /// What came after the body.
+    /// The bytes after the body.
     var rest: String { state.withLock { String(decoding: $0.rest, as: UTF8.self) } }
-    /// Of the newest chunk's last tag.
+    /// The timestamp of the last tag in the newest chunk.
     var newestTimestamp: UInt32 { state.withLock { $0.newestTimestamp } }
 
-    /// - Parameter isSlow: It takes nothing before `startReading`.
+    /// - Parameter isSlow: Whether it reads nothing before `startReading`.
     static func open(_ bench: Bench, _ uri: String, isSlow: Bool = false) async throws -> RawViewer {
         let port = try #require(bench.client.port)
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)

@@ -5,18 +5,18 @@ import Testing
 @testable import MixOrchestrator
 @testable import TaskStore
 
-/// One endpoint's queue, with a clock that is moved by hand: the outbox and the circuit breaker as the engine uses them.
+/// One endpoint's queue with a manual clock: the outbox and the circuit breaker, as the engine uses them.
 @Suite struct DeliveryPropertyTests {
     private struct Flight {
         var item: OutboxItem
         var endsAt: Double
         var succeeds: Bool
-        /// Whoever took it dies: it is never settled.
+        /// Whether its sender dies, so that it is never settled.
         var dies: Bool
     }
 
-    /// However attempts fail, in whatever order they end, and whoever dies in between: nothing is lost, the messages of
-    /// each room arrive in order, never two of a room at once, and what is given up blocks nothing.
+    /// For any failures, any order of completion, and any senders that die, no message is lost. The messages of each
+    /// room arrive in order, one at a time, and an abandoned message blocks nothing.
     @Test func nothingIsLostAndRoomsStayInOrder() {
         var random = SeededGenerator(announcedFor: "nothingIsLostAndRoomsStayInOrder")
         for _ in 0..<200 { run(&random) }
@@ -36,7 +36,7 @@ import Testing
         var added = 0
         let badUntil = Double.random(in: 0...80, using: &random)
         let badness = Double.random(in: 0...1, using: &random)
-        /// By room, as successful attempts ended.
+        /// The delivered messages of each room, in the order in which their attempts ended.
         var arrived: [String: [Int]] = [:]
         var dead: Set<Int> = []
 
@@ -71,7 +71,7 @@ import Testing
             for flight in flights where flight.endsAt <= now {
                 let age = Duration.seconds(now - flight.item.queuedAt)
                 if flight.dies {
-                    // Its receiver may have got it; its taker is replaced.
+                    // The receiver may have got the message; the sender is replaced.
                     machine.abandoned()
                     continue
                 }

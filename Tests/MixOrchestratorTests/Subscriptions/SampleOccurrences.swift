@@ -3,7 +3,7 @@ import MixModel
 
 @testable import RoomService
 
-/// One of each kind.
+/// An occurrence of each kind.
 enum SampleOccurrences {
     static let all: [Occurrence] = kinds.map { Occurrence(room: "shop/demo", at: 1_609_854_786.25, kind: $0) }
 

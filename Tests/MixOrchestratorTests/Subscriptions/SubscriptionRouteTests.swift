@@ -144,7 +144,7 @@ import Testing
         #expect(await make(.roomEvents, rooms: ["x"]) == "too-many-subscriptions")
         #expect(await make(.taskEvents, rooms: nil) == nil)
         #expect(await make(.taskEvents, rooms: ["x"]) == "too-many-subscriptions")
-        // What is stored is what is known.
+        // The store has the same subscriptions as the registry.
         let again = SubscriptionRegistry(index: SubscriptionIndex(), store: store, allowed: .loopbackOnly)
         try await again.restore()
         #expect(again.subscriptions(of: "shop", [.roomEvents]) == registry.subscriptions(of: "shop", [.roomEvents]))
@@ -158,7 +158,7 @@ import Testing
         #expect(await make(.taskEvents, rooms: ["x"]) == nil)
     }
 
-    /// Rooms of which nobody is told cost nothing.
+    /// Rooms without subscriptions produce no messages.
     @Test func withoutSubscriptionsThereAreNoMessages() async throws {
         try await withDirectory { directory in
             let store = MemoryTaskStore()

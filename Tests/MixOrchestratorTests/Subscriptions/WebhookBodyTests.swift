@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Signatures
 
-    /// The vector that Standard Webhooks publishes for its libraries.
+    /// The test vector that Standard Webhooks publishes for its libraries.
     @Test func theSignatureIsThatOfStandardWebhooks() {
         let headers = WebhookSignature.standard(
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek", time: 1_614_265_330, body: Array(#"{"test": 2432232314}"#.utf8),

@@ -11,7 +11,7 @@ import TestSupport
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Takes what is posted to it, on a real port of loopback, and answers as the test says.
+/// A server on a real loopback port that records the webhooks it gets, and answers as the test sets.
 final class WebhookReceiver: Sendable {
     struct Message: Sendable {
         var path: String
@@ -42,16 +42,16 @@ final class WebhookReceiver: Sendable {
         self.reserved = reserved
     }
 
-    /// Returns one that nobody can reach before `comeBack`.
+    /// Returns a receiver that cannot be reached before `comeBack`.
     static func absent() throws -> WebhookReceiver {
         let reserved = try ReservedPort()
         return WebhookReceiver(port: reserved.number, reserved: reserved)
     }
 
     var url: String { "http://127.0.0.1:\(port)/hook" }
-    /// Everything that came, also what was refused.
+    /// All messages that arrived, including refused ones.
     var messages: [Message] { state.withLock { $0.messages } }
-    /// Answered with success.
+    /// The messages that were answered with success.
     var taken: [Message] { messages.filter { $0.status == 200 } }
     func answer(_ reply: @escaping @Sendable (Message) -> Reply) { state.withLock { $0.reply = reply } }
 
@@ -74,13 +74,13 @@ final class WebhookReceiver: Sendable {
         case .hangs:
             message.status = 0
             state.withLock { $0.messages.append(message) }
-            // Until the connection ends.
+            // The request blocks until the connection ends.
             try await Task.sleep(for: .seconds(3600))
             return Response(status: .ok)
         }
     }
 
-    /// Serves for the length of `body`, on a free port.
+    /// Runs a server on a free port for the length of `body`.
     static func run(_ body: @escaping @Sendable (WebhookReceiver) async throws -> Void) async throws {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let found = Mutex<WebhookReceiver?>(nil)
@@ -97,7 +97,7 @@ final class WebhookReceiver: Sendable {
         }
     }
 
-    /// Serves again where it was, for the length of `body`.
+    /// Runs the server on the same port again for the length of `body`.
     func comeBack(_ body: @escaping @Sendable () async throws -> Void) async throws {
         try await Self.serve(at: port, { try await self.receive($0) }, onRunning: { _ in }, body: body)
     }
@@ -113,7 +113,7 @@ final class WebhookReceiver: Sendable {
             onServerRunning: { channel in onRunning(channel.localAddress?.port ?? 0) },
             logger: Logger(label: "receiver") { _ in SwiftLogNoOpLogHandler() })
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            // Cancelled and not drained: who hangs must not hold up the test.
+            // The server is cancelled, not drained: a hanging request must not delay the test.
             tasks.addTask { try? await application.run() }
             tasks.addTask { try await body() }
             defer { tasks.cancelAll() }
@@ -123,8 +123,8 @@ final class WebhookReceiver: Sendable {
 }
 
 extension DeliveryPolicy {
-    /// As the standard one, and hundred times as quick. Its patience with an answer is no less: who is slow for a moment would
-    /// otherwise be told twice.
+    /// The standard policy, a hundred times as fast. The time limit of an answer stays the same, since a receiver that
+    /// is slow for a moment would otherwise get a message twice.
     static let quick: @Sendable (Subscription.Kind) -> DeliveryPolicy = { _ in
         var policy = DeliveryPolicy(
             shortestDelay: .milliseconds(20), longestDelay: .milliseconds(100), giveUpAfter: .seconds(600),
@@ -133,7 +133,7 @@ extension DeliveryPolicy {
         return policy
     }
 
-    /// Waits half a second for an answer, for receivers that hang. Others may be told twice.
+    /// A time limit of half a second, for receivers that hang. Other receivers may get a message twice.
     static let hasty: @Sendable (Subscription.Kind) -> DeliveryPolicy = { kind in
         var policy = quick(kind)
         policy.timeLimit = .milliseconds(500)

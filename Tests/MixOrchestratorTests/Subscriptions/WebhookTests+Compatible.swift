@@ -8,7 +8,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Callbacks as ApsaraVideo Live sends them.
+/// Callbacks in ApsaraVideo Live's format.
 extension WebhookTests {
     @Test func theCompatibleCallbacksAreSent() async throws {
         try await WebhookReceiver.run { receiver in
@@ -51,7 +51,7 @@ extension WebhookTests {
                         #expect(message.header("ali-live-signature") == text)
                         #expect(message.header("webhook-signature") == nil)
                     }
-                    // They are shown, and are not changed here.
+                    // These subscriptions are shown here, but cannot be changed.
                     let list = try await bench.call(.get, "/v1/subscriptions")
                     #expect(try list.value("subscriptions.0.kind") == "roomEvents")
                     let change = try await bench.call(
@@ -61,7 +61,7 @@ extension WebhookTests {
                     let registry = SubscriptionRegistry(
                         index: SubscriptionIndex(), store: bench.store, allowed: .loopbackOnly)
                     try await registry.restore()
-                    // A delivery is in the log when its answer is.
+                    // A delivery is in the log once its answer has arrived.
                     let rest = try await eventually {
                         let page = try await registry.attempts(
                             of: .standard, [.roomEvents], subscription: "sub-r", in: 0...9e9, page: 2, size: 4)

@@ -7,9 +7,9 @@ import Testing
 @testable import RoomService
 @testable import TextFormats
 
-/// What may not be called, and what cannot be stored.
+/// Forbidden addresses, and a store that fails.
 extension WebhookTests {
-    /// A name that leads into the local network when it is looked up.
+    /// The address is checked to which a name resolves, here one in the local network.
     @Test func theAddressIsJudgedThatIsConnectedTo() async throws {
         let allowed = try AllowList(["http://app.example", "http://127.0.0.1"])
         let post = WebhookPost(allowed: allowed) { _, _ in InternetAddress([10, 0, 0, 1]).map { [$0] } ?? [] }
@@ -36,10 +36,10 @@ extension WebhookTests {
                         receiver.taken.contains { (try? $0.value("data.state")) == "live" } ? true : nil
                     }
                     isFull.value = true
-                    // Not stored = not done, and not told.
+                    // An event that is not stored has no effect, and no message reports it.
                     let body = #"{"type":"participant.joined","user":"eve"}"#
                     #expect(try await bench.call(.post, "/v1/rooms/demo/events", body).status == 503)
-                    // This happens all the same.
+                    // The end of a relay is handled all the same.
                     try #require(bench.relays.started.first).kill()
                     try await eventually { bench.relays.started.count == 2 ? true : nil }
                     isFull.value = false
@@ -59,7 +59,7 @@ extension WebhookTests {
     }
 }
 
-/// Takes no change while the flag is set.
+/// A store that takes no changes while the flag is set.
 private final class FullStore: ForwardingTaskStore {
     let base: any TaskStore
     private let isFull: LockedFlag

@@ -9,7 +9,7 @@ import Testing
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// From a request to a receiver, through a real store and real connections.
+/// The way from a request to a receiver, through a real store and real connections.
 @Suite(.timeLimit(.minutes(5))) struct WebhookTests {
     private typealias Quick = DeliveryPolicy
 
@@ -34,7 +34,7 @@ import Testing
                     try await eventually {
                         receiver.taken.contains { (try? $0.value("data.state")) == "removed" } ? true : nil
                     }
-                    // The last message: the services end with their outputs.
+                    // The services end with their outputs, which gives the last message.
                     let types = try await eventually {
                         let types = try receiver.taken.compactMap { try $0.value("type") }
                         return types.count { $0 == "room.servicesChanged" } == 2 ? types : nil
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// As receivers do it, by the text of the specification.
+    /// Verifies a signature as the specification tells receivers to.
     private func isSigned(_ message: WebhookReceiver.Message, with secret: String) -> Bool {
         guard let key = Data(base64Encoded: String(secret.dropFirst("whsec_".count))),
             let time = message.header("webhook-timestamp"), abs((Double(time) ?? 0) - wallClock()) < 60
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    /// It was on its way when the service before was killed: its lease has to run out.
+    /// A message was on its way when the earlier service was killed, so that its lease must run out first.
     @Test func whatADeadServiceHadTakenIsDelivered() async throws {
         try await WebhookReceiver.run { receiver in
             try await withDirectory { directory in
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    /// Both secrets sign while one is replaced.
+    /// Both secrets sign during a replacement.
     @Test func aReplacedSecretSignsUntilItsEnd() async throws {
         try await WebhookReceiver.run { receiver in
             try await withDirectory { directory in
@@ -188,7 +188,7 @@ import Testing
                     try await eventually { receiver.taken.isEmpty ? nil : true }
                     let message = try #require(receiver.taken.first)
                     #expect(isSigned(message, with: old) && isSigned(message, with: new))
-                    // At once.
+                    // Without an overlap, the old secret stops signing at once.
                     _ = try await bench.call(.post, "/v1/subscriptions/\(id)/secret", #"{"overlapSeconds":0}"#)
                     #expect(try await bench.call(.post, "/v1/subscriptions/\(id)/test").status == 202)
                     try await eventually { receiver.taken.count == 2 ? true : nil }
@@ -220,10 +220,10 @@ import Testing
                         let waiting = try await bench.call(.get, "/v1/subscriptions/\(dead.id)").value(
                             "delivery.waiting")
                         #expect(waiting == "40")
-                        // It is left alone: not every message was tried.
+                        // The delivery is paused before all messages have been tried.
                         #expect(Set(bad.messages.map(\.id)).count < 40)
                         #expect(bench.log.text.contains("an endpoint fails, delivery to it is paused"))
-                        // A message that nobody waits for goes the same way.
+                        // The remaining messages are delivered once the endpoint works again.
                         bad.answer { _ in .status(200) }
                         try await eventually { Set(bad.taken.map(\.id)).count == 40 ? true : nil }
                         try await eventually {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An S3-compatible storage of a test: moto's server, which checks signatures (scripts/s3-server.py).
+/// An S3-compatible storage for tests: moto's server, which checks signatures (scripts/s3-server.py).
 final class S3Storage: Sendable {
     static let accessKey = "AKIDOFATEST"
     static let secretKey = "S3CR3T/of+a=storage"
@@ -23,7 +23,7 @@ final class S3Storage: Sendable {
 
     var endpoint: String { "http://127.0.0.1:\(port)" }
 
-    /// What becomes of answers, as scripts/s3-server.py says.
+    /// A fault in the answer to a request, as in scripts/s3-server.py.
     struct Fault: Codable, Sendable {
         var kind: String
         var count = 1
@@ -31,9 +31,9 @@ final class S3Storage: Sendable {
         var query = ""
     }
 
-    /// Starts it, empty but for its buckets.
+    /// Starts the server, empty except for its buckets.
     ///
-    /// - Parameter faults: What the first requests meet, however soon they come.
+    /// - Parameter faults: The faults of the first requests, which may arrive at once.
     func start(faults: [Fault] = []) async throws {
         var launch = ProcessLaunch(
             OpenAPIDocument.root.appendingPathComponent("scripts/s3-server.sh").path,
@@ -56,7 +56,7 @@ final class S3Storage: Sendable {
         }
     }
 
-    /// Ends it with all that it has, and waits until it answers nobody any more.
+    /// Ends the server, whose content is lost, and waits until it no longer answers.
     func stop() async throws {
         guard let process = endProcess() else { return }
         try await eventually("the storage does not end") { process.isRunning ? nil : true }
@@ -70,14 +70,14 @@ final class S3Storage: Sendable {
         return process
     }
 
-    /// Lets temporary keys in, and no others.
+    /// Makes the server accept these temporary keys, and no others.
     func renew(_ accessKey: String, _ secretKey: String, token: String) async throws {
         let body = #"{"access_key":"\#(accessKey)","secret_key":"\#(secretKey)","token":"\#(token)"}"#
         let answer = try await HTTPExchange(port: port, "POST", "/_keys", body: Array(body.utf8)).answer()
         #expect(answer?.status == 204)
     }
 
-    /// Fetches what a signed link leads to.
+    /// Downloads from a signed link.
     func fetch(_ link: String) async throws -> HTTPExchange.Answer {
         let path = try #require(link.hasPrefix(endpoint) ? String(link.dropFirst(endpoint.count)) : nil, "\(link)")
         let exchange = try HTTPExchange(port: port, "GET", path, headers: ["Host": "127.0.0.1:\(port)"])

@@ -7,9 +7,9 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// How fast files are sent.
+/// The bandwidth of uploads.
 extension UploadFlowTests {
-    /// The bandwidth of both storages together, measured over every span of the uploads.
+    /// Limits the bandwidth of both storages together, measured over every span of the uploads.
     @Test func theBandwidthIsKept() async throws {
         try await withDirectory { directory in
             let storage = try S3Storage(directory)
@@ -24,7 +24,7 @@ extension UploadFlowTests {
                     "upload.backup.endpoint": [storage.endpoint], "upload.bytesPerSecond": ["\(Int(rate))"],
                 ]) { $1 })
             try await withOrchestrator(directory: directory, settings: settings) { bench in
-                // Bytes that were sent at some moment between two.
+                // The bytes that were sent by a moment between the two times.
                 var samples: [(from: ContinuousClock.Instant, to: ContinuousClock.Instant, bytes: Double)] = []
                 try await eventually("not all is sent") {
                     try await Task.sleep(for: .milliseconds(100))
@@ -35,7 +35,8 @@ extension UploadFlowTests {
                     samples.append((start, end, sent.reduce(0) { $0 + (Double($1.1) ?? 0) }))
                     return samples.last.map { $0.bytes >= 3_200_000 } == true ? true : nil
                 }
-                // A quarter of a second is free. Each of the four uploads may have waited for a chunk that it counts later.
+                // The limit allows a burst of a quarter of a second. Each of the four uploads may have waited for a
+                // chunk that it counts later.
                 let burst = rate / 4 + 4 * 65_536
                 var fastest = 0.0
                 for (index, first) in samples.enumerated() {

@@ -7,7 +7,7 @@ import Testing
 @testable import MixOrchestrator
 
 extension UploadFlowTests {
-    /// Assets of 100ms' interface whose files are in the storage only are fetched from there.
+    /// 100ms' assets whose files are only in the storage are downloaded from there.
     @Test func presignedURLsLeadToWhereTheFilesAre() async throws {
         try await withDirectory { directory in
             let storage = try S3Storage(directory)
@@ -28,7 +28,7 @@ extension UploadFlowTests {
             }
             try HMSFiles(data: directory).write(session)
 
-            // Here, and nowhere else.
+            // The files are only in the data directory.
             try await withOrchestrator(directory: directory, settings: HMSCaller.settings) { bench in
                 for asset in ["file", "hls"] {
                     let link = try await HMSCaller(bench: bench).get("recording-assets/\(asset)/presigned-url")

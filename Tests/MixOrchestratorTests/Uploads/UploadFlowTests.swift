@@ -7,7 +7,7 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Finished files on their way to a storage of another make, with all that can go wrong there.
+/// Uploads of finished files to a storage that other software implements, with all kinds of faults.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct UploadFlowTests {
     static let name = "20260101T000000Z-a"
     static let list = "/v1/rooms/demo/recordings"
@@ -25,7 +25,7 @@ import Testing
         "upload.backup.accessKey": [S3Storage.accessKey], "upload.backup.secretKey": [S3Storage.secretKey],
     ]
 
-    /// Makes a recording that was closed long ago.
+    /// Writes a recording that was closed long ago.
     static func record(_ directory: String, bytes: Int = 1000, name: String = name) throws -> [UInt8] {
         let content = [UInt8]((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) })
         try KeptFiles.makeRecording(directory, name, content: Data(content))
@@ -37,7 +37,7 @@ import Testing
         try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: path)
     }
 
-    /// Returns the list once it has this value at a path.
+    /// Returns the list of files once it has this value at a path.
     @discardableResult static func wait(
         _ bench: Bench, _ path: String, _ value: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Answer {
@@ -81,7 +81,7 @@ import Testing
                 }
                 #expect(try await storage.fetch(archive).body == zip)
 
-                // A moment after the notes, which the list shows.
+                // The counters follow a moment after the notes that the list shows.
                 let metrics = try await eventually("not all is counted") {
                     let text = try await bench.call(.get, "/metrics").text
                     let isCounted =
@@ -96,14 +96,14 @@ import Testing
                 for text in [list.text, metrics, ready.text, notes, bench.log.text] {
                     #expect(!text.contains("S3CR3T"), "\(text)")
                 }
-                // The objects stay when a file is deleted, and nothing of it here.
+                // The deletion of a file leaves its objects in the storage, and nothing in the data directory.
                 #expect(try await bench.call(.delete, "\(Self.list)/\(Self.name).mp4").status == 204)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory)/recordings/demo").isEmpty)
             }
         }
     }
 
-    /// Wrong settings of one storage delay nothing that goes to the other.
+    /// Wrong settings of one storage do not delay uploads to the other.
     @Test func failuresAreToldAndEndWithTheirCause() async throws {
         try await withDirectory { directory in
             let storage = try S3Storage(directory)
@@ -164,7 +164,7 @@ import Testing
             try await storage.start()
             let content = try Self.record(directory, bytes: 17 << 20)
             let note = "\(directory)/recordings/demo/\(Self.name).upload-main.json"
-            // The other three parts take six seconds: time enough to be killed in.
+            // The other three parts take six seconds, so that the service can be killed meanwhile.
             let reserved = try ReservedPort()
             let first = try Self.serve(directory, storage, port: reserved.number, bytesPerSecond: 2 << 20)
             defer { withExtendedLifetime(reserved) { first.signal(SIGKILL) } }
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    /// Keys that are renewed while the service runs, as those of a role are.
+    /// Keys can be renewed while the service runs, as those of a role are.
     @Test func temporaryKeysAreUsedAndRenewed() async throws {
         try await withDirectory { directory in
             let storage = try S3Storage(directory)
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    /// A real recorder's file, and the real process that decodes.
+    /// Uses a file of the real recorder, and the real process that decodes it.
     @Test func aRecordingHasItsPicture() async throws {
         try await withDirectory { directory in
             let storage = try S3Storage(directory)
@@ -268,7 +268,7 @@ import Testing
                 let link = try #require(try list.value("recordings.0.thumbnail.0.url"))
                 let picture = try await storage.fetch(link).body
                 #expect(picture.starts(with: [0xFF, 0xD8, 0xFF]) && picture.count > 2000)
-                // Both files go, and neither is made again.
+                // Both files are removed, and neither is made again.
                 try await eventually("files are left") {
                     let names = try FileManager.default.contentsOfDirectory(atPath: "\(directory)/recordings/demo")
                     return names.allSatisfy { $0.hasSuffix(".json") } ? true : nil

@@ -1,28 +1,28 @@
 import Foundation
 
-/// A process in place of `mixworker whip` and `mixworker whep`: it speaks the messages of `WebRTCMessage.swift` and
-/// `PlayMessage.swift` over the real socket, as the service starts it, and does what the name of the offer's session (`s=`)
-/// says. Media do not flow.
+/// A process in place of `mixworker whip` and `mixworker whep`. It is started by the service and speaks the messages of
+/// `WebRTCMessage.swift` and `PlayMessage.swift` over the real socket. The session's name in the offer (`s=`) selects
+/// its behaviour. It sends no media.
 enum ScriptedWHIPWorker {
     static let iceName = "EsAw"
 
-    /// What the worker does with an offer.
+    /// The reaction to an offer.
     enum Behaviour: String {
-        /// Answers, and takes what follows.
+        /// Answers, and accepts the following commands.
         case answers
         /// Answers, and refuses to restart ICE.
         case steady
         /// Refuses the offer in words.
         case refuses
-        /// Says nothing.
+        /// Never answers.
         case silent
-        /// Ends without a word.
+        /// Ends without an answer.
         case dies
         /// Answers, connects, and ends after a moment.
         case leaves
-        /// The same, because another publisher has taken its stream, or because the ingest refuses it.
+        /// Like `leaves`, because another publisher has taken its stream, or because the ingest refuses it.
         case replaced, denied
-        /// Answers and publishes with the real `mixworker publish` to the URL that it has got.
+        /// Answers, and publishes with the real `mixworker publish` to the URL that it received.
         case publishes
     }
 
@@ -57,9 +57,9 @@ enum ScriptedWHIPWorker {
             """
     }
 
-    /// Settings of a service that starts it.
+    /// Settings of a service that starts this worker.
     ///
-    /// - Parameter port: Where the real ingest listens; `nil` = there is none.
+    /// - Parameter port: The real ingest's port; `nil` if there is none.
     static func settings(in directory: String, port: Int? = nil) throws -> [String: [String]] {
         [
             "worker": [try install(in: directory, runsIngest: port != nil)], "webrtc.whip": ["on"],
@@ -68,7 +68,7 @@ enum ScriptedWHIPWorker {
         ]
     }
 
-    /// What workers were told, one line each.
+    /// Returns the commands that workers received, one line each.
     static func told(in directory: String) -> [String] {
         let text = (try? String(contentsOfFile: directory + "/told", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)

@@ -11,7 +11,7 @@ import Testing
 @testable import RoomService
 
 extension Bench {
-    /// Lets a participant publish camera and screen in the room `demo`, as if they came to the service's ingest.
+    /// Publishes camera and screen of a participant in the room `demo`, as if they came to the service's ingest.
     func publishToIngest(_ user: String, app: String = "default") async throws {
         let secret = try IngestFiles(data: directory).secret()
         for kind in [StreamKind.camera, .screen] {
@@ -49,7 +49,7 @@ extension Bench {
         try await withDirectory { try await run($0) }
     }
 
-    /// Posts an offer, again if too many sessions begin in this second.
+    /// Posts an offer, and again if too many sessions start in this second.
     private static func watch(
         _ bench: Bench, _ uri: String = "/whep/demo", _ behaviour: ScriptedWHIPWorker.Behaviour = .answers,
         token: String? = nil
@@ -59,7 +59,7 @@ extension Bench {
         return try await eventually {
             let answer = try await bench.call(
                 .post, uri, ScriptedWHIPWorker.offer(behaviour, direction: "recvonly"), headers: headers)
-            // Where there is no place the time is longer.
+            // Without a free place the time is longer.
             return answer.status == 429 && answer.headers[.retryAfter] == "1" ? nil : answer
         }
     }
@@ -90,7 +90,7 @@ extension Bench {
             #expect(source.origin == .program(socket: bench.directory + "/relays/auto-demo.sock"))
             #expect(source.network.publicAddress == "203.0.113.7")
             #expect(Self.commands(bench.directory) == ["argv", "{\"hello\"", "{\"play\"", "{\"view\"", "{\"view\""])
-            // They are counted as viewers of the program.
+            // The viewers are counted as viewers of the program.
             try await eventually {
                 try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "2" ? true : nil
             }
@@ -139,7 +139,7 @@ extension Bench {
                     of: #/rtmp:\/\/127\.0\.0\.1:19350\/relay\/default\/demo\/bob\/screen\?relay=[0-9a-f]{64}/#)
                     != nil)
             #expect(!bench.log.text.contains(url))
-            // Nobody who watches a participant is a viewer of the program.
+            // A participant's viewers do not count as viewers of the program.
             #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "0")
             for missing in ["/whep/demo/carol", "/whep/nowhere/bob", "/whep/nowhere", "/whep/demo?task=other"] {
                 let answer = try await Self.watch(bench, missing)
@@ -161,7 +161,7 @@ extension Bench {
             }
             let dead = try await Self.watch(bench, "/whep/demo", .dies)
             #expect(dead.status == 503)
-            // The next one has another worker.
+            // The next session gets another worker.
             let next = try await eventually {
                 let answer = try await Self.watch(bench)
                 return answer.status == 201 ? answer : nil
@@ -187,7 +187,7 @@ extension Bench {
         }
     }
 
-    /// A program is for everybody as over HTTP-FLV, a participant for holders of tokens.
+    /// A program is public, as over HTTP-FLV; a participant's streams need a token.
     @Test func tokensAndSignaturesAreChecked() async throws {
         try await withWHEP(["playback.key": ["playback-key-0123456789"]]) { bench in
             let unsigned = try await Self.watch(bench)
@@ -214,7 +214,7 @@ extension Bench {
         }
     }
 
-    /// A worker outlives the service, and its viewers have the same addresses in the next run.
+    /// A worker outlives the service, and its viewers keep their addresses in the next run.
     @Test func viewersSurviveTheService() async throws {
         try await withDirectory { directory in
             let session = LockedBox("")
@@ -227,7 +227,7 @@ extension Bench {
                 try await eventually {
                     try await bench.call(.get, "/metrics").text.contains("webrtc_viewers 1") ? true : nil
                 }
-                // A new viewer finds the worker.
+                // A new viewer uses the same worker.
                 #expect(try await Self.watch(bench).status == 201)
                 #expect(Self.commands(directory).count { $0 == "{\"play\"" } == 1)
                 let answer = try await bench.call(
@@ -235,7 +235,7 @@ extension Bench {
                 #expect(answer.status == 204, "\(answer.text)")
                 #expect(try await bench.call(.delete, session.value).status == 200)
             }
-            // Without the setting it ends.
+            // The worker ends in a run without the setting.
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
                 try await eventually { Self.commands(directory).last == "{\"terminate\"" ? true : nil }
                 try await eventually { WHIPRouteTests.files(bench).isEmpty ? true : nil }

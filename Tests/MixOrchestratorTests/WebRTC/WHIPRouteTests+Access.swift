@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPInterface
 @testable import MixOrchestrator
 
-/// Who may publish over WHIP.
+/// The right to publish over WHIP.
 extension WHIPRouteTests {
     @Test func tokensAndPagesAreChecked() async throws {
         let settings = AccessTests.apps().merging(["webrtc.cors": ["https://studio.example"]]) { $1 }
@@ -39,7 +39,7 @@ extension WHIPRouteTests {
                 #expect(answer.status == status, "\(token): \(answer.text)")
             }
             #expect(try await bench.call(.delete, session).status == 401)
-            // A token's app needs no name.
+            // The URL need not name the app, which follows from the token.
             let other = try await call("/whip/show/alice", "other")
             #expect(other.status == 201)
             #expect(ScriptedWHIPWorker.told(in: bench.directory).joined().contains("shop"))
@@ -74,7 +74,7 @@ extension WHIPRouteTests {
         }
     }
 
-    /// A page that asks why does not come back for a stream that another one has taken.
+    /// A client can ask for the reason, so that it does not reconnect after another publisher has taken its stream.
     @Test func aClientIsToldWhyItsStreamWasNotTaken() async throws {
         try await withWHIP(AccessTests.apps()) { bench in
             for (behaviour, code, detail) in [
@@ -95,7 +95,7 @@ extension WHIPRouteTests {
                     #expect(try answer.value("detail")?.hasPrefix(detail) == true, "\(answer.text)")
                     #expect(!answer.text.contains("secret"))
                 }
-                // Those of other apps are told nothing.
+                // Other apps do not get the reason.
                 let other = try await bench.call(.delete, session, headers: AccessTests.bearer("other"))
                 #expect(try other.value("type") == "urn:mixorchestrator:problem:whip-session-not-found")
             }

@@ -76,13 +76,13 @@ import Testing
             #expect(publisher.network.stun == "stun://stun.example:3478")
             #expect(publisher.network.turn == ["turn://mixer:turn-password-0123@turn.example:3478"])
 
-            // Candidates, with and without the ETag.
+            // Candidates are accepted with and without the ETag.
             for match in ["\"ice-1\"", "*", nil] {
                 var headers = Self.fragment
                 headers[.ifMatch] = match
                 #expect(try await bench.call(.patch, session, Self.candidates, headers: headers).status == 204)
             }
-            // Another name restarts ICE, if the client says that it knows what it does.
+            // Another ICE name restarts ICE, if the request has a matching precondition.
             #expect(try await bench.call(.patch, session, Self.restart, headers: Self.fragment).status == 409)
             var headers = Self.fragment
             headers[.ifMatch] = "*"
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// RFC 9725 §4.3: 422 from a server that does the one of trickle ICE and restarts, and not the other.
+    /// RFC 9725 §4.3 requires 422 from a server that supports trickle ICE but not restarts, or the reverse.
     @Test func aWorkerMayRefuseToRestartICE() async throws {
         try await withWHIP { bench in
             let made = try await bench.call(
@@ -128,7 +128,7 @@ import Testing
             let answer = try await bench.call(.patch, session, Self.restart, headers: headers)
             #expect(answer.status == 422, "\(answer.text)")
             #expect(try answer.value("detail") == "webrtcbin does not restart ICE")
-            // The session goes on.
+            // The session continues.
             #expect(try await bench.call(.patch, session, Self.candidates, headers: headers).status == 204)
         }
     }
@@ -178,11 +178,11 @@ import Testing
             #expect(silent.status == 503)
             #expect(try silent.value("detail") == "the worker did not answer within 5 s")
             #expect((.seconds(5)..<Duration.seconds(30)).contains(ContinuousClock.now - start))
-            // One that leaves is no session any more.
+            // The session of a client that leaves is gone.
             let made = try await call(.leaves)
             #expect(made.status == 201)
             let session = try #require(made.headers[.location])
-            // Asking by DELETE would end it before.
+            // A DELETE would end the session too early.
             try await eventually { Self.files(bench).isEmpty ? true : nil }
             try await eventually { try await bench.call(.delete, session).status == 404 ? true : nil }
             try await eventually {
@@ -218,7 +218,7 @@ import Testing
             #expect(try await call("/whip/shop/show/carol").status == 503)
             #expect(try await bench.call(.delete, try #require(first.headers[.location])).status == 200)
             #expect(try await call("/whip/show/dora").status == 201)
-            // More in a second than a person begins.
+            // The client starts too many sessions in one second.
             let often = try await eventually {
                 let answer = try await call("/whip/show/eve")
                 return answer.headers[.retryAfter] != "10" ? answer : nil
@@ -253,7 +253,7 @@ import Testing
                 let proof = try #require(told.firstMatch(of: #/proof=([0-9a-f]{64})/#)?.1)
                 #expect(!bench.log.text.contains(proof))
                 #expect(try await bench.call(.delete, try #require(made.headers[.location])).status == 200)
-                // It ends with its publisher, who said goodbye.
+                // The stream ends with its publisher, which said that it leaves.
                 try await eventually {
                     let room = try await bench.call(.get, "/v1/rooms/show")
                     return try room.value("participants.0.streams.0.stream") == nil ? true : nil
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    /// A worker outlives the service as the ingest does, and its session has the same address in the next run.
+    /// A worker outlives the service, as the ingest does, and its session keeps its address in the next run.
     @Test func sessionsSurviveTheService() async throws {
         try await withDirectory { directory in
             let session = LockedBox("")
@@ -301,7 +301,7 @@ import Testing
         }
     }
 
-    /// Without `relay.keep` they end with the service, and one whose setting is gone ends in the next run.
+    /// Without `relay.keep` sessions end with the service, and a session whose setting is gone ends in the next run.
     @Test func sessionsEndWithTheService() async throws {
         try await withDirectory { directory in
             try await withWHIP(in: directory) { bench in
