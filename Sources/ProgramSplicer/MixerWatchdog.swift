@@ -76,7 +76,8 @@ package struct MixerWatchdog: Sendable {
             return false
         }
         let measured = (now - mark.at).inSeconds
-        guard silent >= shortest, measured > 0 else { return false }
+        // A share of a shorter time says nothing: a process that has just woken has used nothing of it, or all.
+        guard silent >= shortest, measured >= Self.suspicion.inSeconds else { return false }
         let share = (cpuSeconds - mark.cpuSeconds) / measured
         return share < Self.idleShare || share > Self.spinningShare && patience == 1
     }
