@@ -73,12 +73,12 @@ public struct StallWatch: Sendable {
     }
 
     /// Records that the caller itself stood still, so that it does not know whether the source has delivered: the time
-    /// does not count as a gap. Only the first excuse after a frame counts, so that a caller who is always late notices a
-    /// stall as well.
+    /// does not count as a gap. At most `mostPatience` is excused: after more, the source has missed frames that a mix must
+    /// make. Only the first excuse after a frame counts, so that a caller who is always late notices a stall as well.
     public mutating func excuse(_ standstill: MediaTime, at now: MediaTime) {
         guard let last, !isExcused, standstill > .zero else { return }
         isExcused = true
-        self.last = max(last, min(last + standstill, now))
+        self.last = max(last, min(last + min(standstill, Self.mostPatience), now))
     }
 
     /// Returns whether the source has stalled. False before its first frame.

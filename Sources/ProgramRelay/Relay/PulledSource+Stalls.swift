@@ -28,7 +28,7 @@ extension PulledSource {
     }
 
     /// The track by which the source is judged: its pictures, if it has any.
-    private var judged: StallWatch? { timeline.video == nil ? stalls[.audio] : stalls[.video] }
+    var judged: StallWatch? { timeline.video == nil ? stalls[.audio] : stalls[.video] }
 
     /// Returns the silence after which the source is reported as stalled: longer than its recent gaps.
     func silence(now: MediaTime) -> MediaTime {

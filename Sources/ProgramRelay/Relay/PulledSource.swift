@@ -228,8 +228,10 @@ final class PulledSource {
         lastOfTrack.map { $0 + silence(now: now) + .milliseconds(1) }.flatMap { $0 > now ? $0 : nil }
     }
 
-    /// Time of the last frame of the track by which the source is judged.
-    private var lastOfTrack: MediaTime? { timeline.video == nil ? timeline.lastAudio : timeline.lastVideo }
+    /// Time of the last frame of the track by which the source is judged, or later if the relay stood still after it.
+    private var lastOfTrack: MediaTime? {
+        (timeline.video == nil ? timeline.lastAudio : timeline.lastVideo).map { max($0, judged?.last ?? $0) }
+    }
 
     /// Returns whether the source delivers pictures, so that a program may wait for its keyframe.
     func isAwaited(now: MediaTime) -> Bool { planned.video && timeline.video != nil && !isSilent(now: now) }
@@ -246,7 +248,7 @@ final class PulledSource {
     func isAbsent(now: MediaTime) -> Bool {
         guard !isUnsupported, !isQuarantined else { return true }
         guard let last = timeline.lastArrival else { return now - plannedAt > PulledSource.absence }
-        return now - last > dropAfter
+        return now - max(last, judged?.last ?? last) > dropAfter
     }
 
     func fact(now: MediaTime) -> ProgramDirector.SourceFact {

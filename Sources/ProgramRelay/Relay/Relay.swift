@@ -215,6 +215,8 @@ public actor Relay {
 
     private func handle(_ input: RelayInput) {
         share?.handled += 1
+        // Before anything is judged: the loop reads its sockets before it looks at deadlines.
+        excuseStandstill(now: now)
         switch input {
         case .connected(let descriptor): accept(descriptor)
         case .commands(let connection, let lines, let size): received(lines, size: size, on: connection)
@@ -242,7 +244,6 @@ public actor Relay {
 
     private func tick() {
         let now = now
-        excuseStandstill(now: now)
         ticks.reached()
         for (id, source) in sources {
             tellNews(of: id)
@@ -290,7 +291,11 @@ public actor Relay {
     /// Does not count it against sources and mixers if this process stood still: their media may wait in its sockets,
     /// and a suspended machine has suspended them, too.
     private func excuseStandstill(now: MediaTime) {
-        guard let due = [tickAt, stallAt].compactMap(\.self).min(), now - due > Self.standstill else { return }
+        let due = min(tickAt ?? now, stallAt ?? now)
+        guard now - due > Self.standstill else { return }
+        // Once for each standstill: what was due follows at once.
+        tickAt = tickAt.map { max($0, now) }
+        stallAt = stallAt.map { max($0, now) }
         for source in sources.values { source.excuse(now - due, now: now) }
         mixer?.excuse(now - due, now: now)
         outgoingMixer?.excuse(now - due, now: now)
