@@ -54,7 +54,7 @@ package final class ProgramFeed: @unchecked Sendable {
     ///   - request: The line that asks the relay for FLV, without its end.
     ///   - keyframeRequest: The line that asks the relay for a keyframe, without its end; `nil` if keyframes are never
     ///     requested.
-    ///   - detour: Used while no process listens at `path`, until its connection ends.
+    ///   - detour: Used while no process listens at `path`, until its connection ends, or nothing has come for too long.
     ///   - onEvent: Called on the loop, never from within `open()`.
     package init(
         path: String, request: String, keyframeRequest: String? = nil, detour: Detour? = nil,
@@ -89,7 +89,12 @@ package final class ProgramFeed: @unchecked Sendable {
     }
 
     private func connect() {
-        guard !isOver, channel == nil else { return }
+        guard !isOver else { return }
+        guard channel == nil else {
+            // A detour on which nothing comes may not end by itself.
+            if isUnproven, MonotonicClock.now() >= giveUpAt { end() }
+            return
+        }
         if let descriptor = UnixListener.dial(path) {
             (isUnproven, takesKeyframeRequests) = (false, false)
             ask(descriptor, request)
@@ -97,6 +102,7 @@ package final class ProgramFeed: @unchecked Sendable {
         } else if let detour, let descriptor = UnixListener.dial(detour.path) {
             (isUnproven, takesKeyframeRequests) = (true, true)
             ask(descriptor, detour.request)
+            timer.set(giveUpAt)
         } else {
             again()
         }

@@ -101,4 +101,15 @@ import Testing
         #expect(service.connections > 20 && viewer.begun == 0 && viewer.tags.isEmpty)
         service.close()
     }
+
+    /// A service that stands still accepts connections, and does not end them.
+    @Test func aDetourWithoutAWordEnds() async throws {
+        let path = Self.path()
+        let service = try Place(path)
+        let viewer = try FeedViewer(Self.path(), detour: ProgramFeed.Detour(path: path, request: "please"))
+        try #require(try await outputEventually { viewer.hasEnded })
+        #expect(service.lines == Self.asked && service.connections == 1, "\(service.lines)")
+        #expect(viewer.begun == 0 && viewer.tags.isEmpty)
+        service.close()
+    }
 }

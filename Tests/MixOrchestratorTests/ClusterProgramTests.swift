@@ -1,5 +1,8 @@
 import Foundation
 import MixModel
+import NIOCore
+import NIOPosix
+import TaskStore
 import Testing
 
 @testable import MixOrchestrator
@@ -64,6 +67,39 @@ import Testing
             let third = try await ProgramReader.open(detour)
             try await eventually { third.isOver ? true : nil }
             #expect(third.bytes.isEmpty, "the worker reads its own relay")
+        }
+    }
+
+    /// A node that stands still accepts requests and does not answer. Its program is given up when another node has the room.
+    @Test func aNodeThatStandsStillIsNotWaitedFor() async throws {
+        let (requests, request) = AsyncStream.makeStream(of: Void.self)
+        let silent = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                request.yield()
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { silent.close(promise: nil) }
+        let port = try #require(silent.localAddress?.port)
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let lost = try await a.store.register("lost", for: .seconds(600))
+            let next = try await a.store.register("next", for: .seconds(600))
+            try await a.store.announce(
+                lost, NodeProfile(name: "lost", url: "http://127.0.0.1:\(port)", key: "key of lost"))
+            try await a.store.announce(next, NodeProfile(name: "next", url: "http://127.0.0.1:9", key: "key of next"))
+            let leases = try await a.store.claim([.lease(of: "demo")], by: lost, for: .seconds(600))
+            let lease = try #require(leases.first)
+            let reader = try await ProgramReader.open(
+                ProgramDetour(socket: a.data + "/programs/programs.sock", task: "auto-demo", room: "demo"))
+            for await _ in requests { break }
+            #expect(!reader.isOver)
+            guard case .passed = try await a.store.pass(lease, to: next) else {
+                Issue.record("the room stays")
+                return
+            }
+            try await eventually { reader.isOver ? true : nil }
+            #expect(reader.bytes.isEmpty)
         }
     }
 }

@@ -31,7 +31,7 @@ package struct RemotePrograms: ProgramsElsewhere {
         onBytes: (ByteBuffer) async throws -> Void
     ) async -> Bool {
         guard !node.has(room), let other = try? await node.otherHolder(of: room),
-            let answer = try? await exchange.pass(request(for: task, in: room, to: other), to: other),
+            let answer = await ask(other, request(for: task, in: room, to: other), about: room),
             200..<300 ~= answer.status
         else { return false }
         do {
@@ -59,6 +59,22 @@ package struct RemotePrograms: ProgramsElsewhere {
             // It is requested again if it goes on.
         }
         return true
+    }
+
+    /// Asks another node, and returns when its answer begins; `nil` if the node cannot be reached, or the room is no longer there
+    /// before it has answered.
+    private func ask(
+        _ other: NodeProfile, _ request: NodeExchange.Passed, about room: RoomID
+    ) async -> NodeExchange.Answer? {
+        await withTaskGroup(of: NodeExchange.Answer?.self) { group in
+            group.addTask { [exchange] in try? await exchange.pass(request, to: other) }
+            group.addTask {
+                try? await self.stays(room, at: other)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
     }
 
     /// Returns when the room is no longer at the other node, which would not end its answer if it stands still.
