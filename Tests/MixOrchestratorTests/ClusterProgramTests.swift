@@ -51,10 +51,13 @@ import Testing
             try await eventually { old.commands.contains(.requestKeyframe) ? true : nil }
 
             // Rooms go to the third node.
+            c.relays.setOpening(ScriptedProgram.opening(at: 2000))
             #expect(try await drain(b) == "0")
             #expect(try await drain(a) == "1")
             let new = try await eventually { c.running("auto-demo").first { !$0.isSilent } }
             try await eventually { first.isOver ? true : nil }
+            let seen = try ScriptedProgram.scanned(first.bytes)
+            #expect(seen.allSatisfy { $0.timestamp < 2000 }, "the first node passes nothing on from the third")
             let second = try await ProgramReader.open(detour)
             try await eventually { new.viewerCount > 0 && !second.bytes.isEmpty ? true : nil }
             new.sendToViewers(ScriptedProgram.picture(2040))

@@ -107,12 +107,12 @@ package struct LiveController: Sendable {
                 if Task.isShuttingDownGracefully { throw OrchestratorError.stopping }
                 continue
             }
-            let channel = context.channel
+            let (channel, isForNode) = (context.channel, context.isCarriedOver)
             return Response(
                 status: .ok,
                 body: ResponseBody { writer in
                     defer { _ = place }
-                    try await broadcast.play(to: channel)
+                    try await broadcast.play(to: channel, isForNode: isForNode)
                     try await writer.finish(nil)
                 })
         }

@@ -21,6 +21,10 @@ package final class ProgramBroadcast: Sendable {
     private struct State {
         var window: ProgramWindow
         var groups: [ObjectIdentifier: NIOLoopBoundBox<ViewerGroup?>] = [:]
+        /// Connections of other nodes that are being served.
+        var nodes: [ObjectIdentifier: any Channel] = [:]
+        /// Whether the program comes from another node.
+        var isElsewhere = false
         var isOver = false
         var waiters: [EventLoopPromise<Bool>] = []
         /// Time since which there has been no viewer, in ns.
@@ -86,11 +90,13 @@ package final class ProgramBroadcast: Sendable {
                 others -= 1
                 let number = others
                 isElsewhere = await elsewhere.view(task) {
+                    self.sendNodesAway()
                     try await self.onHome { $0.connected(to: number) }
                 } onBytes: { bytes in
                     alive = MonotonicClock.now()
                     try await self.onHome { try $0.received(bytes) }
                 }
+                state.withLock { $0.isElsewhere = false }
                 try? await onHome { $0.flush() }
             }
             let silence = MonotonicClock.now() - alive
@@ -103,6 +109,17 @@ package final class ProgramBroadcast: Sendable {
             guard isWanted, silence < Int64(Self.lossLimit) * 1_000_000_000 else { return }
             try? await Task.sleep(for: .milliseconds(100))
         }
+    }
+
+    /// Ends the connections of other nodes, before anything of another node's program is published: they read it from that node
+    /// themselves, and would get the same pictures twice.
+    private func sendNodesAway() {
+        let nodes = state.withLock { state in
+            state.isElsewhere = true
+            defer { state.nodes = [:] }
+            return Array(state.nodes.values)
+        }
+        for channel in nodes { channel.close(promise: nil) }
     }
 
     private func onHome(_ body: @escaping @Sendable (ProgramIntake) throws -> Void) async throws {
@@ -193,9 +210,22 @@ package final class ProgramBroadcast: Sendable {
     /// Writes the program to a connection whose answer has begun, until the program ends. The chunks bypass the HTTP
     /// encoder, which ends the body afterwards.
     ///
-    /// - Throws: An error when the viewer is gone.
-    package func play(to channel: any Channel) async throws {
-        defer { state.withLock { $0.idleSince = MonotonicClock.now() } }
+    /// - Parameter isForNode: Whether the viewer is another node, which is served only while the program is made here.
+    /// - Throws: An error when the viewer is gone, or the program comes from another node.
+    package func play(to channel: any Channel, isForNode: Bool = false) async throws {
+        defer {
+            state.withLock { state in
+                state.idleSince = MonotonicClock.now()
+                if isForNode { state.nodes[ObjectIdentifier(channel)] = nil }
+            }
+        }
+        if isForNode {
+            let isHere = state.withLock { state in
+                if !state.isElsewhere { state.nodes[ObjectIdentifier(channel)] = channel }
+                return !state.isElsewhere
+            }
+            guard isHere else { throw ChannelError.ioOnClosedChannel }
+        }
         let group = group(on: channel.eventLoop)
         try await channel.eventLoop.flatSubmit {
             do {
