@@ -33,6 +33,7 @@ extension ClusterNode {
         subscribers.withLock { $0 = nil }
         belongings.withLock { $0 = nil }
         localStreams.withLock { $0 = nil }
+        localPlayers.withLock { $0 = nil }
         guard !keepsRelays else { return }
         do {
             try await base.expel(machine.withLock { $0.node })
