@@ -73,6 +73,22 @@ import Testing
         }
     }
 
+    /// A node limits its own viewers, and all of them together are one client of the room's node.
+    @Test func nodesAreNotLimitedLikeOneViewer() async throws {
+        try await withCluster(settings: ["http.rate.requests": ["1"]]) { start in
+            let a = try await start("a", nil)
+            let key = try #require(try await a.store.roster().first?.profile?.key)
+            func read(_ key: String) async throws -> Int {
+                try await a.call(
+                    "GET", "/live/demo.flv",
+                    headers: ["Mixorchestrator-Node-Key": key, "Mixorchestrator-Carried": "1"]
+                ).status
+            }
+            try await eventually("viewers are not limited") { try await read("guessed") == 429 ? true : nil }
+            for _ in 0..<20 { #expect(try await read(key) == 404) }
+        }
+    }
+
     /// A node that stands still accepts requests and does not answer. Its program is given up when another node has the room.
     @Test func aNodeThatStandsStillIsNotWaitedFor() async throws {
         let (requests, request) = AsyncStream.makeStream(of: Void.self)

@@ -31,7 +31,8 @@ package struct AccessMiddleware: RouterMiddleware {
         }
         var context = context
         context.caller = tokens.isEmpty ? try anybody(request, context) : try caller(request, context)
-        if let seconds = limits.requests.take(by: RateLimits.key(context)) {
+        // All of a node's requests come from one address. It has counted its viewers.
+        if !context.isCarriedOver, let seconds = limits.requests.take(by: RateLimits.key(context)) {
             throw HTTPProblem.tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
         }
         // The token determines the app. A request whose `?app=` names another app is refused.
