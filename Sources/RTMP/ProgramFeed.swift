@@ -33,6 +33,8 @@ package final class ProgramFeed: @unchecked Sendable {
     /// Time in ns between two attempts to reach the relay, and the time after which they end.
     private static let interval: Int64 = 100_000_000
     private static let patience: Int64 = 10_000_000_000
+    /// Time in ns between a detour that leads nowhere and the next one, which costs more than an attempt to reach the relay.
+    private static let detourInterval: Int64 = 300_000_000
 
     private let path: String
     private let request: String
@@ -48,6 +50,8 @@ package final class ProgramFeed: @unchecked Sendable {
     private var takesKeyframeRequests = false
     /// Whether the connection is a detour from which nothing has come yet.
     private var isUnproven = false
+    /// Time before which no detour is tried.
+    private var detourAt: Int64 = 0
 
     /// - Parameters:
     ///   - path: The relay's Unix socket.
@@ -99,7 +103,7 @@ package final class ProgramFeed: @unchecked Sendable {
             (isUnproven, takesKeyframeRequests) = (false, false)
             ask(descriptor, request)
             onEvent(.began)
-        } else if let detour, let descriptor = UnixListener.dial(detour.path) {
+        } else if let detour, MonotonicClock.now() >= detourAt, let descriptor = UnixListener.dial(detour.path) {
             (isUnproven, takesKeyframeRequests) = (true, true)
             ask(descriptor, detour.request)
             timer.set(giveUpAt)
@@ -146,8 +150,9 @@ package final class ProgramFeed: @unchecked Sendable {
         guard !isOver else { return }
         channel?.close()
         channel = nil
+        let now = MonotonicClock.now()
         // A detour on which nothing came leads nowhere at present.
-        if !isUnproven { giveUpAt = MonotonicClock.now() + Self.patience }
+        if isUnproven { detourAt = now + Self.detourInterval } else { giveUpAt = now + Self.patience }
         again()
     }
 

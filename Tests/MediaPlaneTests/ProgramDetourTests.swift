@@ -92,13 +92,14 @@ import Testing
         service.close()
     }
 
-    /// It is tried for as long as a relay would be.
+    /// It is tried for as long as a relay would be, but less often.
     @Test func aDetourThatLeadsNowhereEnds() async throws {
         let path = Self.path()
         let service = try Place(path, isClosed: true)
         let viewer = try FeedViewer(Self.path(), detour: ProgramFeed.Detour(path: path, request: "please"))
         try #require(try await outputEventually { viewer.hasEnded })
-        #expect(service.connections > 20 && viewer.begun == 0 && viewer.tags.isEmpty)
+        #expect(6...40 ~= service.connections, "\(service.connections)")
+        #expect(viewer.begun == 0 && viewer.tags.isEmpty)
         service.close()
     }
 
