@@ -47,6 +47,22 @@ import Testing
         #expect(queues.take(for: "b") == nil)
     }
 
+    @Test func whoSaysTheMostLosesItsOwn() {
+        let bob = StreamNames(room: "other/demo", user: "bob", stream: .screen)
+        var queues = SayingQueues()
+        _ = queues.add(saying("bob", of: bob), for: ["a"])
+        for number in 0..<(SayingQueues.most + 10) { _ = queues.add(saying("\(number)"), for: ["a"]) }
+        let told = queues.take(for: "a") ?? []
+        #expect(told.count == SayingQueues.most)
+        #expect(told.prefix(2).map(\.payload) == ["bob", "11"])
+        #expect(told.last?.payload == "\(SayingQueues.most + 9)")
+
+        let third = String(repeating: "x", count: SayingQueues.mostBytes / 3)
+        _ = queues.add(saying("bob", of: bob), for: ["a"])
+        for number in 0..<5 { _ = queues.add(saying("\(number)" + third), for: ["a"]) }
+        #expect(queues.take(for: "a")?.compactMap { $0.payload?.prefix(1) } == ["b", "3", "4"])
+    }
+
     /// The receiver reads at most a megabyte.
     @Test func whatWaitsFitsIntoAnOrder() throws {
         var queues = SayingQueues()

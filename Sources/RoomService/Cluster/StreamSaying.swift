@@ -31,8 +31,8 @@ package struct StreamSaying: Hashable, Codable, Sendable {
 
 /// What publishers have said and other nodes have not been told yet. Pure.
 ///
-/// A node is in it while someone tells it. Whatever is too much for a node is lost, the oldest first, as it is for a player
-/// who does not read.
+/// A node is in it while someone tells it. Whatever is too much for a node is lost, as it is for a player who does not read:
+/// the oldest of the stream that has the most waiting, so that no publisher takes the places of others.
 struct SayingQueues: Sendable {
     /// Largest number of sayings that wait for a node, which are told at once.
     static let most = 256
@@ -40,8 +40,24 @@ struct SayingQueues: Sendable {
     static let mostBytes = 256 << 10
 
     private struct Queue {
-        var sayings: [StreamSaying] = []
-        var bytes = 0
+        private(set) var sayings: [StreamSaying] = []
+        private var bytes = 0
+
+        mutating func add(_ saying: StreamSaying) {
+            sayings.append(saying)
+            bytes += saying.size
+            while sayings.count > SayingQueues.most { lose { _ in 1 } }
+            while bytes > SayingQueues.mostBytes { lose { $0.size } }
+        }
+
+        /// Drops the oldest saying of the stream whose sayings weigh the most.
+        private mutating func lose(by weight: (StreamSaying) -> Int) {
+            var weights: [StreamNames: Int] = [:]
+            for saying in sayings { weights[saying.names, default: 0] += weight(saying) }
+            let largest = weights.values.max()
+            guard let index = sayings.firstIndex(where: { weights[$0.names] == largest }) else { return }
+            bytes -= sayings.remove(at: index).size
+        }
     }
     private var queues: [NodeID: Queue] = [:]
 
@@ -50,19 +66,11 @@ struct SayingQueues: Sendable {
 
     /// - Returns: The nodes that someone has to begin to tell: `take` until nothing is left.
     mutating func add(_ saying: StreamSaying, for nodes: [NodeID]) -> [NodeID] {
-        let size = saying.size
-        guard size <= Self.mostBytes else { return [] }
+        guard saying.size <= Self.mostBytes else { return [] }
         return nodes.filter { node in
             let isNew = queues[node] == nil
             var queue = queues.removeValue(forKey: node) ?? Queue()
-            queue.sayings.append(saying)
-            queue.bytes += size
-            var lost = 0
-            while queue.sayings.count - lost > Self.most || queue.bytes > Self.mostBytes {
-                queue.bytes -= queue.sayings[lost].size
-                lost += 1
-            }
-            queue.sayings.removeFirst(lost)
+            queue.add(saying)
             queues[node] = queue
             return isNew
         }
