@@ -37,13 +37,16 @@ package struct RemotePrograms: ProgramsElsewhere {
         do {
             try await onBegin()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                let (pieces, queue) = AsyncThrowingStream.makeStream(
-                    of: ByteBuffer.self, bufferingPolicy: .bufferingOldest(Self.mostPending))
+                // Bounded by the backlog.
+                let (pieces, queue) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+                let backlog = ProgramBacklog()
                 group.addTask {
                     do {
                         try await answer.forEachPiece { piece in
                             // If the program waits for its reader, it is read again from the newest keyframe on.
-                            if case .dropped = queue.yield(piece) { throw CancellationError() }
+                            try await backlog.waitForSpace()
+                            backlog.add(piece)
+                            queue.yield(piece)
                         }
                         queue.finish()
                     } catch { queue.finish(throwing: error) }
@@ -52,7 +55,10 @@ package struct RemotePrograms: ProgramsElsewhere {
                     try await self.stays(room, at: other)
                     queue.finish()
                 }
-                for try await piece in pieces { try await onBytes(piece) }
+                for try await piece in pieces {
+                    try await onBytes(piece)
+                    backlog.remove(piece)
+                }
                 group.cancelAll()
             }
         } catch {
@@ -103,9 +109,6 @@ package struct RemotePrograms: ProgramsElsewhere {
         guard let room = registry.room(of: task), !node.has(room) else { return false }
         return (try? await node.otherHolder(of: room)) != nil
     }
-
-    /// Maximum number of pieces of a program that wait.
-    private static let mostPending = 1024
 
     private func request(for task: TaskID, in room: RoomID, to other: NodeProfile) -> NodeExchange.Passed {
         let name = PercentEncoding.encoded(task.name)
