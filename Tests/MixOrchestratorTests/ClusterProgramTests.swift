@@ -73,6 +73,22 @@ import Testing
         }
     }
 
+    @Test func aRefusalOfTheOtherNodeIsLogged() async throws {
+        try await withCluster(settings: ["playback.maxViewers": ["1"]]) { start in
+            let (a, b) = (try await start("a", nil), try await start("b", nil))
+            try await a.publish("carol", room: "demo")
+            try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            let body = try await a.body(of: "/live/demo.flv")
+            let viewer = Task { for try await _ in body {} }
+            let reader = try await ProgramReader.open(
+                ProgramDetour(socket: b.data + "/programs/programs.sock", task: "auto-demo", room: "demo"))
+            try await eventually { reader.isOver ? true : nil }
+            #expect(b.log.text.contains("the node a answers 503"), "\(b.log.text)")
+            viewer.cancel()
+            _ = await viewer.result
+        }
+    }
+
     /// A node limits its own viewers, and all of them together are one client of the room's node.
     @Test func nodesAreNotLimitedLikeOneViewer() async throws {
         try await withCluster(settings: ["http.rate.requests": ["1"]]) { start in

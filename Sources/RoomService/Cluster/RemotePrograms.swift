@@ -1,5 +1,7 @@
+import EncodedMedia
 import MixModel
 import NIOCore
+import Synchronization
 import TaskStore
 import TextFormats
 
@@ -8,6 +10,7 @@ package struct RemotePrograms: ProgramsElsewhere {
     private let node: ClusterNode
     private let exchange: NodeExchange
     private let registry: RoomRegistry
+    private let refusals = RefusalLog()
 
     /// Time between two checks whether the room is back, and their number for each check whether it is at a third node.
     private static let interval: Duration = .milliseconds(100)
@@ -31,9 +34,17 @@ package struct RemotePrograms: ProgramsElsewhere {
         onBytes: (ByteBuffer) async throws -> Void
     ) async -> Bool {
         guard !node.has(room), let other = try? await node.otherHolder(of: room),
-            let answer = await ask(other, request(for: task, in: room, to: other), about: room),
-            200..<300 ~= answer.status
+            let answer = await ask(other, request(for: task, in: room, to: other), about: room)
         else { return false }
+        guard 200..<300 ~= answer.status else {
+            // 404: the program has ended, or has not begun.
+            if answer.status != 404, refusals.mayTell() {
+                node.logger.warning(
+                    "cannot read a program: the node \(other.name) answers \(answer.status)",
+                    metadata: ["task": "\(task)", "room": "\(room)"])
+            }
+            return false
+        }
         do {
             try await onBegin()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -117,5 +128,19 @@ package struct RemotePrograms: ProgramsElsewhere {
             headers: [
                 (name: NodeExchange.keyHeader, value: other.key), (name: NodeExchange.carriedHeader, value: "1"),
             ], body: nil)
+    }
+}
+
+/// Limits the log lines about refusals to one per second. Thread-safe.
+private final class RefusalLog: Sendable {
+    private let quietUntil = Mutex<Int64>(0)
+
+    func mayTell() -> Bool {
+        let now = MonotonicClock.now()
+        return quietUntil.withLock { quietUntil in
+            guard now >= quietUntil else { return false }
+            quietUntil = now + 1_000_000_000
+            return true
+        }
     }
 }
