@@ -5,7 +5,7 @@ import Testing
 
 @testable import RoomService
 
-/// What nodes tell each other about channels.
+/// Messages between nodes about channels.
 @Suite struct ChannelOrderTests {
     private let sender = ChannelSender(user: "bob", name: "Bób", address: "192.0.2.1", isModerator: true)
 
@@ -37,7 +37,8 @@ import Testing
         #expect(ChannelAnswer().error == nil)
     }
 
-    /// What was not done is tried again while a room moves; what may have been done is not.
+    /// While a room moves, an order that was not carried out is repeated, and one that may have been carried out is
+    /// not.
     @Test(arguments: [
         ("room-moving", 0.0, true), ("room-elsewhere", 5.8, true), ("stopping", 2, true), ("room-moving", 5.95, false),
         ("node-unreachable", 0, false), ("node-refused", 0, false), ("store-unavailable", 0, false),
@@ -48,7 +49,7 @@ import Testing
         #expect(ChannelPatience.triesAgain(after: error, spent: .seconds(spent)) == isTried)
     }
 
-    /// The largest channel that there can be fits into an order.
+    /// The largest possible channel fits into an order.
     @Test func theLargestChannelFits() throws {
         let settings = ChannelSettings()
         let history = ChannelHistory(mostMessages: 1000, mostBytes: settings.historyBytes)

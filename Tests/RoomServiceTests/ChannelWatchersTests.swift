@@ -5,7 +5,7 @@ import Testing
 
 private let second: Int64 = 1_000_000_000
 
-/// The nodes that mirror a channel, as the room's node knows them.
+/// The nodes that mirror a channel, as known to the room's node.
 @Suite struct ChannelWatchersTests {
     private let snapshot = ChannelSnapshot(state: ChannelState(isLive: false, rules: ChannelRules().shown))
 
@@ -22,7 +22,7 @@ private let second: Int64 = 1_000_000_000
         #expect(watchers.viewers == ChannelWatchers.mostViewers + 4)
         let expired = [29, 30, 40].map { watchers.expire(at: $0 * second) }
         #expect(expired == [false, true, true] && watchers.isEmpty)
-        // Without nodes there is no log, and with the next one another.
+        // Without nodes there is no log. The next node starts another one.
         #expect(watchers.bulletin(after: nil, snapshot) == nil)
     }
 
@@ -35,8 +35,8 @@ private let second: Int64 = 1_000_000_000
         #expect(watchers.viewers == ChannelWatchers.most + 1)
     }
 
-    /// Whoever waits is told what is new, that nothing is, or that the channel is not here any more; another question of the same
-    /// node ends the first.
+    /// A waiting node is told that there is news, that there is none, or that the channel has left. A second request of
+    /// the same node ends the first.
     @MainActor @Test func nobodyWaitsForEver() async throws {
         let box = Box()
         let place = box.follow("a", snapshot).place

@@ -13,13 +13,13 @@ import Testing
         #expect(claims.claim([output("a", "live/1"), output("b", "live/2")], for: "one") == nil)
         let conflict = DestinationClaims.Conflict(output: "y", holder: "one")
         #expect(claims.claim([output("x", "live/3"), output("y", "live/2")], for: "two") == conflict)
-        // All or none: what was free is still.
+        // All or none is claimed: a destination that was free stays free.
         #expect(claims.claim([output("z", "live/3")], for: "three") == nil)
-        // What a task gives up is free, what it keeps is not.
+        // Destinations that a task gives up are free; those that it keeps are not.
         #expect(claims.claim([output("a", "live/1")], for: "one") == nil)
         #expect(claims.claim([output("y", "live/2")], for: "two") == nil)
         #expect(claims.claim([output("x", "live/1")], for: "two")?.holder == "one")
-        // Its old ones are its own until the new ones are.
+        // A task may claim a destination again that it already holds.
         #expect(claims.claim([output("x", "live/1")], for: "one") == nil)
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(DestinationClaims.destination(one) == DestinationClaims.destination(other))
     }
 
-    /// Some servers have one address for all streams, and know them by their tokens.
+    /// Some servers have one address for all streams and distinguish them by their tokens.
     @Test func tokensTellStreamsOfOneAddressApart() {
         let one = DestinationClaims.destination("whips://one@media.example/w")
         #expect(one == DestinationClaims.destination("whips://one@media.example:443/w"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RoomService
 
-/// Which images are looked at when, with time as a number.
+/// The times at which images are checked. Time is a number.
 @Suite struct ImageInventoryTests {
     private let second: Int64 = 1_000_000_000
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RoomService
 
-/// The events that follow from what an ingest reports.
+/// The events that follow from reports of an ingest.
 @Suite struct IngestDeskTests {
     private static let key = IngestStreamKey(
         StreamNames(room: RoomID(app: .standard, name: "lobby"), user: UserID("alice"), stream: .camera))
@@ -32,7 +32,7 @@ import Testing
         #expect(!desk.has(Self.key) && desk.journal.isEmpty)
     }
 
-    /// After `ingest.rtmp.listen` has changed, the URLs in the rooms name a port at which nobody listens.
+    /// After a change of `ingest.rtmp.listen`, the URLs in the rooms name a port that is no longer listened at.
     @Test func streamsOfAnotherPlaceAreStoredAgain() throws {
         let data = FileManager.default.temporaryDirectory.appending(path: "desk-\(UInt32.random(in: 0 ... .max))").path
         defer { try? FileManager.default.removeItem(atPath: data) }
@@ -48,22 +48,23 @@ import Testing
             begin(&desk, "r-1", now: 1)?.kind == .streamPublished(Publication(user: UserID("alice"), url: Self.url)))
         let isKnownNow = desk.isLive(Self.key, session: "r-1", isConnected: true)
         #expect(isKnownNow)
-        // Those that do not come again are ended.
+        // Streams that do not come back are ended.
         var lost = IngestDesk(run: "r", journal: moved, now: 0)
         let overdue = lost.overdue(grace: 1, now: 1_000_000_000)
         let ended = lost.ends(Self.key, session: "", now: 2)
         #expect(overdue.map(\.session) == [""] && ended != nil)
-        // As releases before wrote it.
+        // The format of earlier releases.
         try Data(#"{"default/lobby/alice/camera": "r-1"}"#.utf8).write(
             to: URL(fileURLWithPath: data + "/ingest/streams.json"))
         #expect(files.journal(at: "127.0.0.1:1936") == [Self.key: "r-1"] && files.origins.isEmpty)
-        // Whose program a stream is outlives the service.
+        // The origin of a stream, which is the room whose program it is, outlives the service.
         let room = RoomID(app: AppID("tenant"), name: "a room/é")
         try files.write([Self.key: "r-1"], origins: [Self.key: room], at: "127.0.0.1:1935")
         #expect(files.origins == [Self.key: room] && files.journal(at: "127.0.0.1:1935") == [Self.key: "r-1"])
     }
 
-    /// Also within the seconds in which a media server may turn away a publisher that it has asked about.
+    /// A publisher that takes over and leaves is gone, even in the seconds in which a media server may turn away a
+    /// publisher that it has asked about.
     @Test func whoTakesOverAndLeavesIsGone() {
         var desk = IngestDesk(run: "r", now: 0)
         _ = begin(&desk, "a")
@@ -100,7 +101,7 @@ import Testing
         #expect(desk.overdue(grace: 0, now: 5).count == 1)
         #expect(desk.ends(Self.key, session: "a", now: 6) != nil)
         desk.settleEnd(Self.key, session: "a", as: .stored)
-        // A stream that nobody wrote down.
+        // The desk does not know this stream.
         #expect(desk.isLive(Self.key, session: "a", isConnected: true) == false)
         #expect(begin(&desk, "a", now: 7) != nil)
     }
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    /// With `grace: 0`, too, a service that starts again does not end what it has not been told of yet.
+    /// Even with `grace: 0`, a restarted service does not at once end streams that have not been reported yet.
     @Test(arguments: [(0.0, 5.0), (2.5, 5.0), (10.0, 10.0)]) func streamsAreMissingForSomeSeconds(
         grace: Double, absence: Double
     ) {

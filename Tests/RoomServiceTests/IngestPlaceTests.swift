@@ -38,7 +38,7 @@ import TextFormats
         #expect(try !allows("b.pods:1935", "10.0.0.1", at: "10.0.0.1"))
     }
 
-    /// What other nodes reach, by where the ingest listens and what the configuration names.
+    /// The place that other nodes reach follows from the listening address and from the configured one.
     @Test(
         arguments: [
             ("0.0.0.0", nil, "node-a:1935"), ("::", nil, "node-a:1935"), ("10.0.0.1", nil, "10.0.0.1:1935"),
@@ -52,7 +52,7 @@ import TextFormats
         #expect(place?.text == expected)
     }
 
-    /// The order of the nodes changes no plan, and what a node writes that is no place opens nothing.
+    /// The order of the nodes changes no plan, and an invalid place written by a node allows nothing.
     @Test func placesOfNodesAreBoundedAndOrdered() {
         let texts = ["b:2", "a:1", "b:2", "*:1", ""]
         #expect(IngestPlace.of(texts).map(\.text) == ["a:1", "b:2"])
@@ -60,7 +60,7 @@ import TextFormats
         #expect(IngestPlace.of((0..<2000).map { "n\($0):1935" }).count == IngestPlace.most)
     }
 
-    /// Relays pull from the advertised place, and workers of the machine publish to its own.
+    /// Relays pull from the advertised place, and the machine's own workers publish to the local one.
     @Test func theURLsHaveTheirPlaces() throws {
         let key = IngestStreamKey(StreamNames(room: "demo", user: "alice", stream: .camera))
         var rules = IngestRules(host: "0.0.0.0", port: 1935)

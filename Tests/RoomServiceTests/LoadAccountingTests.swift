@@ -5,7 +5,7 @@ import Testing
 
 @testable import RoomService
 
-/// Who is let in, in which order, and what is made of samples.
+/// Admission, its order, and the use of load samples.
 @Suite struct LoadAccountingTests {
     private static let scene = Scene(
         canvas: .portrait,
@@ -13,7 +13,7 @@ import Testing
             Pane(source: "\($0.element)/camera", user: $0.element, x: 0, y: $0.offset * 640, width: 720, height: 640)
         })
 
-    /// A room with a task, decided like the service does, on a machine in a test's hands.
+    /// Rooms with tasks, decided as in the service, on a machine that the test controls.
     private struct Bench {
         var accounting: LoadAccounting
         var rooms: [String: (room: Room, task: TaskMachine)] = [:]
@@ -69,7 +69,7 @@ import Testing
             room = Room(id: room.id)
         }
 
-        /// A second in which the machine was this busy; rooms do what follows.
+        /// Passes one second with this many busy cores, and lets the rooms decide on the outcome.
         @discardableResult mutating func tick(busy: Double, cores: Double = 2) -> LoadAccounting.Outcome {
             seconds += busy
             now += 1_000_000_000
@@ -113,7 +113,7 @@ import Testing
         #expect(bench.accounting.committed == 0)
     }
 
-    /// A twin does what the mixer does, and a room that asks for one is let in only if both fit.
+    /// A twin costs as much as the mixer. A room that asks for one is admitted only if both fit.
     @Test func aTwinIsBookedAsASecondMixer() {
         var (single, double) = (Bench(cores: 4), Bench(cores: 4))
         for user in ["a", "b"] {
@@ -153,12 +153,12 @@ import Testing
         #expect(order == ["first", "high", "c", "d", "low"])
     }
 
-    /// Something small does not slip past something large that waits longer.
+    /// A small task does not overtake a large one that has waited longer.
     @Test func whoComesLaterDoesNotOvertake() throws {
         var bench = Bench(cores: 2.5)
         bench.publish("r1")
         var machine = TaskMachine(id: "auto-big", room: "big")
-        // Refused while all that there is was booked by others.
+        // Refused while other rooms had booked all cores.
         var context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
@@ -204,7 +204,7 @@ import Testing
         #expect(bench.accounting.degraded == [1: 1])
         for _ in 0..<60 { bench.tick(busy: 2) }
         #expect(bench.accounting.degraded == [4: 2])
-        // Nobody new is mixed in, and whoever was is once there is room.
+        // New participants are not mixed in while rooms are degraded. They are as soon as there is room.
         bench.publish("r3")
         bench.publish("r3", "b")
         #expect(bench.rooms["r3"]?.task.plan?.mode == .bypass("a/camera"))
@@ -234,12 +234,12 @@ import Testing
         }
         let booked = bench.accounting.committed
         #expect(abs(booked - (guess * 1.5 + 0.01)) < guess * 0.05, "\(guess) → \(booked)")
-        // Other rooms profit.
+        // Estimates for other rooms improve too.
         let costs = bench.accounting.costs.cores(Workload.mixOfTwo(on: .portrait))
         #expect(costs > CostModel().cores(Workload.mixOfTwo(on: .portrait)) * 1.15)
     }
 
-    /// Where each stands, and what is left for it, found by sorting everybody.
+    /// Each task's place in the queue and the cores left for it equal those found by sorting all tasks.
     @Test func whatIsFreeIsWhatThoseAheadLeave() throws {
         var random = SeededGenerator(announcedFor: "waiting tasks")
         var accounting = LoadAccounting(settings: LoadSettings(cores: 8, highestLevel: 0))
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    /// Sorting ten thousand for each decision takes minutes.
+    /// Sorting ten thousand tasks for each decision would take minutes.
     @Test(.timeLimit(.minutes(5))) func aDecisionCostsTheSameHoweverManyWait() {
         var accounting = LoadAccounting(settings: LoadSettings(cores: 0.01, highestLevel: 0))
         Self.carry("running", in: &accounting)
@@ -290,7 +290,7 @@ import Testing
         if let task = bench.rooms[name]?.task { accounting.settle(task, priority: 5) }
     }
 
-    /// A task that needs a mix of two on this canvas and may not have it.
+    /// Adds a task that needs a mix of two on this canvas and is refused.
     private static func refuse(
         _ name: String, priority: Int, on canvas: Canvas = .portrait, in accounting: inout LoadAccounting
     ) {

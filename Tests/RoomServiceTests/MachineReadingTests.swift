@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomService
 
-/// What Linux writes about its processors, read.
+/// The reading of Linux's processor statistics.
 @Suite struct MachineReadingTests {
     private static let stat = "cpu  1000 200 300 5000 70 10 20 400 90 0\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5\n"
     private static let pressure = """
@@ -13,7 +13,8 @@ import Testing
         """
 
     @Test func partsAreReadAsTheirManualsSay() {
-        // user, nice, system, irq, softirq and steal; not idle, not waiting for a disk, not guests twice.
+        // The sum of user, nice, system, irq, softirq and steal: no idle time, no waiting for disks, and guests not
+        // counted twice.
         #expect(MachineReading.busySeconds(Self.stat, ticks: 100) == 19.3)
         #expect(MachineReading.waitedSeconds(Self.pressure) == 4285.10005)
         #expect(MachineReading.quota("150000 100000\n") == 1.5)
@@ -54,7 +55,7 @@ import Testing
         try Self.machine([:]) { #expect(MachineReading.now(root: $0, processors: 8) == nil) }
     }
 
-    /// In a container its quota is the machine, and its own use what counts.
+    /// In a container, the quota is the machine's size, and only the container's own use counts.
     @Test func theNarrowestQuotaIsTheMachine() throws {
         let files = [
             "proc/stat": Self.stat, "proc/self/cgroup": "0::/pod/mix\n",
@@ -65,7 +66,7 @@ import Testing
             #expect(
                 MachineReading.now(root: root, processors: 8)
                     == MachineReading(cores: 2.5, busySeconds: 7, waitedSeconds: nil))
-            // A quota beyond what there is limits nothing.
+            // A quota larger than the machine limits nothing.
             #expect(MachineReading.now(root: root, processors: 2)?.cores == 2)
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RoomService
 
-/// The steps of a planned move, one by one.
+/// The single steps of a planned move.
 @Suite struct MoveMachineTests {
     private static let lease = Lease(task: .lease(of: "r"), fence: Fence(owner: "b#2", epoch: 7))
 
@@ -49,7 +49,7 @@ import Testing
         #expect(back == [.goOn, .cancel] && taken.outcome == .kept("away"))
         let (gone, ended) = play(again + [.answered(.notHeld)])
         #expect(ended == [.tell, .end] && gone.outcome == .lost)
-        // Others may have taken the room by now.
+        // By now, another node may have taken the room.
         let (late, end) = play(again, deadline: 1)
         #expect(end == [.tell, .end] && late.outcome == .lost)
         let (lost, last) = play([.prepared, .stopped, .answered(.notHeld)])
@@ -62,7 +62,7 @@ import Testing
         #expect(machine.take(.relayReady("a"), at: 1) == [])
         #expect(machine.take(.relayReady("b"), at: 1) == [.answer(nil)])
         #expect(machine.take(.relayReady("b"), at: 1) == [] && machine.take(.tick, at: 2) == [.look])
-        // The room comes all the same, and gets another relay.
+        // The room moves nevertheless, and gets another relay.
         #expect(machine.take(.relayFailed("a", "gone"), at: 2) == [])
         #expect(machine.take(.found, at: 3) == [.claim] && machine.take(.told, at: 3) == [])
         #expect(machine.take(.unanswered, at: 3) == [.claim])
@@ -86,8 +86,8 @@ import Testing
         #expect(others.take(.told, at: 0) == [.claim] && others.take(.claimed(false), at: 0) == [.end])
     }
 
-    /// Nodes that move a room to each other while services and relays are killed, machines stand still, and messages and answers
-    /// get lost or come late: two relays never send at once, and in the end one does.
+    /// Nodes move a room to each other while services and relays are killed, machines stand still, and messages and
+    /// answers get lost or come late. Two relays never send at once, and in the end one relay sends.
     @Test func noMoveHasTwoSenders() async throws {
         var random = SeededGenerator(announcedFor: "moves")
         var moved = 0

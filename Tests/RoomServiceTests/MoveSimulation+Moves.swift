@@ -79,7 +79,8 @@ extension MoveSimulation {
         look()
     }
 
-    /// The answer may be lost, and the call may have its effect after that is noticed.
+    /// Asks the receiver to take the room. The answer may be lost, and the call may have its effect after the loss is
+    /// noticed.
     func ask(_ receiver: NodeID, _ number: Int, _ other: Int) async throws {
         guard let lease = nodes[number].machine.lease(of: room) else {
             return try await take(.answered(.notHeld), number, other)

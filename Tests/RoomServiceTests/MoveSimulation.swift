@@ -5,25 +5,25 @@ import Testing
 
 @testable import RoomService
 
-/// Three nodes with services and relays, one room, a store in memory, and one clock for all.
+/// A simulation of three nodes with services and relays, one room, a store in memory, and one clock for all.
 final class MoveSimulation {
     struct Relay {
         var isSilent: Bool
-        /// Time from which it sends nothing.
+        /// Time from which the relay sends nothing.
         var hold: Int64
-        /// Tells relays apart.
+        /// Number that identifies the relay.
         var number: Int
     }
 
     struct Service {
         var machine: OwnershipMachine
-        /// Number of its life; events of an earlier one are lost.
+        /// Number of the service's current life. Events of earlier lives are lost.
         var life = 0
         var isAlive = true
         var frozenUntil: Int64 = 0
         var relay: Relay?
         var relayFrozenUntil: Int64 = 0
-        /// Whether the room's owner runs here.
+        /// Whether the room's owner runs on this node.
         var hasOwner = false
         var move: MoveMachine?
         var arrival: ArrivalMachine?
@@ -31,7 +31,7 @@ final class MoveSimulation {
 
     struct Event {
         var at: Int64
-        /// Tells which one was scheduled first.
+        /// Sequence number, which orders events of the same time.
         var number: Int
         var node: Int
         var life: Int
@@ -51,7 +51,7 @@ final class MoveSimulation {
     var relays = 0
     var isCalm = false
     var name = ""
-    /// Answers that givers wait for, by receiver.
+    /// Answers that giving nodes wait for, by receiver.
     var answers: [Int: (String?) -> Void] = [:]
     var moved = 0
 
@@ -102,7 +102,7 @@ final class MoveSimulation {
                 events[events.count - 1].at = thaw
                 continue
             }
-            // Before it reads anything that came while it stood still.
+            // The relay expires before it reads messages that arrived while it stood still.
             expireRelays()
             try await event.run()
             expireRelays()
@@ -111,9 +111,12 @@ final class MoveSimulation {
         now = end
     }
 
+    /// Schedules an action of a node.
+    ///
     /// - Parameters:
-    ///   - life: As the service's own if `nil`; −1 for what happens in any case.
-    ///   - isOfRelay: Whether it is a message to the node's relay: none overtakes another, also while the relay stands still.
+    ///   - life: The service's current life if `nil`; −1 for an action that happens in any case.
+    ///   - isOfRelay: Whether the action is a message to the node's relay. Such messages keep their order, even while
+    ///     the relay stands still.
     func schedule(
         _ node: Int, _ delay: Int64, _ life: Int? = nil, isOfRelay: Bool = false,
         _ run: @escaping () async throws -> Void
@@ -129,7 +132,7 @@ final class MoveSimulation {
     func delay(_ most: Int64 = 400) -> Int64 { Int64.random(in: 0...most, using: &random) * Self.ms }
     func isLost(_ part: Int = 8) -> Bool { !isCalm && Int.random(in: 0..<part, using: &random) == 0 }
 
-    /// Relays that may send now.
+    /// Nodes whose relays may send now.
     var senders: [Int] {
         nodes.indices.filter { number in
             guard let relay = nodes[number].relay, nodes[number].relayFrozenUntil <= now else { return false }
@@ -137,7 +140,7 @@ final class MoveSimulation {
         }
     }
 
-    /// A relay ends when its time is over, at the latest when it goes on after it stood still.
+    /// Ends relays whose time is over. A relay that stood still ends at the latest when it continues.
     func expireRelays() {
         for number in nodes.indices where nodes[number].relayFrozenUntil <= now {
             if let relay = nodes[number].relay, now >= relay.hold { nodes[number].relay = nil }
@@ -165,7 +168,7 @@ final class MoveSimulation {
     func tellDeadline(_ number: Int) {
         guard nodes[number].hasOwner else { return }
         let until = nodes[number].machine.deadline(of: room)
-        // Moves start nothing.
+        // A node does not start a relay during a move.
         if nodes[number].relay == nil, nodes[number].move == nil, until > now {
             relays += 1
             nodes[number].relay = Relay(isSilent: false, hold: until, number: relays)
@@ -173,7 +176,7 @@ final class MoveSimulation {
         toRelay(number) { if $0.hold < until { $0.hold = until } }
     }
 
-    /// Sends something to a node's relay, unless it is another one when it arrives.
+    /// Sends a message to a node's relay. If another relay has replaced it on arrival, the message is dropped.
     func toRelay(_ number: Int, _ change: @escaping (inout Relay) -> Void) {
         guard let relay = nodes[number].relay else { return }
         schedule(number, delay(20), isOfRelay: true) {
@@ -226,7 +229,7 @@ final class MoveSimulation {
         }
     }
 
-    /// Goes on with the room: connects to its relay, or starts one.
+    /// Continues the room: connects to its relay, or starts one.
     func adopt(_ number: Int) {
         let until = nodes[number].machine.deadline(of: room)
         guard nodes[number].machine.holdings[room] != nil, !nodes[number].hasOwner else { return }
@@ -263,7 +266,7 @@ final class MoveSimulation {
         }
     }
 
-    /// The service ends; its relay goes on until its time is over.
+    /// Kills the service. Its relay continues until its time is over.
     func kill(_ number: Int) {
         guard nodes[number].isAlive else { return }
         nodes[number].isAlive = false
@@ -271,7 +274,7 @@ final class MoveSimulation {
         schedule(number, delay(12_000), -1) { if !self.nodes[number].isAlive { try await self.revive(number) } }
     }
 
-    /// A successor inherits the room, or ends the relay that is left.
+    /// Starts a successor, which inherits the room or ends the relay that is left.
     func revive(_ number: Int) async throws {
         let dead = nodes[number].machine.node
         let node = try await store.register("n\(number)", for: Self.lease)

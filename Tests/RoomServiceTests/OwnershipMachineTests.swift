@@ -5,7 +5,7 @@ import Testing
 
 @testable import RoomService
 
-/// Which rooms a node has: answers of the store that come late, get lost or cross each other.
+/// The rooms that a node holds, with answers of the store that come late, get lost or cross each other.
 @Suite struct OwnershipMachineTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -24,7 +24,7 @@ import Testing
         let held = [lease("r", "a#1", 1)]
         #expect(machine.renewed(held, among: machine.holdings, askedAt: 4 * Self.second) == [])
         #expect(machine.deadline(of: "r") == 11 * Self.second)
-        // An answer that was under way for long does not take anything back.
+        // An answer that was delayed for long does not take anything back.
         #expect(machine.renewed(held, among: machine.holdings, askedAt: Self.second) == [])
         #expect(machine.deadline(of: "r") == 11 * Self.second && machine.deadline(of: "other") == 0)
         #expect(machine.use("r", at: 0) && !machine.use("other", at: 0))
@@ -34,7 +34,7 @@ import Testing
         var machine = machine()
         machine.took([lease("kept", "a#1", 1), lease("lost", "a#1", 1), lease("again", "a#1", 1)], askedAt: 0)
         let before = machine.holdings
-        // Taken, and taken again, while the store was asked.
+        // Leases were taken, and taken again, while the store was asked.
         machine.took([lease("new", "a#1", 4), lease("again", "a#1", 3)], askedAt: 1)
         #expect(machine.renewed([lease("kept", "a#1", 1)], among: before, askedAt: Self.second) == ["lost"])
         #expect(Set(machine.holdings.keys) == ["kept", "again", "new"])
@@ -74,7 +74,7 @@ import Testing
         machine.took([lease("r", "a#1", 1)], askedAt: 0)
         #expect(machine.leave("r") && !machine.leave("r") && !machine.leave("other"))
         #expect(machine.isLeaving("r") && !machine.use("r", at: 1))
-        // An answer that comes late does not bring it back.
+        // A late answer does not bring the room back.
         machine.took([lease("r", "a#1", 1)], askedAt: 1)
         #expect(machine.isLeaving("r"))
         #expect(machine.dropIdle(except: [], at: .max) == [])
@@ -88,14 +88,14 @@ import Testing
         let later = OwnershipMachine.leisure + 2
         #expect(machine.use("a", at: 2) == true)
         #expect(machine.dropIdle(except: ["b"], at: later) == [lease("c", "a#1", 1)])
-        // A late answer does not bring it back, and the next lease does.
+        // A late answer does not bring the room back; the next lease does.
         machine.took([lease("c", "a#1", 1)], askedAt: 1)
         #expect(machine.holdings["c"] == nil)
         machine.took([lease("c", "a#1", 2)], askedAt: later)
         #expect(machine.left("c") == nil && machine.leave("c") && machine.left("c") == lease("c", "a#1", 2))
         #expect(Set(machine.holdings.keys) == ["a", "b"])
         #expect(machine.reborn(as: "a#9") == ["a", "b"])
-        // What the earlier life is told is no longer its own.
+        // Answers to the earlier life no longer count.
         machine.took([lease("a", "a#1", 2)], askedAt: later)
         #expect(machine.holdings.isEmpty && machine.node == "a#9")
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(machine.strays(among: [lost], askedAt: 1) == [])
         #expect(machine.strays(among: [lost], askedAt: 2) == [lost])
         #expect(machine.strays(among: [lost], askedAt: 3) == [])
-        // The answer comes when others may have the room.
+        // The answer arrives at a time when other nodes may have the room.
         machine.took([lost], askedAt: 0)
         #expect(machine.holdings.isEmpty)
         let next = lease("r", "a#1", 2)
@@ -115,16 +115,16 @@ import Testing
         #expect(Set(machine.holdings.keys) == ["r"])
     }
 
-    /// Three nodes on one store, with calls that get lost, answers that come late, pauses, expulsions and drains in random
-    /// order: two nodes never believe at once that their relays may send for a room, and in the end every room that was
-    /// asked for has a node.
+    /// Three nodes share one store. Calls get lost, answers come late, and pauses, expulsions and drains happen in
+    /// random order. Two nodes never believe at once that their relays may send for a room, and in the end every room
+    /// that was asked for has a node.
     @Test func noRoomIsOnAirTwice() async throws {
         var random = SeededGenerator(announcedFor: "ownership")
         for run in 0..<30 { try await ClusterRun(seed: random.next()).play("run \(run), seed \(random.seed)") }
     }
 }
 
-/// Nodes on a store in memory, whose clock and whose own clocks are one.
+/// Nodes on a store in memory. The store and the nodes share one clock.
 private final class ClusterRun {
     private struct Answer {
         var node: Int
@@ -159,7 +159,7 @@ private final class ClusterRun {
             try await store.dismiss(strays, areWanted: true)
             strays = []
         }
-        // Calm: everyone renews and takes what waits.
+        // In the calm phase, all nodes renew their leases and take waiting rooms.
         answers = []
         for number in machines.indices { machines[number].drain(false) }
         for _ in 0..<40 {
@@ -173,7 +173,7 @@ private final class ClusterRun {
             strays = []
             expectOne(name)
         }
-        // One that nobody has ever asked for needs none.
+        // A room that was never asked for needs no node.
         for room in rooms where asked.contains(room) {
             #expect(machines.filter { $0.holdings[room] != nil }.count == 1, "\(room), \(name)")
         }
@@ -198,7 +198,7 @@ private final class ClusterRun {
         case 18:
             machines[number].drain(Bool.random(using: &random))
         default:
-            // Known to be dead: its relays have ended.
+            // The node is known to be dead: its relays have ended.
             let dead = machines[number].node
             let node = try await store.register("n\(number)", for: lease)
             _ = machines[number].reborn(as: node)
@@ -248,7 +248,7 @@ private final class ClusterRun {
     }
 }
 
-/// A clock in ns that is moved by hand, by one task at a time.
+/// A clock in ns that one task at a time moves by hand.
 final class StepClock: @unchecked Sendable {
     var now: Int64 = 1_000_000_000_000
 }

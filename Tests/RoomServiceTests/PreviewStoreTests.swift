@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomService
 
-/// Which previews are kept, for how long, and who waits for those that are being made.
+/// The lifetime of previews, and the requests that wait for previews in the making.
 @Suite struct PreviewStoreTests {
     private static func key(_ number: Int) -> PreviewKey {
         PreviewKey(task: "t", source: SourceID("u\(number)/camera"))
@@ -22,7 +22,7 @@ import Testing
         }
         guard case .make = store.step(for: Self.key(1), at: start + .seconds(5)) else { Issue.record("old"); return }
         #expect(store.last(of: Self.key(1)) == 7, "still known while the next one is made")
-        // A failure is kept, too.
+        // Failures are kept too.
         _ = store.made(Self.key(1), .failure(.stopping), at: start + .seconds(6))
         guard case .take(.failure(.stopping)) = store.step(for: Self.key(1), at: start + .seconds(7)) else {
             Issue.record("tried with each request")

@@ -40,7 +40,7 @@ import TextFormats
         #expect(isCircle && circles.origins == [key("b"): room("a")])
     }
 
-    /// Each ingest knows the programs that it takes; whoever decides has asked the others.
+    /// Each ingest knows the programs that it receives. The ingest that decides has asked the others.
     @Test func circlesThroughOtherIngestsAreFound() {
         var circles = ProgramCircles()
         let isBegun = circles.begin(key("b"), from: room("a"))
@@ -66,7 +66,8 @@ import TextFormats
         #expect(claims.tasks(sendingTo: "/live/c__a").isEmpty && claims.tasks(sendingTo: "").isEmpty)
     }
 
-    /// A name is looked up if it has the publisher's port and path, and means the place that the publisher comes from.
+    /// A host name is looked up if the URL has the publisher's port and path. It means this machine if it resolves to
+    /// the address that the publisher comes from.
     @Test(arguments: [
         ("192.0.2.7", ["198.51.100.1", "192.0.2.7"], true), ("127.0.0.1", ["127.0.1.1"], true),
         ("::1", ["127.0.1.1"], true),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomService
 
-/// When pictures take up the values of their rooms' channels.
+/// The times at which pictures take up the values of their rooms' channels.
 @Suite struct ProgramValuesTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -28,7 +28,7 @@ import Testing
         values.set(LayoutValues(viewers: 1), of: "demo")
         #expect(values.takeDue(at: 5 * Self.second) == ["demo"])
         var told = 0
-        // A change each tenth of a second for ten seconds.
+        // The value changes every tenth of a second for ten seconds.
         for tenth in 1...100 {
             values.set(LayoutValues(viewers: tenth), of: "demo")
             told += values.takeDue(at: 5 * Self.second + Int64(tenth) * Self.second / 10).count
@@ -39,7 +39,7 @@ import Testing
         #expect(values.takeDue(at: 16 * Self.second) == ["demo"])
         #expect(values.values(of: "demo") == LayoutValues(viewers: 7))
         #expect(values.takeDue(at: 20 * Self.second).isEmpty, "nothing has changed")
-        // What is back at its old value is no news.
+        // A value that has returned to the old one is no change.
         values.set(LayoutValues(viewers: 8), of: "demo")
         values.set(LayoutValues(viewers: 7, likes: 4), of: "demo")
         #expect(values.takeDue(at: 30 * Self.second).isEmpty)
@@ -54,7 +54,7 @@ import Testing
         #expect(Set(values.takeDue(at: 0)) == ["a", "b"])
         values.set(LayoutValues(likes: 2), of: "b")
         #expect(values.takeDue(at: 2 * Self.second) == ["b"])
-        // A layout that shows others begins anew.
+        // A layout that shows other values starts anew.
         values.show([.likes, .viewers], in: "a")
         #expect(values.takeNew() == ["a", "b"])
         #expect(Set(values.rooms) == ["a", "b"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomService
 
-/// What follows from an answer of `ingest.onPublish`.
+/// The consequences of an answer to `ingest.onPublish`.
 @Suite struct PublishHookReaderTests {
     private static func names(_ user: UserID = "alice", room: String = "lobby", stream: StreamKind = .camera)
         -> StreamNames
@@ -44,7 +44,7 @@ import Testing
         #expect(
             decision(#"{"room": "hall", "user": "carol"}"#, isNameless: true)
                 == .allowed(Self.names("carol", room: "hall")))
-        // A stream key that is in no room needs both.
+        // A stream key without a room needs both.
         for body in ["", "{}", #"{"user": "carol"}"#] {
             #expect(reason(decision(body, isNameless: true)) == "the stream key is in no room", "\(body)")
         }
@@ -64,7 +64,7 @@ import Testing
         for body in [#"{"allow": false}"#, #"{"allow": false, "reason": ""}"#] {
             #expect(reason(decision(body)) == "publishing is not allowed")
         }
-        // Not the hook's to say: long texts, lines, URLs with secrets.
+        // The hook must not cause long texts, line breaks or URLs with secrets.
         let long = reason(decision(#"{"allow": false, "reason": "\#(String(repeating: "é", count: 400))"}"#))
         #expect((long?.utf8.count ?? .max) <= PublishHookReader.longestReason)
         #expect(reason(decision(#"{"allow": false, "reason": "a\nb"}"#)) == #"a\nb"#)
@@ -106,7 +106,7 @@ import Testing
     }
 }
 
-/// The order in which the streams' work is done.
+/// The order in which work for the streams is done.
 @Suite struct IngestLanesTests {
     private static func key(_ room: String, _ user: UserID = "alice") -> IngestStreamKey {
         IngestStreamKey(
@@ -140,7 +140,7 @@ import Testing
         var lanes = IngestLanes()
         for number in 0..<IngestLanes.mostInRoom { #expect(lanes.add(Self.begin("a", number)) != .full) }
         #expect(lanes.add(Self.begin("a", 1000)) == .full)
-        // What has happened is noted, however many want to begin.
+        // An event that has already happened is noted, even if many streams wait to begin.
         #expect(lanes.add(.end(Self.key("a"), session: "s")) == .waits)
         while lanes.count < IngestLanes.most { #expect(lanes.add(.end(Self.key("a"), session: "s")) == .waits) }
         #expect(lanes.add(.end(Self.key("b"), session: "s")) == .full)

@@ -4,14 +4,14 @@ import TaskStore
 
 @testable import RoomService
 
-/// What a room's decisions depend on, as a test sets it.
+/// The facts that a room's decisions depend on, as set by a test.
 struct FixedFacts: PlanningFacts {
     func playsWithoutOutputs(_ app: AppID) -> Bool { false }
     var defaultLayout = "auto"
     var outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")]
-    /// Cores that may still be used; `nil` = any number.
+    /// Cores that are still available; `nil` means any number.
     var availableCores: Double?
-    /// Layout of all rooms; `nil` = a grid.
+    /// Layout of all rooms; `nil` means a grid.
     var layout: LayoutTemplate?
     var values = LayoutValues()
 
@@ -41,7 +41,7 @@ struct FixedFacts: PlanningFacts {
     }
 }
 
-/// A room without an owner: the store and the relays are those of the test.
+/// A room without an owner. The test plays the store and the relays.
 struct RoomBench {
     static let second: Int64 = 1_000_000_000
     static let automatic: TaskID = "auto-demo"
@@ -73,7 +73,7 @@ struct RoomBench {
             draft: draft, change: committer.change(of: draft, after: state, wallTime: 1000, nextNumber: { 7 }))
     }
 
-    /// Takes a draft over as if it were stored.
+    /// Applies a draft as if it had been stored.
     @discardableResult mutating func store(_ draft: RoomDraft) -> RoomCommit {
         let commit = commit(draft)
         committer.stored(commit, in: &state)
@@ -101,7 +101,7 @@ struct RoomBench {
             outputs: [], programTime: .seconds(1))
     }
 
-    /// Puts the room's own program on air.
+    /// Returns a bench whose room's own program is on air.
     static func onAir() -> RoomBench {
         var bench = RoomBench()
         bench.apply(published("alice"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RoomService
 
-/// What becomes of a draft that the store takes, refuses or may have taken.
+/// The outcomes of drafts that the store takes, refuses or may have taken.
 @Suite struct RoomCommitterTests {
     private func message(_ number: Int) -> OutboxMessage {
         OutboxMessage(id: "msg_\(number)", subscription: "s", lane: "demo", topic: .test, body: [])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RoomService
 
-/// What publishers say, on its way to players at other nodes.
+/// Messages of publishers on their way to players at other nodes.
 @Suite struct SayingQueuesTests {
     private static let alice = StreamNames(room: "shop/demo", user: "alice", stream: .camera)
 

@@ -3,14 +3,14 @@ import Testing
 
 @testable import RoomService
 
-/// Addresses of what other nodes have.
+/// Addresses of sessions at other nodes.
 @Suite struct SessionHomesTests {
     private static let id = "0123456789abcdef0123456789abcdef"
 
     @Test func aServiceAloneHasNoMarks() async throws {
         let homes = SessionHomes()
         #expect(homes.address(of: Self.id) == Self.id)
-        // What is no identifier stays none.
+        // A text that is not an identifier stays unchanged.
         for text in [Self.id, Self.id + "01234567", "", "x"] { #expect(try await homes.identifier(of: text) == text) }
         try await homes.takePublisher(of: "demo")
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RoomService
 
-/// Mixes that show values of their rooms' channels: nothing is stored, recorded or delayed for it.
+/// Mixes that show values of their rooms' channels. Nothing is stored, recorded or delayed for these values.
 @Suite struct ShownValuesTests {
     private static func layout(_ text: String = "{viewers} · {comment}") throws -> LayoutTemplate {
         try LayoutTemplate.decode(
@@ -17,7 +17,7 @@ import Testing
             """.utf8, name: "auto")
     }
 
-    /// A mix of two on air.
+    /// Returns a bench with a mix of two on air.
     private static func mixing(_ layout: LayoutTemplate) -> RoomBench {
         var bench = RoomBench()
         bench.facts.layout = layout
@@ -54,7 +54,7 @@ import Testing
         let commit = bench.commit(draft)
         #expect(commit.change.tasks.allSatisfy { $0.timeline.isEmpty } && commit.change.room == nil)
 
-        // It is kept in memory, and the next change that is stored carries it.
+        // The change is kept in memory and stored together with the next one.
         bench.committer.keep(commit, in: &bench.state)
         #expect(texts(bench) == ["12.3K · Ann: hi", "Hello"])
         #expect(bench.state.showingValues(bench.facts) == nil)
@@ -77,7 +77,7 @@ import Testing
         #expect(alone.state.showingValues(alone.facts) == nil)
     }
 
-    /// A change that waits for the end of the debounce window is not brought forward by a number of viewers.
+    /// A new number of viewers does not bring forward a change that waits for the end of the debounce window.
     @Test func aChangeThatIsHeldBackStaysSo() throws {
         var bench = Self.mixing(try Self.layout())
         let event = bench.event(RoomBench.published("carol"), id: "2")
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.state.showingValues(bench.facts) == nil)
     }
 
-    /// The store may know of fewer plans than the relay.
+    /// The store may know fewer plans than the relay.
     @Test func aRelayThatIsAheadOfTheStoreGetsANewerPlan() throws {
         let bench = Self.mixing(try Self.layout())
         var status = bench.status(RoomBench.automatic)
@@ -114,7 +114,7 @@ import Testing
         _ = try say("Hello", "Ann", 1)
         let second = try say("\u{202E}Bye   \u{2066}now", nil, 2)
         #expect(machine.shownValues([.comment]) == LayoutValues(comment: "u1: Bye now"))
-        // Sent at 2,000 ms; the one before is older still.
+        // The comment was sent at 2,000 ms; the one before it is older.
         #expect(machine.shownValues([.comment], commentsSince: 2000).comment == "u1: Bye now")
         #expect(machine.shownValues([.comment], commentsSince: 2001) == LayoutValues())
         // A deleted comment leaves the picture.

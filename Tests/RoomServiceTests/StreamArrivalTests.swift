@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomService
 
-/// What the event of an ingest's stream finds in its room.
+/// The stream that an ingest's event finds in the room.
 @Suite struct StreamArrivalTests {
     static let own = "/relay/default/demo/alice/camera?relay=aa"
 
@@ -27,12 +27,12 @@ import Testing
     @Test(
         arguments: [
             (nil, nil), ("rtmp://127.0.0.1/live/alice", nil),
-            // At its own ingest, also when that has moved.
+            // The stream is at the event's own ingest, even if that has moved.
             ("rtmp://10.0.0.1:1935" + StreamArrivalTests.own, nil),
             ("rtmp://10.0.0.9:1936" + StreamArrivalTests.own, nil),
             ("rtmp://10.0.0.2:1935/relay/default/demo/alice/camera?relay=bb", true),
             ("rtmp://[2001:db8::1]:1935/relay/default/demo/alice/camera?relay=bb", true),
-            // Another stream, at an ingest all the same.
+            // Another stream at an ingest, or no URL of an ingest.
             ("rtmp://10.0.0.2:1935/relay/default/demo/alice/screen?relay=bb", nil),
             ("rtmp://10.0.0.2:1935/relay/default/demo/alice/camera?token=bb", nil),
             ("https://10.0.0.2:1935/relay/default/demo/alice/camera?relay=bb", nil),
@@ -63,7 +63,7 @@ import Testing
         for other in others { #expect(!StreamTurn.yields(except: one).takes(from: other)) }
     }
 
-    /// Whoever has gone and is back at the same ingest has the same URL, and is another one all the same.
+    /// A publisher that leaves and returns to the same ingest has the same URL, but counts as another holder.
     @Test func whoIsBackIsAnother() throws {
         var room = room(nil)
         let url = "rtmp://10.0.0.2:1935/relay/default/demo/alice/camera?relay=bb"

@@ -12,7 +12,7 @@ import Testing
             })
     }
 
-    /// Simulates seconds and returns how often each stream is looked for, and most looks of a second.
+    /// Simulates seconds. Returns how often each stream is looked for, and the most looks within one second.
     private func looks(_ streams: Set<IngestStreamKey>, seconds: Int) -> (counts: [IngestStreamKey: Int], most: Int) {
         var looks = StreamLooks()
         var counts: [IngestStreamKey: Int] = [:]
@@ -32,7 +32,8 @@ import Testing
         #expect(most <= StreamLooks.mostAtOnce)
     }
 
-    /// As many as an ingest can have: the store is asked no oftener, and all have their turn.
+    /// With the most streams that an ingest can have, the store is not asked more often, and all streams get their
+    /// turn.
     @Test func manyStreamsWaitForTheirTurn() {
         let streams = keys(0..<1024)
         let (counts, most) = looks(streams, seconds: 110)

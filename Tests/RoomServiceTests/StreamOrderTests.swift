@@ -30,7 +30,7 @@ import Testing
         for order in orders {
             #expect(try JSONDecoder().decode(StreamOrder.self, from: JSONEncoder().encode(order)) == order)
         }
-        // As nodes of earlier releases write it.
+        // The format of nodes of earlier releases.
         let earlier =
             #"{"store":{"_0":\#(String(decoding: try JSONEncoder().encode(event), as: UTF8.self)),"path":"/relay/x"}}"#
         let read = try JSONDecoder().decode(StreamOrder.self, from: Data(earlier.utf8))
@@ -58,7 +58,7 @@ import Testing
         #expect(try StreamAnswer().receipt() == StreamReceipt(outcome: .accepted))
     }
 
-    /// A room that moves is waited for, but not for ever, and no answer is waited for that stays the same.
+    /// An order is repeated while a room moves, but not for ever, and not after an answer that will stay the same.
     @Test(arguments: [
         ("room-moving", 0.0, true), ("room-elsewhere", 5.8, true), ("node-unreachable", 2, true), ("stopping", 2, true),
         ("room-moving", 5.95, false), ("room-moving", 60, false), ("store-unavailable", 0, false),

@@ -22,7 +22,7 @@ struct OverlayMachineTests {
         #expect(machine.want([page], now: 1) == [])
         #expect(machine.want([], now: 10) == [])
         #expect(machine.want([], now: 10 + OverlayMachine.linger - 1) == [])
-        // Shown again in time.
+        // The page is shown again in time.
         #expect(machine.want([page], now: 10 + OverlayMachine.linger) == [])
         #expect(machine.want([], now: 100) == [])
         #expect(machine.want([], now: 100 + OverlayMachine.linger) == [.close(page)])
@@ -48,13 +48,13 @@ struct OverlayMachineTests {
         #expect(machine.want([page], now: 4 + OverlayMachine.pause) == [])
         #expect(machine.want([page], now: 5 + OverlayMachine.pause) == [.open(page)])
         machine.failed(page, "no browser", now: 6 + OverlayMachine.pause)
-        // Forgotten with its last program.
+        // The failure is forgotten with the last program that shows the page.
         #expect(machine.want([], now: 7 + OverlayMachine.pause) == [])
         #expect(machine.reason(page) == nil)
         #expect(machine.want([page], now: 8 + OverlayMachine.pause) == [.open(page)])
     }
 
-    /// Whatever happens, no more pages are open than may be, and what is told agrees with what is counted.
+    /// After any inputs, at most the allowed number of pages is open, and the actions agree with the counts.
     @Test(arguments: UInt64(1)...20) func anyOrder(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var machine = OverlayMachine(most: 3)
@@ -80,7 +80,7 @@ struct OverlayMachineTests {
                 #expect(open.count <= 3, "seed \(seed)")
             }
             #expect(machine.openCount == open.count, "seed \(seed)")
-            // As many as possible of those that are wanted, unless they have failed.
+            // As many wanted pages as possible are open, except for failed ones.
             let missing = wanted.filter { !open.contains($0) && machine.reason($0)?.hasPrefix("seed") != true }
             #expect(missing.isEmpty || open.count == 3, "seed \(seed)")
         }

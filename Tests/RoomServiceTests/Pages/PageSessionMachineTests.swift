@@ -5,7 +5,7 @@ import TextFormats
 @testable import EventSubscription
 @testable import RoomService
 
-/// What the service decides about a page, without processes.
+/// The service's decisions about a page, without processes.
 struct PageSessionMachineTests {
     private static let second: Int64 = 1_000_000_000
     private static let job = PageJob(
@@ -92,7 +92,7 @@ struct PageSessionMachineTests {
         #expect(Self.obstacle(free: 511)?.hasPrefix("pages-full 511 MiB") ?? false)
     }
 
-    /// The reach of a page's requests: its own server and listed places, never all of loopback.
+    /// A page reaches its own server and listed places, but never all of loopback.
     @Test func aPageReachesWhatIsListed() throws {
         let own = try StreamURL("http://127.0.0.1:8000/x")
         let open = PageRules.reach(of: own, allowed: .loopbackOnly)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomService
 
-/// The bandwidth that uploads share. What is measured are least times, which no busy machine falls short of.
+/// The bandwidth that uploads share. The tests measure minimum durations, which hold on a busy machine too.
 struct UploadPaceTests {
     @Test func severalUploadsShareOneLimit() async throws {
         let rate = 1 << 20
@@ -22,12 +22,12 @@ struct UploadPaceTests {
             return try await group.reduce(0, +)
         }
         #expect(sent == 2 * each)
-        // A quarter of a second is free.
+        // The first quarter of a second is free.
         #expect(ContinuousClock.now - begin >= .seconds(Double(sent) / Double(rate) - 0.26))
     }
 
     @Test func aSlowLimitHasItsChunks() async throws {
-        // The lowest limit that the configuration takes: one chunk every four seconds.
+        // The lowest limit that the configuration accepts: one chunk every four seconds.
         let pace = UploadPace(bytesPerSecond: 16_384)
         try await pace.take(PacedBytes.chunk)
         let waiting = Task { try await pace.take(PacedBytes.chunk) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RoomService
 
-/// Which files count as finished, and what is left of those that are removed.
+/// The files that count as finished, and the removal of files.
 struct UploadSourceTests {
     private static func withDirectory(_ body: (String) throws -> Void) throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("up-\(UUID().uuidString)").path
@@ -42,7 +42,7 @@ struct UploadSourceTests {
             try Self.record(directory, "b", .unindexed)
             #expect(Self.look(source, directory).items.map(\.file) == ["a.mp4", "b.mp4"])
             #expect(!Self.look(source, directory).isOpen)
-            // A file of this moment stays fresh, however long the rest takes.
+            // A file written at this moment stays fresh, however long the rest takes.
             let now = wallClock()
             try Self.record(directory, "fresh", age: 0)
             try Self.record(directory, "lost", .recording)
@@ -51,7 +51,7 @@ struct UploadSourceTests {
             let writer = open("\(directory)/demo/written.mp4", O_RDWR)
             flock(writer, LOCK_EX)
             defer { close(writer) }
-            // Links lead to other places.
+            // Links lead to other directories.
             symlink("/etc/passwd", "\(directory)/demo/link.mp4")
             let finding = Self.look(source, directory, now: now)
             #expect(finding.items.map(\.file) == ["a.mp4", "b.mp4", "long-lost.mp4"] && finding.isOpen)
@@ -87,7 +87,7 @@ struct UploadSourceTests {
         }
     }
 
-    /// Whenever the file is removed, it is in the list: here, or elsewhere.
+    /// A file is listed whenever it is removed: as a local file, or as one stored elsewhere.
     @Test func aFileThatIsRemovedDuringTheLookIsListed() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("up-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory + "/demo", withIntermediateDirectories: true)
@@ -158,7 +158,7 @@ struct UploadSourceTests {
     @Test func directoriesInWhichAllIsSettledAreLeftOut() throws {
         try Self.withDirectory { directory in
             let source = RecordingSource(place: RecordingPlace(directory: directory))
-            // All looks happen at this moment, so that what is written after it is fresh.
+            // All looks use this moment, so that files written after it are fresh.
             let now = wallClock()
             func age() throws {
                 try FileManager.default.setAttributes(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomService
 
-/// The code by which a worker of the service publishes.
+/// The code with which a worker of the service publishes.
 @Suite struct IngestPublishingTests {
     private static let key = IngestStreamKey(
         StreamNames(room: RoomID(app: "shop", name: "späti"), user: "a b", stream: .screen))
@@ -29,7 +29,7 @@ import Testing
         let url = Self.key.publishingURL(of: Self.rules, secret: Self.secret)
         #expect(url.hasPrefix("rtmp://127.0.0.1:1935/publish/shop/sp%C3%A4ti/a%20b/screen?proof="))
         #expect(try Self.verdict(Self.request(url)) == .proven(Self.key))
-        // Where a client divides application and name does not matter.
+        // The point at which a client divides application and name does not matter.
         var other = try Self.request(url)
         (other.application, other.name) = ("publish/shop", "sp%C3%A4ti/a%20b/screen")
         #expect(Self.verdict(other) == .proven(Self.key))
@@ -41,7 +41,7 @@ import Testing
         #expect(try Self.verdict(Self.request(url, isPublish: false)) == .none)
     }
 
-    /// Who may play a stream may not publish it, and the other way round.
+    /// A code for playing a stream does not allow publishing it, and vice versa.
     @Test func theCodesOfPlayersAndPublishersDiffer() throws {
         let play = try #require(Self.key.url(of: Self.rules, secret: Self.secret).splitAtFirst("=")).tail
         let publish = try #require(Self.key.publishingURL(of: Self.rules, secret: Self.secret).splitAtFirst("=")).tail
@@ -50,7 +50,7 @@ import Testing
         #expect(try Self.verdict(Self.request(forged)) == .refused)
     }
 
-    /// An application of this name is everybody's.
+    /// Any publisher may use an application of this name.
     @Test func otherPublishersGoTheirWay() throws {
         for url in [
             "rtmp://h/publish/lobby__alice?token=x", "rtmp://h/publish/a/b/c?proof=1",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomService
 
-/// A worker that plays, and its viewers, without a process.
+/// A worker that plays and its viewers, without a process.
 @Suite struct PlayMachineTests {
     private typealias Machine = PlayMachine
     private static let source = PlaySource(
@@ -51,7 +51,7 @@ import Testing
             machine.take(.candidates(viewer: "ann", fragment: "c"), now: 4)
                 == [.send(.candidates(viewer: "ann", fragment: "c"))])
         #expect(machine.take(.candidates(viewer: "ben", fragment: "c"), now: 4) == [])
-        // The last one who leaves leaves the worker for a while.
+        // After the last viewer leaves, the worker stays for a while.
         #expect(
             machine.take(.close(viewer: "ann"), now: 5) == [
                 .send(.close(viewer: "ann")), .ended(viewer: "ann", reason: "the client has left"),
@@ -116,14 +116,14 @@ import Testing
         #expect(machine.take(Self.hello(), now: 0).contains(.send(.terminate)))
     }
 
-    /// What was said while there was no connection is made good.
+    /// A new connection settles the losses of the time without one.
     @Test func aNewConnectionSettlesWhatWasLost() {
         var machine = Self.playing(Self.ann, Self.ben)
         _ = machine.take(.view(PlayViewer(id: "cem"), offer: "c"), now: 1)
         _ = machine.take(.view(PlayViewer(id: "dia"), offer: "d"), now: 1)
         _ = machine.take(.detached, now: 1)
         _ = machine.take(.attached, now: 2)
-        // ann has ended, cem's answer was lost, dia's offer did not arrive, and eve had been closed.
+        // ann has ended, the answer for cem was lost, the offer of dia did not arrive, and eve had been closed.
         let actions = machine.take(
             Self.hello([Self.ben, PlayViewer(id: "cem"), PlayViewer(id: "eve")], stream: "s"), now: 2)
         let lost = "the connection to the worker was lost"
@@ -134,7 +134,7 @@ import Testing
             ])
     }
 
-    /// Whatever comes in whatever order: each viewer has one answer or refusal, and one end if it had an answer.
+    /// With any inputs in any order, each viewer gets one answer or refusal, and one end if it got an answer.
     @Test func noOrderOfInputsSettlesAViewerTwice() {
         var random = SeededGenerator(announcedFor: "noOrderOfInputsSettlesAViewerTwice")
         for _ in 0..<TestLength.of(short: 2_000, long: 200_000) {
@@ -153,7 +153,7 @@ import Testing
                     .report(.ended(viewer: known, reason: "e")), .report(.figures(PlayFigures())),
                     .terminate(reason: "t"), .report(.failed(reason: "f")),
                 ]
-                // The last ones end everything, so they are rare.
+                // The last two inputs end everything, so they are rare.
                 let most = Int.random(in: 0..<10, using: &random) == 0 ? inputs.count : inputs.count - 2
                 let input = inputs[Int.random(in: 0..<most, using: &random)]
                 if case .view(let viewer, _) = input { asked.insert(viewer.id) }

@@ -21,7 +21,7 @@ import Testing
         #expect(streams.error("c", of: nil) == nil)
     }
 
-    /// Words count only without a cause, from workers of earlier releases.
+    /// Reasons are interpreted only without a cause, for workers of earlier releases.
     @Test func theWordsOfEarlierReleasesAreRead() {
         var streams = StreamsNotTaken()
         streams.note("a", of: "shop", needsToken: false, reason: replaced, cause: nil)

@@ -28,7 +28,7 @@ import Testing
         #expect(
             machine.take(.report(.hello(version: WebRTCCommand.version, process: 7)), now: 2)
                 == [.send(.publish(Self.publisher))])
-        // Another connection changes nothing: the offer goes out once.
+        // A second connection changes nothing: the offer is sent once.
         #expect(machine.take(.detached, now: 2) == [])
         #expect(machine.take(.attached, now: 2) == [.send(.hello(version: WebRTCCommand.version))])
         #expect(machine.take(.report(.hello(version: WebRTCCommand.version, process: 7)), now: 2) == [])
@@ -38,7 +38,7 @@ import Testing
         #expect(machine.take(.report(.connected), now: 4) == [.connected])
         #expect(machine.take(.report(.connected), now: 4) == [])
         #expect(machine.isConnected && !machine.isOver(now: 4))
-        // The time for the answer passes without effect.
+        // The time limit for the answer passes without effect.
         #expect(machine.take(.tick, now: 6 * Self.second) == [])
         let end = machine.take(.report(.ended(reason: "silent\nfor 3 s")), now: 7 * Self.second)
         #expect(end == [.end(reason: #"silent\nfor 3 s"#), .wake(after: Machine.endLimit)])
@@ -107,14 +107,14 @@ import Testing
         #expect(
             machine.take(.close(reason: "off"), now: 1)
                 == [.send(.terminate), .end(reason: "off"), .wake(after: Machine.endLimit)])
-        // A worker that is reached only now is told.
+        // A worker that is reached only now is told to end.
         #expect(
             machine.take(.attached, now: 2) == [.send(.hello(version: WebRTCCommand.version)), .send(.terminate)])
-        // One that does not end is not waited for for ever.
+        // The machine does not wait for ever for a worker that does not end.
         #expect(!machine.isOver(now: Self.second) && machine.isOver(now: 1 + 2 * Self.second))
     }
 
-    /// The kind of end is the worker's to say: what the service finds out itself has none.
+    /// Only the worker reports the kind of an end. Ends that the service notices have no kind.
     @Test func theCauseOfAnEndIsPassedOn() {
         func cause(_ input: Machine.Input) -> WebRTCEndCause? {
             var machine = Self.opened()
@@ -126,7 +126,7 @@ import Testing
         #expect(cause(.lost(reason: WebRTCReport.notTaken)) == nil)
     }
 
-    /// Whatever comes in whatever order: one answer or refusal, at most one end, and nothing after it.
+    /// With any inputs in any order, there is one answer or refusal, at most one end, and nothing after it.
     @Test func noOrderOfInputsAnswersTwice() {
         var random = SeededGenerator(announcedFor: "noOrderOfInputsAnswersTwice")
         let inputs: [Machine.Input] = [
