@@ -3,7 +3,7 @@ import Testing
 
 @testable import TaskStore
 
-/// What every store does with channels of rooms.
+/// The behaviour of every store with channels of rooms.
 @Suite struct ChannelStoreConformance {
     private func message(_ id: Int64) -> StoredMessage { StoredMessage(id: id, document: "{\"é\\\n'\": \(id)}") }
 
@@ -21,7 +21,7 @@ import Testing
             try await store.commit(ChannelChange(of: "demo", messages: [message(7)], document: "{}", kept: 200))
             try await store.commit(ChannelChange(of: "demo", messages: [message(1 << 52)], kept: 200))
             try await store.commit(ChannelChange(of: foreign, messages: [message(8)], document: "b", kept: 200))
-            // A number that is there already changes nothing.
+            // A message whose number is already stored changes nothing.
             let again = StoredMessage(id: 7, document: "other")
             try await store.commit(ChannelChange(of: "demo", messages: [again], document: "a", kept: 200))
             if kind.testDescription != "memory" {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// However many messages come, a room keeps little more than it is asked to.
+    /// However many messages arrive, a room keeps little more than the requested number.
     @Test(arguments: StoreUnderTest.all)
     func oldMessagesOfARoomAreCut(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
@@ -101,7 +101,7 @@ import Testing
             while try await store.removeExpired() > 0 {}
             #expect(try await store.channel(of: "demo", limit: 9) == StoredChannel(document: "x"))
             #expect(try await store.channel(of: "other", limit: 9).messages == [message(2)])
-            // And the oldest go when there are too many of all rooms together.
+            // The oldest messages are removed when all rooms together have too many.
             for id in Int64(3)...9 {
                 let room: RoomID = id.isMultiple(of: 2) ? "demo" : "other"
                 try await store.commit(ChannelChange(of: room, messages: [message(id)], kept: 9))
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// A node that has lost the room changes nothing in it.
+    /// A node that has lost the room cannot change it.
     @Test(arguments: StoreUnderTest.all)
     func aFencedWriterIsRefusedWhole(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in

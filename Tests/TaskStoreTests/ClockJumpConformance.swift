@@ -3,7 +3,7 @@ import Testing
 
 @testable import TaskStore
 
-/// A clock that is set by a day, forward or back.
+/// A clock that is moved by a day, forward or back.
 @Suite struct ClockJumpConformance {
     static let day = 86_400.0
 
@@ -34,22 +34,22 @@ import Testing
             try await store.settle(try #require(taken.items.first), .retry(after: .seconds(300)), attempt: nil)
 
             clock.advance(jump)
-            // The same event is the same event, and nothing is too old.
+            // A repeated event is still a duplicate, and nothing is too old.
             #expect(try await store.commit(StoreChange(event: event("1"))) == .duplicate)
             #expect(try await store.removeExpired() == 0)
-            // The holder still writes, and holds its task again.
+            // The holder can still write, and renews the lease of its task.
             let guarded = StoreChange(
                 event: event("2"), require: [.init(task: "auto-demo", fence: lease.fence)])
             #expect(try await store.commit(guarded) == .committed)
             _ = try await store.renew(node, for: .seconds(30))
             #expect(try await store.leases(of: node) == [lease])
-            // What waits for five minutes does so for five minutes at most, and the rest is due.
+            // A message that waits for five minutes waits at most that long, and the other one is due.
             var found = try await store.takeMessages(of: "sub", limit: 9, lease: .seconds(20)).items.map(\.message.id)
             clock.advance(301)
             found += try await store.takeMessages(of: "sub", limit: 9, lease: .seconds(20)).items.map(\.message.id)
             #expect(Set(found) == ["m1", "m2"], "\(found)")
 
-            // A node that died before the clock was set back holds nothing for a day.
+            // A node that died before the clock was set back does not hold its tasks for a day.
             clock.advance(31)
             let next = try await store.register("other", for: .seconds(30))
             #expect(try await store.claim(["auto-demo"], by: next, for: .seconds(30)).count == 1)

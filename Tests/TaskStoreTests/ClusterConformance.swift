@@ -3,13 +3,13 @@ import Testing
 
 @testable import TaskStore
 
-/// How rooms are shared out among nodes, for every store.
+/// The distribution of rooms among nodes, for every store.
 @Suite struct ClusterConformance {
     private func profile(_ name: String) -> NodeProfile {
         NodeProfile(name: name, url: "http://\(name)", key: "k-\(name)", rooms: 3, capacity: 9, ingest: "\(name):1935")
     }
 
-    /// Stores a room with a publisher for an output of its own.
+    /// Stores a room with a publisher and an output of its own.
     private func makeLive(_ id: RoomID, in store: any TaskStore) async throws {
         var room = Room(
             id: id, settings: RoomSettings(outputs: [PushDestination(id: "o", url: "rtmp://127.0.0.1/o")]))
@@ -55,12 +55,12 @@ import Testing
             #expect(try await store.claim([room], by: two, for: .seconds(100)).isEmpty)
             time.advance(11)
             #expect(try await store.holder(of: "app/demo") == nil)
-            // It is taken without being asked for, because its node is gone.
+            // The room is taken without being asked for, because its node is gone.
             let taken = try await store.claimRooms(of: [], by: two, limit: 9, for: .seconds(100))
             #expect(taken == [Lease(task: room, fence: Fence(owner: two, epoch: lease.fence.epoch + 1))])
             let late = StoreChange(room: .put(Room(id: "app/demo"), expected: 0), require: [.init(lease)])
             #expect(await outcome(of: late, in: store) == .failure(.fenced("task //app/demo")))
-            // Given back as not needed, it waits for nobody; a lease of the past gives nothing back.
+            // A room that is given back as not needed does not wait for a node. A lease of the past gives nothing back.
             try await store.dismiss([lease], areWanted: false)
             #expect(try await store.holder(of: "app/demo") == two)
             try await store.dismiss(taken, areWanted: false)
@@ -88,7 +88,7 @@ import Testing
             #expect(
                 try await store.claimRooms(of: [.live], by: two, limit: 9, for: .seconds(100)).map(\.task.leasedRoom)
                     == ["c"])
-            // The room of an expelled node is noted, even if nothing else calls for a node.
+            // The room of an expelled node is noted, even if nothing else requires a node.
             _ = try await store.claim([.lease(of: "idle")], by: one, for: .seconds(100))
             try await store.expel(one)
             #expect(try await store.holder(of: "a") == nil)
@@ -116,7 +116,7 @@ import Testing
             #expect(try await store.pass(lease, to: three) == .receiverGone, "its leases have run out")
             #expect(try await store.pass(lease, to: "none") == .receiverGone)
             #expect(try await store.holder(of: "a") == one)
-            // Under a new epoch, so that a call whose answer was lost has no effect later.
+            // The lease has a new epoch, so that a call whose answer was lost has no effect later.
             let own = Lease(task: lease.task, fence: Fence(owner: one, epoch: lease.fence.epoch + 1))
             #expect(try await store.pass(lease, to: one) == .passed(own))
             #expect(try await store.pass(lease, to: two) == .notHeld)
@@ -129,7 +129,7 @@ import Testing
             #expect(try await store.pass(own, to: one) == .notHeld)
             let late = StoreChange(event: event("1"), require: [.init(own)])
             #expect(await outcome(of: late, in: store) == .failure(.fenced("task //a")))
-            // A lease that has run out is still its holder's until another node takes it.
+            // An expired lease belongs to its holder until another node takes it.
             time.advance(200)
             guard case .passed = try await store.pass(passed, to: two) else {
                 Issue.record("a node cannot renew its own lease")
@@ -156,7 +156,7 @@ import Testing
             #expect(try await store.forgetLeases(limit: 9) == 1)
             #expect(try await store.forgetLeases(limit: 9) == 0)
             #expect(try await store.leases(of: one).map(\.task.leasedRoom) == ["held"])
-            // What was decided under a forgotten lease is refused, also when the room has a new one.
+            // A change decided under a forgotten lease is refused, even if the room has a new lease.
             let late = StoreChange(event: event("1"), require: [.init(again[0])])
             #expect(await outcome(of: late, in: store) == .failure(.fenced("task //gone")))
             let next = try await store.claim([rooms[1], .lease(of: "new")], by: one, for: .seconds(100))

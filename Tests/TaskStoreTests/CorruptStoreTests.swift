@@ -6,7 +6,7 @@ import Testing
 
 @testable import TaskStore
 
-/// Files that are not what they were: a clear refusal or a sound store, and never the end of the process.
+/// Damaged files lead to a clear refusal or a sound store, and never end the process.
 @Suite(.timeLimit(.minutes(5))) struct CorruptStoreTests {
     private static let rooms = 120
 
@@ -35,9 +35,9 @@ import Testing
         _ = try await store.register("local", for: .seconds(30))
     }
 
-    /// Asks for everything there is, and writes a little.
+    /// Reads everything in a store and writes a little.
     ///
-    /// - Returns: What was refused.
+    /// - Returns: The errors that occurred.
     private func useAll(_ store: SQLiteTaskStore) async -> [StoreError] {
         var errors: [StoreError] = []
         func attempt(_ body: () async throws(StoreError) -> Void) async {
@@ -90,7 +90,7 @@ import Testing
             var refused = 0
             for round in 0..<60 {
                 var damaged = bytes
-                // A bit here and there, or a whole stretch.
+                // Damages single bytes, or sometimes a whole stretch.
                 for _ in 0..<Int.random(in: 1...60, using: &generator) {
                     let place = Int.random(in: 0..<damaged.count, using: &generator)
                     damaged[place] ^= UInt8.random(in: 1...255, using: &generator)
@@ -104,7 +104,7 @@ import Testing
                 do throws(StoreError) {
                     let store = try SQLiteTaskStore(path: copy)
                     for error in await useAll(store) {
-                        // Names the file and the cure, or is a refusal of that one change.
+                        // The error names the file and the cure, or refuses this one change.
                         if case .conflict = error { continue }
                         refused += 1
                         #expect(error.description.contains(copy), "\(error)")
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// What is behind the cut is gone with the bytes; what is before it is whole.
+    /// A log that is cut off keeps whole changes before the cut and none behind it.
     @Test func aLogThatIsCutOffKeepsWhatIsBeforeTheCut() async throws {
         try await withDirectory { directory in
             let path = directory + "/store.sqlite"
@@ -137,7 +137,7 @@ import Testing
                 let rooms = try await cut.rooms().map(\.document.id)
                 #expect(index > 0 || rooms.count == Self.rooms)
                 #expect(rooms.count <= last)
-                // The first so many, each with its task: no change is there in part.
+                // The first rooms are there, each with its task: no change is stored in part.
                 #expect(Set(rooms) == Set((0..<rooms.count).map { RoomID("room\($0)") }))
                 #expect(try await cut.tasks().count == rooms.count)
                 #expect(try await cut.commit(StoreChange(event: event("after"))) == .committed)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    /// A file that another program holds is sound: nobody should restore a backup for it.
+    /// A file that another program has locked is sound, and must not be reported as one to restore from a backup.
     @Test func aFileThatIsHeldIsNotCalledCorrupt() async throws {
         try await withDirectory { directory in
             let path = directory + "/store.sqlite"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TaskStore
 
-/// Keeps a store's writer busy until it is let go, so that everything else gathers behind it.
+/// Keeps a store's writer busy until it is released, so that all other writes queue behind it.
 private struct HeldWriter {
     private let gate = DispatchSemaphore(value: 0)
 
@@ -25,7 +25,7 @@ private struct HeldWriter {
     func release() { gate.signal() }
 }
 
-/// Many changes share one transaction and one sync.
+/// Many changes share one transaction and one sync of the disk.
 @Suite struct GroupCommitTests {
     @Test func concurrentChangesShareTransactions() async throws {
         try await withDirectory { directory in
@@ -80,7 +80,7 @@ private struct HeldWriter {
         }
     }
 
-    /// A write that the engine cannot take fails alone.
+    /// A write that the engine refuses fails alone.
     @Test func oneBadWriteDoesNotFailItsGroup() async throws {
         try await withDirectory { directory in
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
@@ -107,7 +107,7 @@ private struct HeldWriter {
         }
     }
 
-    /// Everything that was waiting is stored before the store is closed.
+    /// All waiting changes are stored before the store is closed.
     @Test func closingLosesNothing() async throws {
         try await withDirectory { directory in
             let path = directory + "/store.sqlite"
@@ -125,7 +125,7 @@ private struct HeldWriter {
         }
     }
 
-    /// Few large changes fill the log as many small ones do.
+    /// A few large changes fill the log as many small ones do.
     @Test(arguments: [(changes: 12_288, bytes: 0), (changes: 4096, bytes: 32_000)])
     func theLogOfWritesDoesNotGrowForEver(changes: Int, bytes: Int) async throws {
         try await withDirectory { directory in

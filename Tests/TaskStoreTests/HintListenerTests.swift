@@ -8,9 +8,9 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// What nodes tell each other with NOTIFY, so that they need not wait for their next look.
+/// Hints between nodes with NOTIFY, which spare them the wait for their next look.
 @Suite(needsPostgreSQL) struct HintListenerTests {
-    /// Keeps what it hears.
+    /// Collects the hints that it hears.
     private final class Ear: Sendable {
         private let kept = Mutex<[StoreHint]>([])
         var heard: [StoreHint] { kept.withLock { $0 } }
@@ -19,7 +19,7 @@ import Testing
             for await hint in hints { kept.withLock { $0.append(hint) } }
         }
 
-        /// Waits until it has heard a hint so many times.
+        /// Waits until a hint has been heard this many times.
         func wait(for hint: StoreHint, times: Int = 1, _ location: SourceLocation = #_sourceLocation) async throws {
             let found = try await poll(within: .seconds(60), every: .milliseconds(2)) {
                 heard.count { $0 == hint } >= times ? true : nil
@@ -28,14 +28,14 @@ import Testing
         }
     }
 
-    /// Runs with a store that listens.
+    /// Runs a test with a store that listens.
     private func withEar(
         _ store: PostgreSQLTaskStore, _ body: (Ear) async throws -> Void
     ) async throws {
         let ear = Ear()
         let hints = store.hints()
         async let listening: Void = ear.listen(to: hints)
-        // From now on it listens.
+        // The store listens from now on.
         try await ear.wait(for: .anything)
         do { try await body(ear) } catch { Issue.record(error) }
         await store.close()
@@ -51,7 +51,7 @@ import Testing
                 let leases = try await first.claim(
                     [.lease(of: "a"), .lease(of: "b")], by: own, for: .seconds(60))
                 #expect(leases.count == 2)
-                // Nobody needs to know of a room that nobody wants, nor of what happens in another schema.
+                // Hints are not sent about a room that is not wanted, and those of another schema are not heard.
                 try await first.dismiss([leases[0]], areWanted: false)
                 try await other.expel(try await other.register("one", for: .seconds(60)))
                 try await first.dismiss([leases[1]], areWanted: true)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// What a node does itself it knows.
+    /// A node does not receive its own hints.
     @Test func aNodeDoesNotHearItself() async throws {
         try await withSchema { server, schema in
             let other = try PostgreSQLTaskStore(target(server, schema))
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Whoever cannot hear for a while is told that something may have happened.
+    /// A listener that could not hear for a while is told that something may have happened.
     @Test func itListensAgainWhenTheConnectionIsLost() async throws {
         try await withSchema { server, schema in
             let proxy = try CuttingProxy(to: server.port, cuttingAt: "nothing cuts")
@@ -110,11 +110,11 @@ import Testing
         let other = try PostgreSQLTaskStore(PostgreSQLTarget(url: server.url()))
         try await withEar(try PostgreSQLTaskStore(PostgreSQLTarget(url: server.url()))) { ear in
             server.crash()
-            // Telling fails without a word.
+            // Sending a hint fails silently.
             await other.tell(.rooms)
             try server.start()
             try await ear.wait(for: .anything, times: 2)
-            // The teller has to connect again, too; hints may be lost until then.
+            // The sender has to connect again too; hints may be lost until then.
             _ = try await poll(within: .seconds(60), every: .milliseconds(50)) {
                 await other.tell(.departure)
                 return ear.heard.contains(.departure) ? true : nil
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func listenersAndWhatWaitsForThemAreBounded() async throws {
-        // Nothing answers there.
+        // No server answers at this port.
         let listener = HintListener(try PostgreSQLTarget(url: "postgresql://mix@127.0.0.1:1/mix"), cluster: "a-B")
         #expect(listener.channel == "mixorchestrator_ab")
         let hints = listener.hints()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TaskStore
 
-/// Who may run and write which task.
+/// Leases: the right of a node to run and to write a task.
 @Suite struct LeaseConformance {
     private func task(_ id: TaskID) -> StoreChange.TaskChange {
         .init(id: id, write: .put(TaskMachine(id: id, room: "demo"), expected: 0))
@@ -41,14 +41,14 @@ import Testing
             let lease = try #require(try await store.claim(["a"], by: one, for: .seconds(10)).first)
             #expect(lease == Lease(task: "a", fence: Fence(owner: one, epoch: 1)))
             #expect(try await store.claim(["a", "b"], by: two, for: .seconds(10)).map(\.task) == ["b"])
-            // Asking again gives the same: an answer may have been lost.
+            // A repeated claim gives the same lease, since an answer may have been lost.
             #expect(try await store.claim(["a"], by: one, for: .seconds(10)) == [lease])
             #expect(try await store.leases(of: one) == [lease])
             try await store.release(lease)
             #expect(try await store.leases(of: one).isEmpty)
             let taken = try await store.claim(["a"], by: two, for: .seconds(10))
             #expect(taken == [Lease(task: "a", fence: Fence(owner: two, epoch: 2))])
-            // Releasing what is somebody else's meanwhile does nothing.
+            // Releasing a lease that another node holds by now does nothing.
             try await store.release(lease)
             #expect(try await store.leases(of: two).map(\.task) == ["a", "b"])
             await store.close()
@@ -97,7 +97,7 @@ import Testing
             }
             #expect(try await store.task("b") == nil)
             #expect(try await store.events(of: "demo", limit: 9).isEmpty)
-            // Refused for something else: nothing is stored, and the next attempt has the same lease.
+            // The change is refused for another reason: nothing is stored, and the next attempt has the same lease.
             second.room = .put(Room(id: "demo"), expected: 7)
             await #expect(throws: StoreError.conflict(document: "demo")) {
                 try await store.commit(second, claiming: ["b"], by: two, for: .seconds(10))
@@ -122,7 +122,7 @@ import Testing
             var change = StoreChange(
                 tasks: [task("auto-demo")], require: [.init(task: "auto-demo", fence: old.fence)])
             #expect(try await store.commit(change) == .committed)
-            // Run out, but nobody took it.
+            // The lease has expired, but no other node took the task.
             time.advance(60)
             change.tasks[0].write = .put(TaskMachine(id: "auto-demo", room: "demo"), expected: 1)
             #expect(try await store.commit(change) == .committed)
@@ -139,7 +139,7 @@ import Testing
             #expect(try await store.events(of: "demo", limit: 9).isEmpty)
             change.require[0].fence = new.fence
             #expect(try await store.commit(change) == .committed)
-            // The first one is back with a new epoch, and its old fence is still worth nothing.
+            // The first node is back with a new epoch, and its old fence stays invalid.
             try await store.release(new)
             let again = try await store.claim(["auto-demo"], by: one, for: .seconds(10))
             #expect(again.map(\.fence.epoch) == [3])

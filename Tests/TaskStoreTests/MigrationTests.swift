@@ -5,9 +5,9 @@ import Testing
 
 @testable import TaskStore
 
-/// Databases of earlier versions are brought up to date with everything in them.
+/// Databases of earlier versions are migrated with all their contents.
 @Suite struct MigrationTests {
-    /// As the second version left it, but for the rows.
+    /// The schema of the second version, without rows.
     private static let secondSchema = """
         CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
         INSERT INTO grdb_migrations VALUES ('1 rooms, tasks, events, timeline'), ('2 versions and events of layouts');
@@ -63,7 +63,7 @@ import Testing
                 try db.execute(
                     sql: "INSERT INTO events VALUES (17, 'app', '1', 'demo', 'stream.published', ?)",
                     arguments: [eventText])
-                // Of another app.
+                // This event belongs to another app.
                 try db.execute(
                     sql: "INSERT INTO events VALUES (18, 'app', '2', 'shop/demo', 'stream.published', ?)",
                     arguments: [otherText])
@@ -82,7 +82,7 @@ import Testing
             #expect(try await store.events(of: "shop/demo", limit: 9) == [other])
             #expect(try await store.commit(StoreChange(event: other)) == .duplicate)
             #expect(try await store.commit(StoreChange(event: event("2"))) == .committed)
-            // Events of before are kept as long as new ones.
+            // Events from before the migration are kept as long as new ones.
             #expect(try await store.removeExpired() == 0)
             time.advance(Retention().eventAge + 60)
             #expect(try await store.removeExpired() == 3)

@@ -3,7 +3,7 @@ import Testing
 @testable import TaskStore
 
 @Suite struct NodeProfileTests {
-    /// Nodes of releases that announced no ingest, and of later ones that announce more, are read.
+    /// Profiles are read from releases that announced no ingest, and from later ones that announce more.
     @Test func profilesOfOtherReleasesAreRead() throws {
         let old = #"{"name":"b","url":"http://b:8080","key":"k","isDraining":false,"rooms":3}"#
         let profile = try #require(NodeProfile(storedText: old))

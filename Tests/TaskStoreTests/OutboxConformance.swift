@@ -3,7 +3,7 @@ import Testing
 
 @testable import TaskStore
 
-/// Messages are delivered at least once and in order, whatever happens to who delivers them.
+/// Messages are delivered at least once and in order, even if the node that delivers them fails.
 @Suite struct OutboxConformance {
     private func message(_ id: String, lane: String = "demo", of subscription: SubscriptionID = "s") -> OutboxMessage {
         OutboxMessage(
@@ -77,7 +77,7 @@ import Testing
             let again = try await take(store)
             #expect(again.map(\.message.id) == ["a1"])
             #expect(again.map(\.attempt) == [2])
-            // What is given up blocks nobody.
+            // A message that is given up blocks no other.
             try await store.settle(again[0], .givenUp, attempt: attempt(2))
             #expect(try await take(store).map(\.message.id) == ["a2"])
             await store.close()
@@ -97,7 +97,7 @@ import Testing
             time.advance(9)
             #expect(try await take(store).map(\.message.id) == ["c"])
             time.advance(2)
-            // Who took a died.
+            // The node that took a has died.
             let again = try await take(store)
             #expect(again.map(\.message.id) == ["a"])
             #expect(again.map(\.attempt) == [2])
@@ -109,7 +109,7 @@ import Testing
                 try await store.settle(again[0], .delivered, attempt: nil)
             }
             #expect(try await take(store).map(\.message.id) == ["b"])
-            // What was tried is in the log, however late it is told.
+            // The attempt is in the log, even if it is reported late.
             #expect(try await store.attempts(of: "a", of: "s") == [attempt(1, code: 200)])
             await store.close()
         }
@@ -201,7 +201,7 @@ import Testing
             try await subscribe(store, ["t"])
             _ = try await store.commit(StoreChange(outbox: [message("a"), message("b", of: "t")]))
             _ = try await store.commit(StoreChange(subscription: .delete(id: "s", expected: 2)))
-            // On its way while the subscription went.
+            // The message was on its way while the subscription was deleted.
             _ = try await store.commit(StoreChange(outbox: [message("c")]))
             #expect(try await store.subscriptions().map(\.document.id) == ["t"])
             #expect(try await take(store).isEmpty)
@@ -222,7 +222,7 @@ import Testing
             }
             _ = try await store.removeExpired()
             #expect(try await store.deliveryCounts(of: "s") == DeliveryCounts(waiting: 10, dead: 590))
-            // The oldest of each lane among those that are left are due.
+            // The oldest remaining message of each lane is due.
             #expect(try await take(store).map(\.message.id) == ["590", "591", "592"])
             await store.close()
         }
@@ -242,7 +242,7 @@ import Testing
             time.advance(99)
             #expect(try await store.removeExpired() == 0)
             time.advance(2)
-            // The message and its attempt; b waits.
+            // The message and its attempt are removed; b waits.
             #expect(try await store.removeExpired() == 2)
             #expect(try await store.delivery("a", of: "s") == nil)
             #expect(try await store.delivery("b", of: "s")?.state == .waiting)

@@ -8,13 +8,14 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// A standby that confirms commits takes over from a primary that is killed: what was answered is there, and the store goes on
-/// by itself.
+/// A standby that confirms commits replaces a primary that is killed. All confirmed changes are there, and the store
+/// continues by itself.
 @Suite(needsPostgreSQL, .serialized) struct PostgreSQLFailoverTests {
-    /// The time from the end of a promotion to the first answer, the middle one of all trials.
+    /// Longest permitted median of the times from the end of a promotion to the first answer.
     private static let limit: Duration = .seconds(3)
 
-    /// Writers that go on whatever happens, each with a room of its own, and what they were answered.
+    /// Writers that continue through failures, each with a room of its own, and the changes that were confirmed to
+    /// them.
     private final class Writers: Sendable {
         let trial: Int
         static let count = 8
@@ -49,7 +50,7 @@ import Testing
                     number += 1
                     version += 1
                 case .success(.duplicate), .failure(.conflict):
-                    // It was stored although its outcome could not be found out.
+                    // The change was stored, although its outcome could not be determined.
                     if let stored = try? await store.room(room) { version = stored.version }
                     number += 1
                 case .failure: try? await Task.sleep(for: .milliseconds(5))
@@ -57,7 +58,7 @@ import Testing
             }
         }
 
-        /// Returns when so many more changes than `count` were answered.
+        /// Waits until this many more changes than `count` are confirmed.
         func wait(for more: Int, than count: Int) async throws {
             let found = try await poll(within: .seconds(60), every: .milliseconds(2)) {
                 committed.all.count >= count + more ? true : nil

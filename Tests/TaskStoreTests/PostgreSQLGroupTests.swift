@@ -8,7 +8,7 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// Many changes share one transaction, and every queue has an end.
+/// Many changes share one transaction, and every queue is limited.
 @Suite(needsPostgreSQL) struct PostgreSQLGroupTests {
     @Test func concurrentChangesShareTransactions() async throws {
         try await withSchema { server, schema in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// A write that the engine cannot take fails alone.
+    /// A write that the engine refuses fails alone.
     @Test func oneBadWriteDoesNotFailItsGroup() async throws {
         try await withSchema { server, schema in
             let store = try PostgreSQLTaskStore(target(server, schema))
@@ -105,7 +105,7 @@ import Testing
                     "INSERT INTO rooms (id, version, document, live) VALUES ('half', 1, '{}', 0)")
                 try connection.execute("INSERT INTO no_table VALUES (1)")
             }
-            // An index entry has less than 2.7 KB.
+            // An index entry must be smaller than 2.7 KB.
             let long = RoomEvent(
                 room: "demo", source: "app", id: Self.incompressible(9000), sequence: 1, time: 1, kind: event("0").kind)
             let change = StoreChange(event: long, room: .put(Room(id: "long"), expected: 0))
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    /// Everything that was waiting is stored before the store is closed.
+    /// All waiting changes are stored before the store is closed.
     @Test func closingLosesNothing() async throws {
         try await withSchema { server, schema in
             let store = try PostgreSQLTaskStore(target(server, schema))

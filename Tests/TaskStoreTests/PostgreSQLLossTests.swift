@@ -8,7 +8,7 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// Connections that break and servers that crash lose nothing that was answered, and store nothing twice.
+/// Broken connections and crashed servers lose no confirmed change and store nothing twice.
 @Suite(needsPostgreSQL, .serialized) struct PostgreSQLLossTests {
     private func withProxy(
         _ body: (PostgreSQLServer, String, CuttingProxy, PostgreSQLTaskStore) async throws -> Void
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// The connection is cut before the server gets the COMMIT, or after it has carried it out.
+    /// The connection is cut before the server receives the COMMIT, or after it has executed it.
     @Test(arguments: [CuttingProxy.Cut.request, .answer])
     func aLostCommitIsLookedUp(_ cut: CuttingProxy.Cut) async throws {
         try await withProxy { server, schema, proxy, store in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Every change of the group gets its own answer.
+    /// Every change of the group gets its own outcome.
     @Test func theOutcomesOfALostGroupAreThoseOfItsChanges() async throws {
         try await withProxy { server, schema, proxy, store in
             _ = try await store.commit(StoreChange(event: event("known")))
@@ -50,7 +50,7 @@ import Testing
             async let known = outcome(of: StoreChange(event: event("known")), in: store)
             async let late = outcome(of: StoreChange(room: .put(Room(id: "x"), expected: 3)), in: store)
             while store.waiting < 3 { try await Task.sleep(for: .milliseconds(1)) }
-            // The COMMIT of the writer that is held comes first.
+            // The COMMIT of the held writer comes first.
             proxy.cut(.answer, passing: 1)
             writer.release()
             let results = await [new, known, late]
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// All processes of the server are killed again and again while many write.
+    /// All processes of the server are killed repeatedly while many clients write.
     @Test func aCrashLosesNothingThatWasAnswered() async throws {
         let server = try PostgreSQLServer()
         defer { server.remove() }
@@ -116,7 +116,7 @@ import Testing
                             number += 1
                             version += 1
                         case .success(.duplicate), .failure(.conflict):
-                            // It was stored although its outcome could not be found out.
+                            // The change was stored, although its outcome could not be determined.
                             if let stored = try? await store.room(room) { version = stored.version }
                             number += 1
                         case .failure: try? await Task.sleep(for: .milliseconds(20))

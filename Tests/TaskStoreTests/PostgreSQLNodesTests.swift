@@ -13,7 +13,7 @@ import Testing
         _ body: (PostgreSQLTaskStore, PostgreSQLTaskStore) async throws -> Void
     ) async throws {
         try await withSchema { server, schema in
-            // Both create the tables; one does.
+            // Both stores try to create the tables; one succeeds.
             async let first = PostgreSQLTaskStore(target(server, schema))
             async let second = PostgreSQLTaskStore(target(server, schema))
             let stores = try await (first, second)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Leases are judged by the server's clock, and a takeover fences.
+    /// The server's clock decides about leases, and a takeover fences the old holder.
     @Test func aTaskIsTakenOverWhenTheLeaseRunsOut() async throws {
         try await withStores { first, second in
             let one = try await first.register("one", for: .seconds(60))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// A message that is stored while the one before it is settled elsewhere is due, and not forgotten.
+    /// A message that is stored while the one before it is settled at another node becomes due and is not forgotten.
     @Test func noLaneGetsStuck() async throws {
         try await withStores { first, second in
             let subscription = Subscription(id: "s", app: .standard, kind: .own, url: "http://127.0.0.1", createdAt: 0)

@@ -7,7 +7,7 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// What cannot be used is named in one line with its cure, and nothing is written.
+/// An unusable server or schema is named in one line with the cure, and nothing is written.
 @Suite(needsPostgreSQL) struct PostgreSQLOpeningTests {
     private func failure(_ url: String, password: String? = nil, cluster: String? = nil) -> String {
         do throws(StoreError) {
@@ -25,7 +25,7 @@ import Testing
         try server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = '\(schema)'", database: "mix")
     }
 
-    /// Everything that is stored in a schema, as one text.
+    /// Returns all contents of a schema as one text.
     private func contents(_ server: PostgreSQLServer, _ schema: String) throws -> String {
         try server.sql(
             """
@@ -143,7 +143,7 @@ import Testing
         let any = failure(standby.url() + "?target_session_attrs=any")
         #expect(any.contains("standby"), "\(any)")
         for server in [primary, standby] { #expect(try tables(server, "public") == "0", "nothing was made") }
-        // Of several servers, the one that writes is used.
+        // Of several servers, the store uses the primary.
         let servers = "127.0.0.1:\(standby.port),127.0.0.1:\(primary.port)"
         let both = "postgresql://mix:\(PostgreSQLServer.password)@\(servers)/mix"
         let store = try PostgreSQLTaskStore(PostgreSQLTarget(url: both))

@@ -8,10 +8,10 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// A trait for tests that need the server.
+/// A trait for tests that need the PostgreSQL server.
 let needsPostgreSQL = ConditionTrait.enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)")
 
-/// Runs with a schema of its own on the shared server, given as URL.
+/// Runs a test with a schema of its own on the shared server.
 func withSchema(_ body: (PostgreSQLServer, _ schema: String) async throws -> Void) async throws {
     let server = try PostgreSQLServer.shared.get()
     try await body(server, server.makeSchema())
@@ -21,7 +21,7 @@ func target(_ server: PostgreSQLServer, _ schema: String, port: Int? = nil) thro
     try PostgreSQLTarget(url: server.url(port: port, schema: schema))
 }
 
-/// Keeps a store's writer busy until it is let go, so that everything else gathers behind it.
+/// Keeps a store's writer busy until it is released, so that all other writes queue behind it.
 struct HeldPostgreSQLWriter {
     private let gate = DispatchSemaphore(value: 0)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TaskStore
 
-/// Nothing stays for ever, and nothing goes too soon.
+/// Nothing is kept for ever, and nothing is removed too soon.
 @Suite struct RetentionConformance {
     private func removeAll(_ store: any TaskStore) async throws -> Int {
         var sum = 0
@@ -22,12 +22,12 @@ import Testing
                 _ = try await store.commit(StoreChange(event: event("\(number)")))
                 time.advance(20)
             }
-            // Stored 200, 180 … 20 s ago.
+            // The events were stored 200, 180 … 20 s ago.
             #expect(try await removeAll(store) == 5)
             #expect(try await store.events(of: "demo", limit: 99).map(\.id) == ["5", "6", "7", "8", "9"])
             #expect(try await removeAll(store) == 0)
             #expect(try await store.commit(StoreChange(event: event("5"))) == .duplicate)
-            // Not known any more, and so taken again.
+            // The event is no longer known, and is therefore accepted again.
             #expect(try await store.commit(StoreChange(event: event("4"))) == .committed)
             await store.close()
         }

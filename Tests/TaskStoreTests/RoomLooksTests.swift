@@ -5,9 +5,9 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// What rooms without a node cost those who look for them.
+/// The cost of looking for rooms without a node.
 @Suite struct RoomLooksTests {
-    /// All nodes together read no more, however many they are.
+    /// All nodes together read no more rows per second, however many nodes there are.
     @Test func theDatabaseIsAskedNoMoreOftenThanItBears() {
         #expect(RoomLooks.pause(nodes: 3, rows: 30_000) == .zero, "a small cluster looks each time")
         #expect(RoomLooks.pause(nodes: 0, rows: -1) == .zero)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Leases of nodes that are at work are not even read, whatever the database knows about who has how many.
+    /// Leases of working nodes are not even read, whatever statistics the database has about their distribution.
     @Test(needsPostgreSQL, arguments: [true, false])
     func roomsThatHaveTheirNodeAreNotRead(isAnalysed: Bool) async throws {
         try await withSchema { server, schema in
@@ -36,7 +36,8 @@ import Testing
         }
     }
 
-    /// Between two looks at everything, a room whose node is gone is found all the same, and one that never had a node is not.
+    /// Between two full looks, a room whose node is gone is found nevertheless, and a room that never had a node is
+    /// not.
     @Test(needsPostgreSQL) func whatLostItsNodeIsFoundAtOnce() async throws {
         try await withSchema { server, schema in
             let store = try PostgreSQLTaskStore(target(server, schema))
@@ -45,13 +46,13 @@ import Testing
             let gone = try await store.register("gone", for: .milliseconds(1))
             _ = try await store.claim([.lease(of: "a"), .lease(of: "b")], by: one, for: .seconds(60))
             _ = try await store.claim([.lease(of: "c")], by: gone, for: .milliseconds(1))
-            // As many rows as a large cluster has, by the database's own estimate.
+            // The database now estimates as many rows as a large cluster has.
             try server.sql(
                 "UPDATE pg_class SET reltuples = 1e9 WHERE oid = '\(schema).rooms'::regclass", database: "mix")
             #expect(
                 try await store.claimRooms(of: [.live], by: two, limit: 9, for: .seconds(60)).map(\.task.leasedRoom)
                     == ["c"])
-            // From now on only what lost its node.
+            // From now on, the store looks only for rooms that lost their node.
             _ = try await store.claim([.lease(of: "d")], by: gone, for: .milliseconds(1))
             try server.sql(
                 "INSERT INTO \(schema).rooms (id, version, document, live) VALUES ('new', 1, '{}', 1)", database: "mix")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TaskStore
 
-/// Finding what is live among much that is not.
+/// The search for live rooms among many others.
 @Suite struct RoomQueriesConformance {
     private func room(_ id: RoomID, isLive: Bool = false, layout: String? = nil) -> Room {
         var room = Room(id: id, settings: RoomSettings(layout: layout))
@@ -56,7 +56,7 @@ import Testing
             #expect(try await store.roomsWithTasks(after: "c", limit: 2) == ["d"])
             #expect(try await store.roomsOfTasks() == ["auto-b": "b", "auto-c": "c", "auto-d": "d"])
 
-            // Written again, they are what they are now.
+            // After another write, the rooms are listed by their current state.
             let live = try #require(try await store.room("b"))
             let task = try #require(try await store.task("auto-b"))
             let other = StoreChange(
@@ -110,7 +110,7 @@ import Testing
             _ = try await store.commit(StoreChange(room: .delete(id: "shop/b", expected: 1)))
             let usage = try await store.usage()
             #expect(usage.mapValues(\.rooms) == [.standard: 2, "shop": 2, "zoo": 1])
-            // What is counted while the service runs is about what is stored.
+            // The usage counted while the service runs is close to the stored size.
             for (app, used) in usage {
                 let weight = try await store.rooms().map(\.document).filter { $0.id.app == app }.reduce(0) {
                     $0 + $1.weight

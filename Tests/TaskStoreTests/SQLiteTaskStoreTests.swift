@@ -11,7 +11,7 @@ import Testing
             let path = directory + "/store.sqlite"
             let first = try SQLiteTaskStore(path: path)
             _ = try await first.commit(StoreChange(event: event("1"), room: .put(Room(id: "demo"), expected: 0)))
-            // Not closed: as after a crash.
+            // The first store is not closed, as after a crash.
             let second = try SQLiteTaskStore(path: path)
             #expect(try await second.room("demo")?.version == 1)
             #expect(try await second.commit(StoreChange(event: event("1"))) == .duplicate)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import TaskStore
 
-/// One row that cannot be read costs nothing but itself.
+/// An unreadable row affects nothing but itself.
 @Suite struct SetAsideTests {
-    /// What was told of rows.
+    /// The unreadable rows that the store has reported.
     private final class Told: Sendable {
         private let state = Mutex<[UnreadableRow]>([])
         var rows: [UnreadableRow] { state.withLock { $0 } }
@@ -20,7 +20,7 @@ import Testing
         OutboxMessage(id: id, subscription: "sub", lane: lane, topic: .test, body: [1])
     }
 
-    /// Fills a store, closes it and does something to its file.
+    /// Fills a store, closes it and runs SQL on its file.
     private func damaged(_ path: String, _ sql: String...) async throws {
         let store = try SQLiteTaskStore(path: path)
         let subscription = Subscription(id: "sub", app: "default", kind: .own, url: "http://127.0.0.1/", createdAt: 1)
@@ -64,7 +64,7 @@ import Testing
             #expect(told.rows.map(\.table).sorted() == ["rooms", "tasks"])
             #expect(told.rows.map(\.id).sorted() == ["a", "auto-b"])
             #expect(told.rows.allSatisfy { $0.isSetAside && $0.advice(path).contains(path) })
-            // It begins anew, and what it was is kept.
+            // The room starts anew, and its old row is kept.
             _ = try await store.commit(
                 StoreChange(
                     room: .put(Room(id: "a"), expected: 0),

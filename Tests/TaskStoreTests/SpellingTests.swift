@@ -5,7 +5,7 @@ import Testing
 
 @testable import TaskStore
 
-/// Names that Swift takes for one and SQLite for two.
+/// Names that are equal in Swift and different in SQLite.
 @Suite struct SpellingTests {
     private let composed: RoomID = "caf\u{E9}"
     private let decomposed: RoomID = "cafe\u{301}"
@@ -21,7 +21,7 @@ import Testing
                         event: event("1", room: room, source: room.rawValue), room: .put(Room(id: room), expected: 0),
                         tasks: [.init(id: task, write: .put(TaskMachine(id: task, room: room), expected: 0))]))
             }
-            // In the order of the bytes: e comes before é.
+            // Rooms are in the order of their bytes: e comes before é.
             #expect(try await store.rooms().map(\.document.id) == [decomposed, composed])
             #expect(try await store.rooms(after: decomposed, limit: 9).map(\.document.id) == [composed])
             #expect(try await store.roomsWithTasks(after: nil, limit: 9) == [decomposed, composed])
@@ -30,7 +30,7 @@ import Testing
             #expect(rooms.count == 2)
             #expect(rooms[.automatic(for: composed)] == composed)
             #expect(try await store.room(composed)?.document.id == composed)
-            // Ids of events are bytes, too.
+            // Ids of events are compared by bytes too.
             for id in ["\u{E9}", "e\u{301}"] {
                 #expect(try await store.commit(StoreChange(event: event(id))) == .committed)
                 #expect(try await store.commit(StoreChange(event: event(id))) == .duplicate)

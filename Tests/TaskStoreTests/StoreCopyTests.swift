@@ -8,9 +8,9 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// A whole store goes from one engine to the other and back, and is the same.
+/// A whole store is copied from one engine to the other and back, and stays the same.
 @Suite(needsPostgreSQL) struct StoreCopyTests {
-    /// Something in every table.
+    /// Fills every table.
     private func fill(_ store: any TaskStore) async throws {
         let subscription = Subscription(id: "s", app: .standard, kind: .own, url: "http://127.0.0.1", createdAt: 1.25)
         _ = try await store.commit(StoreChange(subscription: .put(subscription, expected: 0)))
@@ -81,7 +81,7 @@ import Testing
                 file.close()
                 other.close()
 
-                // Both go on where the first one was.
+                // Both stores continue where the first one stopped.
                 let stores: [any TaskStore] = [
                     try SQLiteTaskStore(path: second), try PostgreSQLTaskStore(target(server, schema)),
                 ]
@@ -105,7 +105,7 @@ import Testing
                 let store = try SQLiteTaskStore(path: path)
                 _ = try await store.commit(StoreChange(event: event("good")))
                 await store.close()
-                // The store does not write such a text; another program may.
+                // The store does not write such a text, but another program may.
                 let queue = try DatabaseQueue(path: path)
                 try await queue.write { try $0.execute(sql: "UPDATE events SET id = CAST(x'610062' AS TEXT)") }
                 try queue.close()

@@ -8,18 +8,18 @@ import Testing
 @testable import PostgreSQLStore
 @testable import TaskStore
 
-/// Measures what each thing that a node asks of the database costs it, and writes the costs for `scripts/scale-model.py`. It
-/// asserts nothing: costs are those of the machine.
+/// Measures what each request of a node costs the database, and writes the costs for `scripts/scale-model.py`. It
+/// asserts nothing, since the costs depend on the machine.
 ///
 ///     MIX_STORE_COSTS=bench-out/costs.json swift test --filter StoreCostTests
 @Suite(.serialized, needsPostgreSQL, .enabled(if: ProcessInfo.processInfo.environment["MIX_STORE_COSTS"] != nil))
 struct StoreCostTests {
-    /// Costs in µs of the primary's processor time; waits in ms.
+    /// Costs in µs of the primary's processor time, and waits in ms.
     private struct Costs {
         let server: PostgreSQLServer
         var values: [String: Double] = [:]
 
-        /// Runs something so many times, and returns its cost in µs each.
+        /// Runs a body this many times and returns its cost in µs per run.
         func cost(_ times: Int, _ body: (Int) async throws -> Void) async throws -> Double {
             let before = server.processorTime()
             for time in 0..<times { try await body(time) }
@@ -45,7 +45,7 @@ struct StoreCostTests {
         print(String(decoding: text, as: UTF8.self))
     }
 
-    /// Events alone and in groups: the difference is what a transaction costs.
+    /// Measures events alone and in groups. The difference is the cost of a transaction.
     private func measureEvents(_ store: PostgreSQLTaskStore, _ groups: Tally, _ costs: inout Costs) async throws {
         @Sendable func change(_ room: String, _ number: Int) -> StoreChange {
             StoreChange(
@@ -129,7 +129,7 @@ struct StoreCostTests {
             try await look(20) { try PostgreSQLRooms.waiting(of: [.live], limit: 8, at: $1, $0) } / 100_000
     }
 
-    /// The time from the telling to the hearing.
+    /// Measures the time from sending a hint to hearing it.
     @Test func hintsTake() async throws {
         try await withSchema { server, schema in
             let (teller, hearer) = (

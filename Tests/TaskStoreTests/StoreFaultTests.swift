@@ -5,7 +5,7 @@ import Testing
 
 @testable import TaskStore
 
-/// What a broken disk does: a clear refusal, nothing half done, and recovery by itself.
+/// A broken disk leads to a clear refusal, leaves nothing half done, and the store recovers by itself.
 @Suite struct StoreFaultTests {
     @Test func aFullDiskRefusesUntilThereIsSpace() async throws {
         try await withDirectory { directory in
@@ -30,7 +30,7 @@ import Testing
                 }
             }
             #expect(stored.count < 40)
-            // Many at once fail each for itself, and nothing of them is there.
+            // Each of many concurrent changes fails for itself, and none is stored.
             await withTaskGroup(of: Void.self) { group in
                 for number in 100..<140 {
                     let change = change(number)
@@ -62,7 +62,7 @@ import Testing
             }
             await store.close()
             #expect(!FileManager.default.fileExists(atPath: path + "-wal"), "a closed store is one file")
-            // Opened before the damage; no page of the tables is cached.
+            // The store was opened before the damage, and has no page of the tables in its cache.
             let damaged = try SQLiteTaskStore(path: path)
             let file = try #require(FileHandle(forWritingAtPath: path))
             let size = try file.seekToEnd()

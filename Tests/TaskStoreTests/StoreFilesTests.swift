@@ -3,13 +3,13 @@ import Testing
 
 @testable import TaskStore
 
-/// An open file takes writes when it is removed, renamed or replaced; none of them would be found by the next start.
+/// An open file accepts writes after it was removed, renamed or replaced, but the next start would find none of them.
 @Suite struct StoreFilesTests {
     enum Mishap: String, CaseIterable {
         case databaseRemoved, databaseRenamed, databaseReplaced, logRemoved
         case directoryRemoved, directoryRenamed, directoryReplaced
 
-        /// Whether moving the file back makes everything as it was.
+        /// Whether moving the file back restores everything.
         var canBeMended: Bool { self == .databaseRenamed || self == .directoryRenamed }
     }
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import TaskStore
 
-/// Prints how many events each store takes, one after another and many at once. It asserts nothing: rates are those of
-/// the machine and of what else runs on it.
+/// Prints the rate at which each store accepts events, one after another and many at once. It asserts nothing, since
+/// the rates depend on the machine and on its other load.
 ///
 ///     MIX_STORE_RATES=5 swift test --filter StoreRateTests     # seconds for each figure
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["MIX_STORE_RATES"] != nil))
@@ -30,7 +30,7 @@ struct StoreRateTests {
         }
     }
 
-    /// Each client changes its own room, an event a time. Returns how long each commit took, in seconds.
+    /// Lets each client change its own room, one event at a time. Returns the duration of each commit, in seconds.
     private func measure(_ store: any TaskStore, clients: Int, seconds: Double) async -> [Double] {
         let end = ContinuousClock.now + .seconds(seconds)
         return await withTaskGroup(of: [Double].self) { group in

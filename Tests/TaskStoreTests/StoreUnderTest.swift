@@ -8,20 +8,22 @@ import Testing
 
 @testable import TaskStore
 
-/// A store under test, and what has to be removed after it.
+/// A store under test, and the resources to remove after it.
 struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// The directory is the test's own.
+    /// Opens the store. The directory belongs to the test alone.
     private var make: @Sendable (_ directory: String, StoreClock?, Retention) throws -> any TaskStore
 
-    /// - Parameter clock: `nil` = the store's own.
+    /// Opens the store.
+    ///
+    /// - Parameter clock: The store's own clock if `nil`.
     func open(
         _ directory: String, clock: StoreClock? = nil, retention: Retention = Retention()
     ) throws -> any TaskStore {
         try make(directory, clock, retention)
     }
 
-    /// PostgreSQL is one of them where its server is installed.
+    /// All stores; PostgreSQL is included if its server is installed.
     static let all = embedded + (PostgreSQLServer.isInstalled ? [postgreSQL] : [])
 
     private static let embedded = [
@@ -33,7 +35,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Each directory has a schema of its own, so that a store can be opened again.
+    /// A PostgreSQL store. Each directory has a schema of its own, so that a store can be opened again.
     private static let postgreSQL = StoreUnderTest(testDescription: "PostgreSQL") { directory, clock, retention in
         let server = try PostgreSQLServer.shared.get()
         let schema = "s" + directory.suffix(36).filter { $0 != "-" }.lowercased()
@@ -45,7 +47,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A clock that stands still until it is told to go on.
+/// A clock that stands still until a test advances it.
 final class ManualClock: Sendable {
     private let seconds = Mutex(1_700_000_000.0)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TaskStore
 
-/// What every store does. A new implementation joins `StoreUnderTest.all`.
+/// The behaviour of every store. A new implementation joins `StoreUnderTest.all`.
 @Suite struct TaskStoreConformance {
     private func room(_ id: RoomID, host: UserID? = nil) -> Room { Room(id: id, settings: RoomSettings(host: host)) }
 
@@ -56,7 +56,7 @@ import Testing
             let again = StoreChange(event: event("1"), room: .put(room("demo"), expected: 0))
             #expect(try await store.commit(again) == .duplicate)
             #expect(try await store.room("demo") == nil)
-            // The same id of another sender is another event.
+            // The same id from another sender is another event.
             #expect(try await store.commit(StoreChange(event: event("1", source: "other"))) == .committed)
             #expect(try await store.events(of: "demo", limit: 10) == [event("1"), event("1", source: "other")])
             await store.close()
@@ -214,7 +214,8 @@ import Testing
         }
     }
 
-    /// Commits of many at once, some of which repeat an event or lost a race, in whatever groups they come together.
+    /// Many concurrent commits, some of which repeat an event or lost a race. Each gets its own outcome, in whatever
+    /// groups they are committed.
     @Test(arguments: StoreUnderTest.all)
     func whatIsRefusedLeavesTheOthersOfItsGroup(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
