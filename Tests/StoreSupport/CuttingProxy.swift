@@ -4,18 +4,18 @@ import TestSupport
 
 /// A TCP proxy that cuts connections at a chosen message of the client.
 public final class CuttingProxy: Sendable {
-    /// What happens when the client sends the words.
+    /// The effect on the connection when the client sends the words.
     public enum Cut: Sendable {
         case none
-        /// The words never arrive.
+        /// The words are not forwarded.
         case request
-        /// They arrive, but the answer to them does not.
+        /// The words are forwarded, but the answer to them is not.
         case answer
     }
 
     private struct State {
         var cut = Cut.none
-        /// Number of times that the words still pass.
+        /// Number of further times that the words pass.
         var passing = 0
         var isDown = false
         var cuts = 0
@@ -27,7 +27,7 @@ public final class CuttingProxy: Sendable {
     private let words: [UInt8]
 
     public var port: Int { listener.port }
-    /// Number of connections that were cut at the words.
+    /// Number of connections cut at the words.
     public var cuts: Int { state.withLock { $0.cuts } }
 
     public init(to target: Int, cuttingAt words: String) throws {
@@ -40,10 +40,10 @@ public final class CuttingProxy: Sendable {
         }.start()
     }
 
-    /// Cuts at the next words, once.
+    /// Cuts once, at the next occurrence of the words.
     ///
     /// - Parameters:
-    ///   - staysDown: Whether no connection is taken after that until `comeUp`.
+    ///   - staysDown: Whether connections are refused after that, until `comeUp`.
     ///   - passing: Number of times that the words pass before.
     public func cut(_ cut: Cut, staysDown: Bool = false, passing: Int = 0) {
         state.withLock {
@@ -54,10 +54,10 @@ public final class CuttingProxy: Sendable {
         }
     }
 
-    /// Takes connections again.
+    /// Accepts connections again.
     public func comeUp() { state.withLock { $0.isDown = false } }
 
-    /// Ends all connections, and takes new ones.
+    /// Ends all connections, and accepts new ones.
     public func reset() {
         for descriptor in state.withLock({ $0.open }) { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Pairs of servers, of which one copies the other.
+/// Pairs of servers, one of which copies the other.
 extension PostgreSQLServer {
-    /// Confirms a commit only when a standby has it, too, from now on. Waits until one does.
+    /// Makes the server confirm commits only after a standby has them too. Waits until one is connected.
     ///
-    /// A standby copied before this does not wait for one itself when it is promoted.
+    /// A standby that was copied before this call does not wait for a standby itself when it is promoted.
     public func confirmWithStandby() throws {
         try sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
         try sql("SELECT pg_reload_conf()")
@@ -15,26 +15,26 @@ extension PostgreSQLServer {
         throw Failure(description: "no standby confirms commits")
     }
 
-    /// Makes a standby the server that writes. Returns when it does.
+    /// Makes a standby the primary. Returns when it accepts writes.
     public func promote() throws { try sql("SELECT pg_promote(true, 60)") }
 
-    /// A URL that names this server and another; the one that writes is used.
+    /// Returns a URL that names this server and another one; clients use the primary.
     public func url(or other: PostgreSQLServer) -> String {
         "postgresql://\(Self.user):\(Self.password)@127.0.0.1:\(port),127.0.0.1:\(other.port)/\(Self.user)"
     }
 }
 
 extension PostgreSQLServer {
-    /// Returns the processor time of the server's processes so far, in seconds, those that have ended included.
+    /// Returns the processor time that the server's processes have used so far, ended ones included, in seconds.
     public func processorTime() -> Double {
         guard let pid = process.withLock({ $0 }) else { return 0 }
         let children = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
-        // What the postmaster has waited for is in its own figures.
+        // The postmaster's own figures include the children that it has waited for.
         return Self.time(of: "\(pid)", fields: 12...15)
             + children.split(separator: " ").reduce(0) { $0 + Self.time(of: String($1), fields: 12...13) }
     }
 
-    /// Sums fields of `/proc/{process}/stat` after the name, in seconds.
+    /// Returns the sum of these fields of `/proc/{process}/stat`, counted after the name, in seconds.
     private static func time(of process: String, fields: ClosedRange<Int>) -> Double {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A PostgreSQL server of the tests' own, with a directory, a port and processes that end with the test process.
+/// A PostgreSQL server for the tests, with its own directory and port. Its processes end with the test process.
 ///
-/// PostgreSQL refuses to run as root: the server then belongs to the user `postgres`, or else `nobody`.
+/// PostgreSQL refuses to run as root. In that case the server belongs to the user `postgres`, or else `nobody`.
 public final class PostgreSQLServer: Sendable {
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
@@ -21,23 +21,23 @@ public final class PostgreSQLServer: Sendable {
     public static let isInstalled = binaries != nil
     public static let missing = "PostgreSQL's server is not installed: deploy/setup.sh --tests"
 
-    /// The one server of the test process, started at the first use.
+    /// The server that all tests of the process share, started at first use.
     public static let shared = Result { try PostgreSQLServer() }
 
     public static let user = "mix"
-    /// Appears in no message and no log.
+    /// A password that must not appear in any message or log.
     public static let password = "s3cret-0f-th3-t3sts"
 
     public let directory: String
     public var port: Int { reserved.number }
     private let data: String
-    // The server is started long after, and again after a crash, while clients try to connect.
+    // The port is reserved because the server starts long after, and again after a crash, while clients try to connect.
     private let reserved: ReservedPort
     let process = Mutex<Int32?>(nil)
 
     /// Creates a database cluster with the user `mix` and the database `mix`, and starts it.
     ///
-    /// - Parameter copying: A server of which this one becomes a standby.
+    /// - Parameter copying: The primary, if this server is to be a standby.
     public init(copying primary: PostgreSQLServer? = nil) throws {
         guard let binaries = Self.binaries else { throw Failure(description: Self.missing) }
         directory = "/tmp/pgtest-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
@@ -66,7 +66,7 @@ public final class PostgreSQLServer: Sendable {
 
     deinit { remove() }
 
-    /// A URL of the database with a schema of its own for the tables, which exists already if `schema` was made.
+    /// Returns a URL of the database. The tables are in `schema`, which exists already if it comes from `makeSchema`.
     public func url(
         port: Int? = nil, user: String = user, password: String? = password, database: String = user,
         schema: String? = nil
@@ -76,14 +76,14 @@ public final class PostgreSQLServer: Sendable {
         return "postgresql://\(user)\(secret)@127.0.0.1:\(port ?? self.port)/\(database)\(options)"
     }
 
-    /// Makes a schema for a test. Returns its name.
+    /// Creates a schema for a test. Returns its name.
     public func makeSchema() throws -> String {
         let name = "s\(String(UInt64.random(in: 0 ... .max), radix: 36))"
         try sql("CREATE SCHEMA \(name) AUTHORIZATION \(Self.user)", database: Self.user)
         return name
     }
 
-    /// Runs a statement as the server's owner. Returns what it prints.
+    /// Runs a statement as the server's owner. Returns the output.
     @discardableResult
     public func sql(_ statement: String, database: String = "postgres") throws -> String {
         try Self.run([
@@ -92,7 +92,7 @@ public final class PostgreSQLServer: Sendable {
         ])
     }
 
-    /// Starts the server and waits until it takes connections.
+    /// Starts the server and waits until it accepts connections.
     public func start() throws {
         let arguments = [
             (Self.binaries ?? "") + "/postgres", "-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c",
@@ -101,7 +101,7 @@ public final class PostgreSQLServer: Sendable {
         ]
         let started = DispatchSemaphore(value: 0)
         let (log, server) = (directory + "/log", Child(Self.asOwner(arguments, dyingWithParent: true)))
-        // The server dies with the thread that starts it, which therefore waits for its end.
+        // The server ends with the thread that starts it, so the thread waits for its end.
         Thread {
             server.run(output: log) { started.signal() }
         }.start()
@@ -116,12 +116,13 @@ public final class PostgreSQLServer: Sendable {
         throw Failure(description: "the server does not start: \(text.suffix(500))")
     }
 
-    /// Ends all processes of the server as a crash of the machine would, but for the disk.
+    /// Kills all processes of the server, as a crash of the machine would, except that the disk keeps its contents.
     ///
-    /// Returns when they have ended: the next server refuses to start while one of them holds on to the shared memory.
+    /// Returns when they have ended, because the next server refuses to start while one of them holds the shared
+    /// memory.
     public func crash() {
         guard let pid = process.withLock({ $0 }) else { return }
-        // First, so that no child is made after they were listed.
+        // The postmaster is stopped first, so that it starts no child after they were listed.
         kill(pid, SIGSTOP)
         let text = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
         let children = text.split(separator: " ").compactMap { Int32($0) }
@@ -133,7 +134,7 @@ public final class PostgreSQLServer: Sendable {
         for _ in 0..<1000 where children.contains(where: Self.isAlive) { Thread.sleep(forTimeInterval: 0.01) }
     }
 
-    /// Whether a process has not ended. One that nobody has waited for has.
+    /// Returns whether a process is still running. A zombie is not.
     private static func isAlive(_ pid: Int32) -> Bool {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
         return !text.contains(") Z ") && !text.contains(") X ")
@@ -156,7 +157,7 @@ public final class PostgreSQLServer: Sendable {
 
     // MARK: Processes
 
-    /// The servers that run, by their directories, for the end of the process.
+    /// The running servers by their directories, for the end of the test process.
     private static let running: Mutex<[String: Int32]> = {
         atexit { PostgreSQLServer.endAll() }
         return Mutex([:])
@@ -192,7 +193,7 @@ public final class PostgreSQLServer: Sendable {
         return output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// A program and its end.
+    /// A program that runs as a child process, and its end.
     private final class Child: Sendable {
         private let process = Process()
         var pid: Int32 { process.processIdentifier }
