@@ -1,4 +1,4 @@
-/// Scalars of every grapheme break class (UAX #29), for names that mislead code that compares characters.
+/// Scalars of every grapheme break class (UAX #29), for names that break code which compares characters.
 public enum GraphemeClasses {
     /// One or more scalars of each class.
     public static let samples: KeyValuePairs<String, [Unicode.Scalar]> = [

@@ -1,10 +1,10 @@
 import Foundation
 
-/// One HTTP request over a connection of its own, made of the bytes that a test likes, and its answer.
+/// One HTTP request with any bytes, on a connection of its own, and its answer.
 public final class HTTPExchange: Sendable {
     public struct Answer: Sendable {
         public let status: Int
-        /// By lowercase name.
+        /// Header values by lowercase name.
         public let headers: [String: String]
         public let body: [UInt8]
         public var text: String { String(decoding: body, as: UTF8.self) }
@@ -14,7 +14,7 @@ public final class HTTPExchange: Sendable {
 
     /// Sends a request. The server closes the connection after its answer.
     ///
-    /// - Parameter length: Announced length of the body; `nil` = what it has.
+    /// - Parameter length: Announced length of the body; its real length if `nil`.
     public init(
         port: Int, _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = [],
         length: Int? = nil
@@ -42,13 +42,13 @@ public final class HTTPExchange: Sendable {
             let count = bytes[sent...].withUnsafeBytes {
                 Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            // A server that has refused the request reads no more.
+            // A server that has refused the request does not read on.
             guard count > 0 else { return }
             sent += count
         }
     }
 
-    /// Ends the connection as a client does that goes away.
+    /// Ends the connection, like a client that disconnects.
     public func abandon() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Waits for the answer; `nil` if the connection ended without one.

@@ -1,18 +1,20 @@
 import Foundation
 
-/// What the system answered to a call on a socket of a test.
+/// The system's error for a call on a socket of a test.
 public struct SocketFailure: Error, CustomStringConvertible {
     public let description: String
 
     init(_ what: String) { description = "\(what): \(String(cString: strerror(errno)))" }
 }
 
-/// A socket that listens on a free port of 127.0.0.1. Whoever made it closes it.
+/// A socket that listens on a free port of 127.0.0.1. Its creator closes it.
 public struct LoopbackListener: Sendable {
     public let descriptor: Int32
     public let port: Int
 
-    /// - Parameter receiveBuffer: In bytes, of what is accepted; `nil` = the system's.
+    /// Starts to listen.
+    ///
+    /// - Parameter receiveBuffer: Size for accepted connections, in bytes; the system's default if `nil`.
     public init(queue: Int32 = 8, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if var bytes = receiveBuffer {

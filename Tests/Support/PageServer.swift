@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A small HTTP server on loopback that serves texts by their path, and counts what is asked for.
+/// A small HTTP server on loopback that serves texts by path and counts the requests.
 public final class PageServer: Sendable {
     public let port: Int
     private let listener: Int32
@@ -9,7 +9,9 @@ public final class PageServer: Sendable {
     private let asked = Mutex<[String]>([])
     private let bodies = Mutex<[String]>([])
 
-    /// - Parameter pages: Texts of HTML by their paths. Other paths answer with 404.
+    /// Starts the server.
+    ///
+    /// - Parameter pages: HTML texts by path. Other paths are answered with 404.
     public init(_ pages: [String: String] = [:]) throws {
         self.pages = Mutex(pages)
         let listener = try LoopbackListener(queue: 64)
@@ -29,7 +31,7 @@ public final class PageServer: Sendable {
         thread.start()
     }
 
-    /// The targets of all requests so far, in order; connections without a request are `""`.
+    /// The targets of all requests so far, in order. A connection without a request counts as `""`.
     public var requests: [String] { asked.withLock { $0 } }
 
     /// The bodies of all requests so far that had one, in order.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A connection of plain system calls, on which a test sends and reads as little as it likes. It never waits, and holds
-/// no memory beside the socket's own buffers: what a process grows by is the service's.
+/// A connection of plain system calls, on which a test sends and reads as little as it likes. It never waits, and uses
+/// no memory besides the socket's own buffers, so that any growth of the process is due to the service.
 public final class PlainClient: Sendable {
     private let descriptor: Int32
 
@@ -17,9 +17,9 @@ public final class PlainClient: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends as much as the other side takes now.
+    /// Sends as much as the peer accepts now.
     ///
-    /// - Returns: How many bytes; -1 when the other side has closed the connection.
+    /// - Returns: The number of bytes; -1 if the peer has closed the connection.
     @discardableResult public func send(_ bytes: some Sequence<UInt8>) -> Int {
         let bytes = Array(bytes)
         var sent = 0
@@ -33,7 +33,7 @@ public final class PlainClient: Sendable {
         return sent
     }
 
-    /// Everything that is there, until nothing more comes.
+    /// Returns all bytes that can be read now.
     public func receive() -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

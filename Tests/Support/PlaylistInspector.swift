@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads successive versions of a media playlist as a player does and checks them against RFC 8216.
+/// Reads successive versions of a media playlist as a player does, and checks them against RFC 8216.
 public struct PlaylistInspector {
     public struct Segment: Hashable {
         public var uri: String

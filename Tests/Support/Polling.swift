@@ -1,9 +1,9 @@
-/// Asks again and again until `condition` gives a value.
+/// Polls until `condition` returns a value.
 ///
 /// - Parameters:
-///   - limit: Time after which nobody asks any more.
-///   - step: Pause before the next question.
-/// - Returns: The value; `nil` if none came in time.
+///   - limit: Time after which polling stops.
+///   - step: Pause between two attempts.
+/// - Returns: The value; `nil` if there was none in time.
 public func poll<Value>(
     within limit: Duration, every step: Duration, _ condition: () async throws -> Value?
 ) async throws -> Value? {

@@ -1,12 +1,13 @@
 import Foundation
 
-/// A port of 127.0.0.1 that is kept for a server of a test, which may begin later, end and begin again.
+/// A port of 127.0.0.1 that is reserved for a test's server, which may start later, end and start again.
 ///
-/// Whoever connects to it while no server listens is refused, and the system gives it to nobody else meanwhile: neither to one who
-/// asks for a free port nor to a connection of any process. The server has to set `SO_REUSEADDR`, as servers do. Thread-safe.
+/// Connections are refused while no server listens. The system does not give the port to any other process meanwhile,
+/// neither as a free port nor for an outgoing connection. The server must set `SO_REUSEADDR`, as servers do.
+/// Thread-safe.
 public final class ReservedPort: Sendable {
     public let number: Int
-    // Bound, and never listening: the kernel then allows a listener with the same option beside it.
+    // The socket is bound but never listens: the kernel then allows a listener with the same option beside it.
     private let descriptor: Int32
 
     public init() throws {

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Makes calls of the ApsaraVideo Live interface with Alibaba Cloud's own SDKs, through scripts/sdk-call.sh in a
-/// process of its own. One call at a time.
+/// Calls the ApsaraVideo Live interface with Alibaba Cloud's own SDKs, through scripts/sdk-call.sh in a process of its
+/// own. One call runs at a time.
 public actor SDKCalls {
     public enum SDK: String, Sendable, CaseIterable {
         /// alibabacloud_live20161101, ACS3-HMAC-SHA256.
         case new
-        /// The same SDK, set to sign with HMAC-SHA1.
+        /// The same SDK, configured to sign with HMAC-SHA1.
         case v1
         /// aliyun-python-sdk-live, HMAC-SHA1.
         case legacy
     }
 
-    /// The answer as the SDK read it, or the exception that it threw, as JSON objects.
+    /// The answer as the SDK read it, or the exception that it threw, as JSON.
     public struct Outcome: Sendable {
         public let text: String
 
@@ -90,7 +90,7 @@ public actor SDKCalls {
 
     public func end() async {
         try? input.close()
-        // Waiting blocks as well.
+        // Waiting blocks too.
         let process = process
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

@@ -1,4 +1,4 @@
-/// Damages layout files in the ways that operators, editors and networks do, and in some that are found only by chance.
+/// Damages layout files in the ways that operators, editors and networks do, and in other, random ways.
 public struct TemplateMutator: Sendable {
     private let bases: [[UInt8]]
 
@@ -13,7 +13,7 @@ public struct TemplateMutator: Sendable {
     public func template(seed: UInt64) -> [UInt8] {
         var random = SeededGenerator(seed: seed)
         var bytes = bases.randomElement(using: &random) ?? []
-        // One change finds most faults; several find those that a single one hides.
+        // One change finds most faults; several find those that a single change hides.
         for _ in 0..<(Bool.random(using: &random) ? 1 : Int.random(in: 2...4, using: &random)) {
             guard !bytes.isEmpty else { break }
             mutate(&bytes, &random)

@@ -5,6 +5,6 @@ public enum TestLength {
     /// Whether `MIX_LONG` asks for the long forms.
     public static let isLong = ProcessInfo.processInfo.environment["MIX_LONG"] != nil
 
-    /// The number of rounds, the cases, or anything else of the form that runs.
+    /// Returns the value for the form that runs, for example a number of rounds.
     public static func of<Value>(short: Value, long: Value) -> Value { isLong ? long : short }
 }

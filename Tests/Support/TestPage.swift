@@ -1,14 +1,18 @@
-/// A web page for tests: the picture and the sound of a synthetic publisher, drawn by scripts, with what a page must not be able to do
-/// in its query.
+/// A web page for tests that shows and plays what a synthetic publisher sends, drawn by scripts. Its query can make it
+/// do what a page must not be able to do.
 ///
-/// The picture's mark is that of `SourceMark`, so that everything which judges synthetic publishers judges the page. The counter
-/// is the time since the page began, at 30 pictures a second, and each second begins with a flash and a beep.
+/// The picture contains the mark of `SourceMark`, so that checks of synthetic publishers work for the page too. The
+/// counter is the time since the page started, at 30 frames a second, and each second starts with a flash and a beep.
 public enum TestPage {
-    /// Pictures per second.
+    /// Frames per second.
     public static let rate = 30
 
+    /// Returns the page's HTML.
+    ///
+    /// A query changes the page's behaviour: `console=1` writes START after two seconds, and `end` END after as many
+    /// ms; `background=RRGGBB` is the colour behind everything; `run=…` is run as a script after `at` ms.
+    ///
     /// - Parameter source: Number of the source, 0…15.
-    /// - Returns: HTML. A query changes what it does: `console=1` writes START after two seconds, `end` END after as many ms; `background=RRGGBB` is the colour behind everything; `run=…` is run as a script after `at` ms.
     public static func html(source: Int) -> String {
         """
         <!doctype html><meta charset="utf-8"><title>test page</title>

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A WebSocket client written from RFC 6455, which sends what a test likes, valid or not.
+/// A WebSocket client written from RFC 6455 that sends any bytes, valid or not.
 public final class WebSocketClient: @unchecked Sendable {
-    /// A frame of the server.
+    /// A frame from the server.
     public struct Frame: Hashable, Sendable {
-        /// First byte: FIN, reserved bits, opcode.
+        /// First byte: FIN, reserved bits and opcode.
         public let first: UInt8
         public let payload: [UInt8]
 
@@ -15,14 +15,14 @@ public final class WebSocketClient: @unchecked Sendable {
 
         public var opcode: UInt8 { first & 15 }
         public var text: String { String(decoding: payload, as: UTF8.self) }
-        /// Code of a close frame; `nil` without one.
+        /// Code of a close frame; `nil` if there is none.
         public var code: UInt16? {
             opcode == 8 && payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : nil
         }
     }
 
     private let descriptor: Int32
-    // All state belongs to the queue: calls may block its thread.
+    // The queue protects all state, since calls may block its thread.
     private let queue = DispatchQueue(label: "websocket")
     private var received: [UInt8] = []
     private var isAtEnd = false
@@ -38,7 +38,7 @@ public final class WebSocketClient: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - headers: Changes to the standard headers; an empty value leaves one out.
-    ///   - receiveBuffer: In bytes, of the socket; `nil` = the system's.
+    ///   - receiveBuffer: Size of the socket's buffer, in bytes; the system's default if `nil`.
     public static func open(
         port: Int, path: String = "/", headers: [String: String] = [:], receiveBuffer: Int32? = nil
     ) async throws -> WebSocketClient {
@@ -75,9 +75,9 @@ public final class WebSocketClient: @unchecked Sendable {
 
     deinit { Foundation.close(descriptor) }
 
-    /// Bytes of a client's frame.
+    /// Returns the bytes of a client's frame.
     ///
-    /// - Parameter mask: `nil` = the frame is not masked.
+    /// - Parameter mask: The masking key; `nil` for an unmasked frame.
     public static func frame(
         _ first: UInt8, _ payload: some Sequence<UInt8>, mask: [UInt8]? = [7, 0xFE, 0x80, 0]
     ) -> [UInt8] {
@@ -101,7 +101,7 @@ public final class WebSocketClient: @unchecked Sendable {
         await send(raw: Self.frame(first, payload))
     }
 
-    /// Sends bytes as they are, as many as the server takes.
+    /// Sends bytes unchanged, as many as the server accepts.
     public func send(raw bytes: [UInt8]) async {
         await perform { client in
             var sent = 0
@@ -115,7 +115,7 @@ public final class WebSocketClient: @unchecked Sendable {
         }
     }
 
-    /// Returns the next frame; `nil` once the server has closed the connection, or after four minutes of silence.
+    /// Returns the next frame; `nil` after the server has closed the connection, or after four minutes of silence.
     public func next() async -> Frame? {
         await perform { client in
             while true {
@@ -125,7 +125,7 @@ public final class WebSocketClient: @unchecked Sendable {
         }
     }
 
-    /// Returns the next text, without the pings before it.
+    /// Returns the next text, skipping pings.
     public func text() async -> String? {
         while let frame = await next(), frame.opcode != 8 {
             if frame.opcode == 1 { return frame.text }
