@@ -7,7 +7,7 @@ import Testing
 private let second: Int64 = 1_000_000_000
 private let wall: Int64 = 1_700_000_000_000_000
 
-/// What a channel takes along when its room moves.
+/// The state that a channel keeps when its room moves.
 @Suite struct ChannelHandoverTests {
     private let sender = ChannelSender(user: "bob", address: "192.0.2.1")
 
@@ -17,7 +17,7 @@ private let wall: Int64 = 1_700_000_000_000_000
         for text in ["one", "two"] {
             _ = try machine.send(ChannelDraft(kind: .comment, text: text), from: sender, now: second, wallClock: wall)
         }
-        // The first likes are told, the others wait.
+        // The first likes are told; the others wait.
         for _ in 0..<3 {
             _ = try machine.send(ChannelDraft(kind: .like, count: 2), from: sender, now: 2 * second, wallClock: wall)
         }
@@ -32,7 +32,7 @@ private let wall: Int64 = 1_700_000_000_000_000
         #expect(handover.messages.count == (isStored ? 0 : 2))
         let read = try JSONDecoder().decode(ChannelHandover.self, from: JSONEncoder().encode(handover))
         #expect(read == handover)
-        // Its clock is a minute late.
+        // The other node's clock is a minute behind.
         let late = wall - 60_000_000
         var next = ChannelMachine(rules: ChannelRules(), now: 0)
         next.takeOver(read, stored: isStored ? machine.history.messages : nil, now: 0, wallClock: late)
@@ -48,7 +48,8 @@ private let wall: Int64 = 1_700_000_000_000_000
         #expect(next.close() == [.tell(.ended), .tell(.closed)])
     }
 
-    /// Numbers of messages that others have told come not again, however late the clock is; nonsense changes nothing for long.
+    /// The numbers of messages that mirrors have told are not used again, even if the clock is behind. Nonsense values
+    /// change little.
     @Test func numbersGoOnBehindThoseThatMirrorsKnow() throws {
         var machine = ChannelMachine(rules: ChannelRules(), now: 0)
         machine.beginAnew(now: 0, wallClock: wall)
@@ -62,20 +63,21 @@ private let wall: Int64 = 1_700_000_000_000_000
         #expect(sent.message.id == wall + 501)
         for id in [.max, .min] as [Int64] { machine.catchUp(to: id, wallClock: wall) }
         #expect(machine.snapshot.lastID == wall + ChannelMachine.mostAhead)
-        // What a store or another node has is complete: nothing of it is missing because somebody knows more.
+        // History from a store or another node is complete: a higher known number does not mean that messages are
+        // missing.
         var stored = ChannelMachine(rules: ChannelRules(), now: 0)
         stored.catchUp(to: wall, wallClock: wall)
         #expect(stored.history.droppedUpTo == 0 && stored.snapshot.lastID == wall)
     }
 
-    /// The node that has followed a channel goes on with what it has told, if the room's node is lost.
+    /// If the room's node is lost, a node that has followed the channel continues with the history that it has told.
     @Test func aMirrorIsBetterThanNothing() throws {
         let machine = try used()
         let mirror = ChannelMirror(of: machine.snapshot, history: ChannelHistory())
         var next = ChannelMachine(rules: ChannelRules(), now: 0)
         next.beginAnew(after: mirror, now: 0, wallClock: wall)
         #expect(next.history.messages == machine.history.messages && next.likes == 2 && next.title == "Show")
-        // Others may know messages that are missing here, however many come.
+        // Followers may know messages that are missing here, however many new ones arrive.
         for _ in 0..<300 {
             let moderator = ChannelSender(user: "ann", address: "", isModerator: true)
             _ = try next.send(ChannelDraft(kind: .comment, text: "x"), from: moderator, now: 0, wallClock: wall)

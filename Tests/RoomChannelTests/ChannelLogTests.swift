@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomChannel
 
-/// What a room's node keeps for the nodes that mirror its channel.
+/// The log that a room's node keeps for the nodes that mirror its channel.
 @Suite struct ChannelLogTests {
     private let snapshot = ChannelSnapshot(state: ChannelState(isLive: false, rules: ChannelRules().shown))
 
@@ -23,7 +23,7 @@ import Testing
                     place: place, after: ChannelPlace(run: 1, number: 1), notices: [.deleted(id: 2), .deleted(id: 3)]))
         let whole = ChannelBulletin(place: place, snapshot: snapshot)
         #expect(log.bulletin(after: nil, snapshot: snapshot) == whole)
-        // Of another log, or of none.
+        // The place belongs to another log, or to none.
         #expect(told(log, 1, of: 2) == whole)
         for number in [-1, 4, .min, .max] as [Int64] { #expect(told(log, number) == whole) }
     }
@@ -50,7 +50,7 @@ import Testing
             count += bulletin.notices.count
         }
         #expect(count == 200 && place == 200)
-        // One that is too long goes alone.
+        // A notice that is too long is sent alone.
         log.append(.opened(title: String(repeating: "x", count: ChannelLog.mostBytes + 1)))
         #expect(told(log, 200)?.notices.count == 1)
     }

@@ -7,7 +7,7 @@ import Testing
 private let second: Int64 = 1_000_000_000
 
 extension ChannelMachine {
-    /// Sends at a time in seconds.
+    /// Sends a message at a time in seconds.
     fileprivate mutating func send(
         _ draft: ChannelDraft, by user: UserID?, at seconds: Double = 0, name: String? = nil
     ) throws(ChannelRefusal) -> (message: ChannelMessage, actions: [Action]) {
@@ -29,7 +29,7 @@ extension ChannelDraft {
         let first = try machine.send(.comment("  hello\n"), by: "alice", name: "Alice")
         #expect(first.message.text == "hello" && first.message.name == "Alice" && first.message.count == nil)
         #expect(first.actions == [.tell(.message(first.message))])
-        // The clock of the wall went back: numbers grow all the same.
+        // The wall clock went back, but the numbers grow.
         let second = try machine.send(.comment("again"), by: "alice", at: -0.5)
         #expect(second.message.id == first.message.id + 1)
         #expect(machine.history.messages == [first.message, second.message])
@@ -84,7 +84,7 @@ extension ChannelDraft {
         #expect(throws: ChannelRefusal.tooFast(secondsLeft: 1)) { try machine.send(.comment("x"), by: "alice") }
         _ = try machine.send(.comment("x"), by: "bob")
         #expect(throws: ChannelRefusal.roomTooFast(secondsLeft: 1)) { try machine.send(.comment("x"), by: "carol") }
-        // Likes take nothing from the room, and what was refused took nothing from carol.
+        // Likes do not count towards the room's rate, and a refused message does not count towards carol's.
         _ = try machine.send(.likes(3), by: "carol")
         _ = try machine.send(.comment("x"), by: "carol", at: 0.5)
     }
@@ -133,7 +133,7 @@ extension ChannelDraft {
         for number in 0..<ChannelMutes.mostUsers { try machine.mute(UserID("u\(number)"), for: 10, now: 0) }
         #expect(throws: ChannelRefusal.tooManyMuted(1000)) { try machine.mute("one more", for: 10, now: 0) }
         try machine.mute("u5", for: 20, now: 0)
-        // The others have ended.
+        // The other mutes have ended.
         try machine.mute("one more", for: 10, now: 10 * second)
         #expect(machine.muted(at: 10 * second).map(\.user) == ["one more", "u5"])
     }
@@ -188,7 +188,7 @@ extension ChannelDraft {
             }
             #expect(told == sent && machine.likes == sent)
             for (earlier, later) in zip(toldAt, toldAt.dropFirst()) {
-                // Times pass through a Double of seconds here.
+                // Times pass through a Double of seconds here, hence the tolerance.
                 #expect(later - earlier >= second / Int64(perSecond) - 1000)
             }
             #expect(machine.history.messages.isEmpty)
@@ -241,7 +241,7 @@ extension ChannelDraft {
         #expect(machine.mayClose(ChannelSender(user: nil, address: "", isModerator: true)))
         #expect(machine.mayClose(ChannelSender(user: "alice", address: "")))
         #expect(machine.takeProgram(alice, hasParticipants: true) == [.tell(.onAir(alice))])
-        // The host's connection is lost; the room stays open.
+        // The host's connection is lost, but the room stays open.
         #expect(
             machine.takeProgram(ChannelOnAir(), hasParticipants: false) == [.tell(.onAir(ChannelOnAir()))])
         #expect(machine.close() == [.tell(.ended), .tell(.closed)])

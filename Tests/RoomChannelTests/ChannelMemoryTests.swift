@@ -6,7 +6,7 @@ import Testing
 
 private let second: Int64 = 1_000_000_000
 
-/// What a channel takes over from the time before a restart.
+/// The state that a channel restores after a restart.
 @Suite struct ChannelMemoryTests {
     private func message(_ id: Int64) -> ChannelMessage {
         ChannelMessage(id: id, kind: .comment, text: "\(id)", sentAt: id)
@@ -28,14 +28,14 @@ private let second: Int64 = 1_000_000_000
         #expect(memory.likes == 5 && memory.slowMode == 7 && memory.words == nil)
         let read = try JSONDecoder().decode(ChannelMemory.self, from: JSONEncoder().encode(memory))
 
-        // A machine of another start, whose clock began anew, 20 s later.
+        // A machine of a later start, whose monotonic clock began anew, 20 s later.
         var next = ChannelMachine(rules: ChannelRules(), now: 3 * second)
         next.restore([message(4), message(9)], read, now: 3 * second, wallClock: wall + 20_000_000)
         #expect(next.likes == 5 && next.rules.slowMode == 7 && next.memoryRevision == 0)
         #expect(next.muted(at: 3 * second).map(\.user) == ["eve", "mallory"])
         #expect(next.muted(at: 3 * second).map(\.secondsLeft) == [30, nil])
         #expect(next.history.messages == [message(4), message(9)])
-        // A clock that was set back does not make a number come again.
+        // A clock that was set back does not cause a number to be used again.
         let sent = try next.send(ChannelDraft(kind: .comment, text: "x"), from: sender, now: 3 * second, wallClock: 2)
         #expect(sent.message.id == 10)
     }

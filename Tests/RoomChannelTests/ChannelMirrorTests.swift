@@ -7,7 +7,7 @@ import Testing
 
 private let rules = ChannelRules().shown
 
-/// How a node follows the channel of a room that another node has.
+/// A node's view of the channel of a room at another node.
 @Suite struct ChannelMirrorTests {
     private func message(_ id: Int64) -> ChannelMessage {
         ChannelMessage(id: id, kind: .comment, text: "\(id)", sentAt: id)
@@ -36,18 +36,18 @@ private let rules = ChannelRules().shown
         let bulletin = ChannelBulletin(place: place(3), after: place(0), notices: notices)
         #expect(mirror.take(.told(bulletin)) == notices.map { .tell($0) } + [.ask(place(3))])
         #expect(mirror.history.messages.map(\.id) == [11] && mirror.state.audience.channel == 3)
-        // Nothing new, and a message that is known already.
+        // The bulletin contains nothing new, and then a message that is already known.
         #expect(mirror.take(.told(ChannelBulletin(nothingAfter: place(3)))) == [.ask(place(3))])
         let again = ChannelBulletin(
             place: place(5), after: place(3),
             notices: [.message(message(11)), .viewers(ChannelAudience(channel: 3))])
         #expect(mirror.take(.told(again)) == [.ask(place(5))])
-        // An answer to another question.
+        // The answer belongs to another request.
         #expect(mirror.take(.told(bulletin)) == [.rest(100)])
         #expect(mirror.take(.rested) == [.seek] && mirror.take(.elsewhere) == [.ask(nil)])
     }
 
-    /// Wherever the room goes, what was missed is told, and nothing else.
+    /// Wherever the room moves, exactly the missed changes are told.
     @Test func theDifferenceIsToldWhenTheRoomHasMoved() {
         var mirror = makeMirror([10, 20, 30])
         #expect(mirror.take(.moved) == [.rest(100)] && mirror.take(.rested) == [.seek])
@@ -63,14 +63,14 @@ private let rules = ChannelRules().shown
                 .tell(.opened(title: nil)), .tell(.deleted(id: 20)), .tell(.message(message(40))),
                 .tell(.message(likes)), .tell(.viewers(ChannelAudience(channel: 2))), .ask(place(9, of: 2)),
             ])
-        // The pauses begin anew, and the same again is no news.
+        // The pauses start again at their minimum, and a repeated state is not told.
         #expect(mirror.take(.silent) == [.rest(100)])
         _ = mirror.take(.rested)
         _ = mirror.take(.elsewhere)
         #expect(mirror.take(.told(bulletin)) == [.ask(place(9, of: 2))])
     }
 
-    /// What the room's node does not know is not deleted.
+    /// Messages that the room's node does not know are not deleted.
     @Test func messagesThatTheRoomsNodeHasLostStay() {
         var mirror = makeMirror([10, 20, 30])
         let bulletin = ChannelBulletin(place: place(0, of: 2), snapshot: snapshot([40], droppedUpTo: 35))
@@ -79,7 +79,7 @@ private let rules = ChannelRules().shown
         #expect(!mirror.history.reaches(30) && mirror.history.reaches(35))
     }
 
-    /// A message that was told and deleted is not told again by a node that has not heard of its end.
+    /// A message that was told and deleted is not told again by a node that does not know of the deletion.
     @Test func whatWasDeletedIsNotToldAgain() {
         var known = snapshot([10])
         known.lastMessage = 20
@@ -96,7 +96,7 @@ private let rules = ChannelRules().shown
         #expect(gone.take(.rested) == [] && gone.take(.home(snapshot([2]))) == [])
         var old = makeMirror([1])
         #expect(old.take(.unsupported) == [.end])
-        // The room comes here in the middle of a pause.
+        // The room moves to this node during a pause.
         var home = makeMirror([1])
         _ = home.take(.silent)
         #expect(home.take(.home(snapshot([1, 2]))) == [.tell(.message(message(2)))] && home.step == .over)
@@ -122,7 +122,7 @@ private let rules = ChannelRules().shown
         #expect(mirror.history.messages.map(\.id) == [96, 97, 98, 99, 100] && !mirror.history.reaches(94))
     }
 
-    /// Rooms that move and whose nodes are lost, with answers that are lost, late, or from nodes that have let them go.
+    /// Rooms move and their nodes are lost, while answers are lost, late, or from nodes that no longer have the room.
     @Test func everyFollowerSeesTheSameInTheEnd() throws {
         var random = SeededGenerator(announcedFor: "mirrors")
         var (moves, losses) = (0, 0)

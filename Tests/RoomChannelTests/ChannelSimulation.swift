@@ -5,11 +5,11 @@ import Testing
 
 @testable import RoomChannel
 
-/// Three nodes, one room that moves among them, and somebody who follows its channel at each.
+/// Three nodes, one room that moves among them, and a follower of its channel at each node.
 struct ChannelSimulation {
-    /// What a follower has been told.
+    /// The state that a follower has been told.
     struct Follower {
-        /// Messages that are on the screen.
+        /// Messages on the screen.
         var screen: [Int64] = []
         var last: Int64 = 0
         var deleted: Set<Int64> = []
@@ -18,14 +18,14 @@ struct ChannelSimulation {
     }
 
     struct Node {
-        /// `nil` where the room is.
+        /// The node's mirror; `nil` at the room's node.
         var mirror: ChannelMirror?
-        /// What the mirror does next.
+        /// The mirror's next action.
         var action: ChannelMirror.Action?
-        /// An answer on its way.
+        /// An answer that is on its way.
         var answer: ChannelMirror.Event?
         var follower: Follower
-        /// Difference of its clock, in µs.
+        /// Offset of the node's clock, in µs.
         var skew: Int64 = 0
     }
 
@@ -40,7 +40,7 @@ struct ChannelSimulation {
     private var nodes: [Node] = []
     private var runs: Int64 = 1
     private var hasParticipants = false
-    /// Messages that were answered and that no lost node took along.
+    /// Accepted messages that were not lost with a node.
     private var answered: Set<Int64> = []
     private var removed: Set<Int64> = []
     private(set) var moves = 0
@@ -79,7 +79,7 @@ struct ChannelSimulation {
             time += .random(in: 1_000_000...300_000_000, using: &random)
             try step()
         }
-        // All that waits is told, and every mirror asks.
+        // All waiting notices are told, and every mirror asks.
         time += 5_000_000_000
         perform(machine.passed(time, wallClock: wallClock))
         for _ in 0..<60 { for number in nodes.indices { advance(number, isCalm: true) } }
@@ -149,7 +149,7 @@ struct ChannelSimulation {
         moves += 1
     }
 
-    /// The room's node is lost with its followers. Another one goes on when the lease has run out.
+    /// Loses the room's node together with its followers. Another node continues when the lease has run out.
     private mutating func lose() {
         let lost = home
         time += 10_000_000_000
@@ -195,7 +195,7 @@ struct ChannelSimulation {
             case .rest: event = .rested
             case .tell, .end: Issue.record("\(action) is no last action, \(name)")
             }
-            // It may come late, when the room has moved again.
+            // The answer may arrive late, after another move of the room.
             if luck == 2 {
                 nodes[number].answer = event
                 return
@@ -207,7 +207,7 @@ struct ChannelSimulation {
         }
     }
 
-    /// - Returns: `nil` if the mirror waits for something new.
+    /// Returns the answer to a mirror; `nil` if the mirror waits for news.
     private mutating func answer(_ number: Int, _ place: ChannelPlace?) -> ChannelMirror.Event? {
         machine.catchUp(to: nodes[number].mirror?.known ?? 0, wallClock: wallClock)
         guard let bulletin = log.bulletin(after: place, snapshot: machine.snapshot) else { return nil }
@@ -232,7 +232,7 @@ struct ChannelSimulation {
             follower.last = message.id
             follower.screen.append(message.id)
         case .deleted(let id):
-            // A node that has not heard of a deletion may have it made again.
+            // A deletion that a node does not know of may be made again.
             let isNew = follower.deleted.insert(id).inserted || losses > 0
             #expect(removed.contains(id) && isNew, "\(id) was not deleted, or twice, \(name)")
             follower.screen.removeAll { $0 == id }
@@ -250,11 +250,12 @@ struct ChannelSimulation {
         nodes[number].follower = follower
     }
 
-    /// In the end, everybody sees what is in the channel. Messages that the room's node does not know any more may stay.
+    /// Checks that a follower finally sees the contents of the channel. Messages that the room's node no longer knows
+    /// may stay.
     private func check(_ number: Int) {
         let follower = nodes[number].follower
         var seen = follower.state
-        // Those that only a lost node has counted are seen until there are others.
+        // A count of likes that only a lost node knew is shown until there are more likes.
         if losses > 0 { seen.likes = machine.likes }
         #expect(seen == machine.state, "node \(number), \(name)")
         let known = machine.history.messages.map(\.id).filter { $0 > machine.history.droppedUpTo }

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func worksOnExpandingText() throws {
-        // One scalar that becomes eighteen.
+        // This single scalar expands to eighteen.
         let text = String(repeating: "\u{FDFA}", count: 500)
         #expect(try !WordList(["darn", "広告"]).matches(text))
     }
