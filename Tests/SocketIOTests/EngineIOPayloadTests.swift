@@ -17,7 +17,7 @@ struct EngineIOPayloadTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The examples of the protocol's document, in both directions.
+    /// The examples of the protocol's specification, in both directions.
     @Test(arguments: [
         (EngineIOVersion.four, "4hello\u{1E}2\u{1E}4world"),
         (.four, "4hello\u{1E}bAQIDBA=="), (.three, "6:4hello10:b4AQIDBA=="), (.four, "4"), (.three, "1:4"),
@@ -26,8 +26,8 @@ struct EngineIOPayloadTests {
         #expect(Self.encode(try Self.decode(text, version), version) == text)
     }
 
-    /// Lengths of version 3 are UTF-16 units. What is sent has as many of them as characters and code points, which some clients
-    /// count.
+    /// Lengths in version 3 count UTF-16 units. Sent texts have equally many units, characters and code points, since
+    /// some clients count those.
     @Test func lengthsOfThreeAreTheSameHoweverTheyAreCounted() throws {
         #expect(try Self.decode("6:4hello2:4€4:4😀a", .three) == ["hello", "€", "😀a"].map { .message(.text($0)) })
         #expect(Self.encode([.message(.text("é😀"))], .three) == #"19:4\u00e9\ud83d\ude00"#)
@@ -40,11 +40,11 @@ struct EngineIOPayloadTests {
         #expect(bytes == [0, 4, 255, 0x34, 0xE2, 0x82, 0xAC, 1, 5, 255, 4, 1, 2, 3, 4, 0, 1, 255, 0x36])
         let read = try EngineIOPayload.decode(bytes, isBinary: true, version: .three, limits: EngineIOLimits())
         #expect(read == packets)
-        // Without bytes, nobody needs it.
+        // Without binary data, the binary form is not needed.
         #expect(!EngineIOPayload.encode([.noop], version: .three, isTextOnly: false).isBinary)
     }
 
-    /// Lengths of clients that count characters: 👩‍👩‍👧 is one of them, and eight UTF-16 units.
+    /// Some clients count characters in lengths: 👩‍👩‍👧 is one character and eight UTF-16 units.
     @Test func lengthsThatAreTooShortAreMended() throws {
         #expect(
             try Self.decode("6:4👩‍👩‍👧abc10:4👍🏽after b1:2", .three) == [
@@ -99,7 +99,7 @@ struct EngineIOPayloadTests {
         }
     }
 
-    /// Bytes of strangers give packets or a failure, and packets that were read are written as they were.
+    /// Any bytes give packets or an error, and packets that were read are written unchanged.
     @Test func anyBytesAreSurvived() throws {
         var random = SeededGenerator(announcedFor: "EngineIOPayloadTests")
         let seeds = ["4hello\u{1E}bAQIDBA==\u{1E}2probe", "6:4hello2:4€4:4😀a10:b4AQIDBA==", "\u{0}\u{1}"]

@@ -50,7 +50,7 @@ struct EngineSessionTests {
         #expect(session.deadline == Self.ms(1000))
         #expect(session.poll(2, now: Self.ms(900)) == [])
         #expect(session.tick(now: Self.ms(1050)) == [.answer(2, [.ping("")])])
-        // The time for the answer runs from when the ping was due.
+        // The time limit for the answer starts when the ping was due.
         #expect(session.deadline == Self.ms(1500))
         #expect(session.beginPost(3, now: Self.ms(1400)) == [])
         #expect(session.endPost(3, [.pong("")], now: Self.ms(1400)) == [.accept(3)])
@@ -60,7 +60,7 @@ struct EngineSessionTests {
         #expect(session.isOver && session.deadline == nil)
     }
 
-    /// A service that was stopped for a while does not blame its clients.
+    /// After a pause of the whole service, clients are not ended for their silence.
     @Test func aLongPauseEndsNobody() {
         var session = Self.session()
         #expect(session.tick(now: Self.ms(60_000)) == [])
@@ -151,7 +151,7 @@ struct EngineSessionTests {
         wheel.put("a", at: 1005)
         wheel.put("b", at: 1100)
         wheel.put("c", at: 1100)
-        // Later is found at the earlier time, earlier is moved.
+        // A later time is found at the earlier one; an earlier time is moved.
         wheel.put("a", at: 5000)
         wheel.put("c", at: 1030)
         #expect(wheel.count == 3)

@@ -74,7 +74,7 @@ struct SocketIOReaderTests {
         }
     }
 
-    /// What is read is written and read again as the same.
+    /// A packet that was read is the same after it was written and read again.
     @Test func anyTextIsSurvived() throws {
         var random = SeededGenerator(announcedFor: "SocketIOReaderTests")
         let seeds = [
@@ -100,7 +100,7 @@ struct SocketIOReaderTests {
         #expect(read > 1000)
     }
 
-    /// Returns a packet, with as many attachments as it asks for.
+    /// Returns a packet, with as many attachments as it needs.
     private static func packet(_ text: String) throws -> SocketIOPacket? {
         var reader = SocketIOReader()
         if let packet = try reader.take(.text(text)) { return packet }
