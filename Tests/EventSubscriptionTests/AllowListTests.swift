@@ -19,17 +19,17 @@ import Testing
             try list.check("rtmp://127.0.0.1/live/a", schemes: [.rtmp], field: "url", setting: "sources.allow")
         }
         #expect(error?.expected.contains("sources.allow allows (now: nothing)") == true)
-        // What is spelt counts as ever.
+        // Explicit entries count as always.
         #expect(try AllowList(["rtmp://127.0.0.1"], whenEmpty: .nothing).allows(StreamURL("rtmp://127.0.0.1/live/a")))
     }
 
     @Test(
         arguments: [
-            // Nothing configured: loopback only.
+            // Without entries, only loopback is allowed.
             ([], "rtmp://127.0.0.1:1935/live/a", true), ([], "rtmp://localhost/live/a", true),
             ([], "rtmp://[::1]:1935/live/a", true), ([], "rtmp://127.9.9.9/a", true), ([], "rtmp://10.0.0.1/a", false),
             ([], "rtmp://media.example/a", false), ([], "rtmp://127.0.0.1.example/a", false),
-            // Host, port and scheme.
+            // Entries with host, port and scheme.
             (["rtmp://media.example:1935"], "rtmp://media.example:1935/live/a", true),
             (["rtmp://media.example:1935"], "rtmp://MEDIA.example:1935/live/a", true),
             (["rtmp://media.example:1935"], "rtmp://media.example:1936/live/a", false),
@@ -38,17 +38,17 @@ import Testing
             (["rtmp://media.example"], "rtmps://media.example/live/a", false),
             (["*://media.example"], "rtmps://media.example/live/a", true),
             (["rtmp://media.example:*"], "rtmp://media.example:7/live/a", true),
-            // Wildcards.
+            // Entries with wildcards.
             (["rtmp://*.example"], "rtmp://a.b.example/x", true), (["rtmp://*.example"], "rtmp://example/x", false),
             (["rtmp://*.example"], "rtmp://a.example.evil/x", false),
             (["rtmp://cdn*.example"], "rtmp://cdn7.example/x", true),
             (["rtmp://*"], "rtmp://anything.at.all/x", true),
-            // Names' wildcards do not open the local network.
+            // Wildcards for names do not open the local network.
             (["rtmp://*"], "rtmp://10.0.0.1/x", false), (["rtmp://*"], "rtmp://169.254.169.254/x", false),
             (["rtmp://*"], "rtmp://localhost/x", false), (["rtmp://*"], "rtmp://[::1]/x", false),
             (["rtmp://10.0.*"], "rtmp://10.0.3.4/x", true), (["rtmp://10.0.*"], "rtmp://10.1.3.4/x", false),
             (["rtmp://[fe80::1]"], "rtmp://[fe80::1]/x", true),
-            // Loopback has to be listed too once anything is.
+            // Loopback must be listed too as soon as there is any entry.
             (["rtmp://media.example"], "rtmp://127.0.0.1/x", false),
         ] as [([String], String, Bool)])
     func entriesAllow(_ entries: [String], _ url: String, _ allowed: Bool) throws {

@@ -19,7 +19,7 @@ import Testing
         #expect(policy.delay(after: 3, age: .seconds(86_400), random: 0) == nil)
         #expect(DeliveryPolicy.compatible.delay(after: 8, age: .seconds(60), random: 0) == nil)
         #expect(DeliveryPolicy.own.delay(after: 2, age: .zero, random: 0) == .seconds(4))
-        // Who asks to be left alone is, within limits.
+        // An endpoint that asks for a pause gets one, within limits.
         #expect(policy.delay(after: 1, age: .zero, asked: .seconds(30), random: 0) == .seconds(30))
         #expect(policy.delay(after: 1, age: .zero, asked: .seconds(9000), random: 0) == .seconds(300))
     }

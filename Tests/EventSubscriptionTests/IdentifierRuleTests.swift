@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// Which names may be made.
+/// The names that may be used for new rooms and participants.
 @Suite struct IdentifierRuleTests {
     private func refusal(_ name: String) -> InputError? {
         do throws(InputError) {
@@ -31,7 +31,7 @@ import Testing
         #expect(refusal(name)?.expected.contains("combining character") == true, "\(name.debugDescription)")
     }
 
-    /// What is taken makes no character with a separator, and has no other spelling that is taken.
+    /// An accepted name does not combine with a separator to one character, and no other spelling of it is accepted.
     @Test func whatIsTakenIsUnmistakable() {
         var generator = SeededGenerator(announcedFor: "whatIsTakenIsUnmistakable")
         var taken: Set<String> = []
@@ -51,7 +51,7 @@ import Testing
             ]))
     }
 
-    /// A store that ends text at NUL would take all of them for one event.
+    /// A store that ends text at NUL would treat all of these as one event.
     @Test(arguments: ["1\u{0}2", "\u{0}", "1\n", "\u{7F}", "a\u{85}"])
     func idsOfEventsHoldNoControlCharacters(_ id: String) throws {
         let error = #expect(throws: InputError.self) { try event(id) }

@@ -42,7 +42,7 @@ import Testing
             ([], "http://localhost/a", "127.0.0.1", true), ([], "http://localhost/a", "10.0.0.1", false),
             (["https://img.example"], "https://img.example/a", "93.184.216.34", true),
             (["https://img.example"], "http://img.example/a", "93.184.216.34", false),
-            // A name does not lead into the local network, unless that is listed too.
+            // A name does not lead into the local network, unless the address is listed too.
             (["https://img.example"], "https://img.example/a", "10.0.0.1", false),
             (["https://*"], "https://img.example/a", "127.0.0.1", false),
             (["https://img.example", "https://10.0.*"], "https://img.example/a", "10.0.0.1", true),
@@ -58,7 +58,7 @@ import Testing
         #expect(list.allows(try StreamURL(url), at: try Self.address(address)) == allowed)
     }
 
-    /// What relays go by says the same of addresses as the list itself.
+    /// The rules for relays and the list itself agree about addresses.
     @Test(
         arguments: [
             ([], "127.0.0.1", true), ([], "::1", true), ([], "10.0.0.1", false),

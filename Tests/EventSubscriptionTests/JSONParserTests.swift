@@ -70,7 +70,7 @@ import Testing
         #expect(error?.expected.contains("128 levels") == true)
     }
 
-    /// What the parser accepts, the system's reader takes too, and the other way round.
+    /// The parser accepts the same documents as the system's reader.
     @Test func brokenDocumentsAreJudgedAsTheSystemDoes() {
         var random = SeededGenerator(announcedFor: "broken JSON")
         let document = Array(#"{"a":[1,-2.5e3,true,null,"x\n\u00e9"],"b":{"c":"d","e":[]}}"#.utf8)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// Values put into templates of URLs.
+/// The substitution of values into URL templates.
 @Suite struct SubstitutionTests {
     @Test(arguments: [
         ("rtmp://host/live/{room}", "rtmp://host/live/a%2Fb%20%C3%A9"),

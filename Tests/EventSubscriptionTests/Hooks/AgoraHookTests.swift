@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// Channel events of Agora, as its documentation shows them.
+/// Channel events of Agora, as in its documentation.
 @Suite struct AgoraHookTests {
     private let hook = AgoraHook()
 
@@ -24,7 +24,7 @@ import Testing
         try hook.outcome(of: HookExamples.json(text), reader: NginxRTMPHookTests.reader(url: url))
     }
 
-    /// "Add signature verification" of the documentation.
+    /// The example of "Add signature verification" in the documentation.
     private static let documented =
         #"{"eventMs":1560408533119,"eventType":10,"noticeId":"4eb720f0-8da7-11e9-a43e-53f411c2761f","#
         + #""notifyMs":1560408533119,"payload":{"a":"1","b":2},"productId":1}"#
@@ -41,7 +41,7 @@ import Testing
         let (first, second) = ("agora-signature", "agora-signature-v2")
         #expect(accepts([first: Self.sha1]) && accepts([second: Self.sha256]))
         #expect(accepts([first: Self.sha1, second: Self.sha256]) && accepts([second: Self.sha256.uppercased()]))
-        // The better one decides.
+        // The stronger signature decides.
         #expect(!accepts([first: Self.sha1, second: Self.sha1]))
         #expect(!accepts([first: Self.sha1], secret: "secreT") && !accepts([second: Self.sha256], secret: "secreT"))
         #expect(!accepts([second: Self.sha256], Self.documented + " "))
@@ -73,7 +73,7 @@ import Testing
         #expect(Set(outcome.events.map(\.id)).count == 2)
     }
 
-    /// `clientSeq` decides, also within a second.
+    /// `clientSeq` decides, even within a second.
     @Test func theSequenceDecides() throws {
         var sessions = PublisherSessions(run: "1")
         var room = Room(id: "lobby")
@@ -110,7 +110,7 @@ import Testing
         #expect(order.count <= SubjectOrder.mostSubjects)
     }
 
-    /// The test of Agora's console is answered and makes no room.
+    /// The test of Agora's console is answered and creates no room.
     @Test func othersConcernNoRoom() throws {
         #expect(try read(body(103, channel: "test_webhook")) == .ignored("test"))
         for type in [105, 106, 109, 113, 999] { #expect(try read(body(type)) == .ignored("other")) }

@@ -30,7 +30,7 @@ import Testing
         #expect(hook.answer(.accepted, to: begin).status == 200)
     }
 
-    /// Webhooks arrive in any order; the server's time decides.
+    /// Webhooks arrive in any order; the server's timestamp decides.
     @Test func theTimestampDecides() throws {
         var sessions = PublisherSessions(run: "1")
         var room = Room(id: "lobby")
@@ -51,7 +51,7 @@ import Testing
         #expect(room.hasStreams)
     }
 
-    /// Releases before 2.8 send a form without time.
+    /// Releases before 2.8 send a form without a time.
     @Test func withoutATimeTheArrivalDecides() throws {
         let outcome = try read(HookExamples.form("id=lobby__alice&action=liveStreamStarted&app=live"))
         #expect(outcome.events.map(\.id) == [nil] && outcome.events.map(\.time) == [nil])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// What holds for every hook, also for one that is added later.
+/// The requirements for every hook, including future ones.
 @Suite struct EventHooksTests {
     private static let secret = HookSecret("0123456789abcdef")
     private static let documentation = URL(filePath: #filePath).deletingLastPathComponent()
@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    /// Each server has a page with everything to copy: its lines, ours, how to see that it works, and what refusals say.
+    /// Each server has a page with everything to copy: its configuration, ours, how to verify it, and the texts of
+    /// refusals.
     @Test func everyHookHasAPageInTheDocumentation() throws {
         let overview = try String(contentsOf: Self.documentation.appending(path: "hooks.md"), encoding: .utf8)
         for hook in EventHooks.all {
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    /// Bytes of strangers with the right secret do no harm either.
+    /// Arbitrary bytes do no harm, even with the right secret.
     @Test func hostileBodiesDoNoHarm() throws {
         var random = SeededGenerator(announcedFor: "hostile hooks")
         let valid = EventHooks.all.map(\.example.body)
@@ -96,7 +97,7 @@ import Testing
         #expect(taken > 100)
     }
 
-    /// Success lets publishers go on, and nothing else does.
+    /// Publishers may go on after a success, and after no other outcome.
     @Test func answersSayYesOrNo() throws {
         for hook in EventHooks.all {
             let settings = HookSettings(secret: Self.secret, names: try NamePatterns([]))

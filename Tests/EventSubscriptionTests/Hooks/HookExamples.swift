@@ -2,7 +2,7 @@ import MixModel
 
 @testable import EventSubscription
 
-/// Requests as media servers send them, and short forms of what becomes of them.
+/// Requests as media servers send them, and short forms of their outcomes.
 enum HookExamples {
     static func json(_ text: String, headers: [HookRequest.Header] = [], arrival: Double = 0) -> HookRequest {
         HookRequest(
@@ -20,7 +20,7 @@ enum HookExamples {
 }
 
 extension HookOutcome {
-    /// Events in words, such as `lobby: stream.published alice/camera`.
+    /// Summaries of the events, such as `lobby: stream.published alice/camera`.
     var words: [String] {
         events.map { event in
             let whole = RoomEvent(room: event.room, source: "", id: "", kind: event.kind)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// What a request brings: forms, secrets, addresses, templates.
+/// The contents of a request: forms, secrets, addresses and templates.
 @Suite struct HookRequestTests {
     @Test func theFirstValueOfANameCounts() {
         let form = HookForm("name=a&x=1+2%203&name=b&flag&=none&%6E=1&name".utf8)
@@ -36,7 +36,7 @@ import Testing
         #expect(request.token == "h")
         request.headers = [.init(name: "authorization", value: "Basic h")]
         #expect(request.token == nil)
-        // What nginx makes of a query with `notify_method get`: the secret has to be in the path.
+        // The query that nginx sends with `notify_method get`: the secret has to be in the path.
         #expect(HookRequest(method: .get, query: "token=q?app=live&call=publish").token == "q?app=live")
     }
 
@@ -53,7 +53,7 @@ import Testing
 
     @Test func signaturesAreThoseOfTheStandards() {
         func hex(_ bytes: [UInt8]) -> String { bytes.map { String(UInt16($0) | 0x100, radix: 16).suffix(2) }.joined() }
-        // RFC 2202 and RFC 4231, test case 2.
+        // Test case 2 of RFC 2202 and of RFC 4231.
         let bytes = Array("what do ya want for nothing?".utf8)
         #expect(
             hex(HookSignature.hmac(.sha1, of: bytes, key: HookSecret("Jefe")))
@@ -63,7 +63,7 @@ import Testing
                 == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
         #expect(HookSignature.areEqual([1, 2], [1, 2]) && !HookSignature.areEqual([1, 2], [1, 3]))
         #expect(!HookSignature.areEqual([1], [1, 2]) && HookSignature.areEqual([], []))
-        // Every single bit counts, wherever it is.
+        // A difference in any single bit counts.
         let code = HookSignature.hmac(.sha256, of: bytes, key: HookSecret("Jefe"))
         for bit in 0..<code.count * 8 {
             var other = code

@@ -21,7 +21,7 @@ import Testing
         Data(SHA256.hash(data: Array(body.utf8))).base64EncodedString()
     }
 
-    /// A webhook with a token like the one that LiveKit's SDK makes.
+    /// Returns a webhook with a token like that of LiveKit's SDK.
     private func signed(
         _ body: String, header: String = #"{"alg":"HS256","typ":"JWT"}"#, issuer: String = key,
         expiry: Int? = Int(now) + 300,
@@ -133,14 +133,14 @@ import Testing
         for kind in ["INGRESS", "SIP", "STANDARD", "SOMETHING_NEW"] {
             #expect(try read(Self.body("participant_joined", kind: kind)).words == ["lobby: participant.joined alice"])
         }
-        // Whoever may only watch is no participant.
+        // A viewer without permission to publish is not a participant.
         #expect(try read(Self.body("participant_joined", permission: #"{"canSubscribe":true}"#)).events.isEmpty)
         #expect(
             try read(Self.body("participant_joined", permission: #"{"canPublish":true,"hidden":true}"#)).events.isEmpty)
         #expect(!(try read(Self.body("participant_joined", permission: #"{"canPublish":true}"#)).events.isEmpty))
     }
 
-    /// A track is no place to pull from.
+    /// A track alone is not a URL to pull from.
     @Test func tracksAreStreamsOnlyWithAURL() throws {
         let camera = #","type":"VIDEO","source":"CAMERA","width":1280,"height":720"#
         let plain = try read(Self.body("track_published", track: camera))
@@ -158,7 +158,7 @@ import Testing
         #expect(
             Set(video.events.map(\.id)).count == 3 && video.events.map(\.isForAbsentStream) == [false, true, false])
         #expect(video.events.last?.kind == .streamUpdated(StreamUpdate(user: "alice", video: true)))
-        // AUDIO is 0 and therefore missing.
+        // The type AUDIO is 0, and therefore missing in the JSON.
         let audio = try read(Self.body("track_published", track: #","source":"MICROPHONE""#), url: url)
         #expect(audio.events.last?.kind == .streamUpdated(StreamUpdate(user: "alice", audio: true)))
         let muted = try read(Self.body("track_unpublished", track: camera), url: url)
@@ -179,7 +179,7 @@ import Testing
         #expect(outcome.refusal?.code == .refusedURL && outcome.words == ["lobby: participant.joined alice"])
     }
 
-    /// Whoever has left is not brought back by what arrives late.
+    /// A participant who has left is not brought back by late events.
     @Test func theTimeDecides() throws {
         var sessions = PublisherSessions(run: "1")
         var room = Room(id: "lobby")

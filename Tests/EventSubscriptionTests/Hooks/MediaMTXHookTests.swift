@@ -3,7 +3,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// What MediaMTX's commands post, and its questions of `authMethod: http`.
+/// The posts of MediaMTX's commands, and its requests of `authMethod: http`.
 @Suite struct MediaMTXHookTests {
     private let hook = MediaMTXHook()
 
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// RTMP needs an application before the name.
+    /// RTMP URLs need an application before the name.
     @Test func aPathThatCannotBePulledIsRefused() throws {
         let outcome = try read(question("publish", path: "lobby__alice"))
         #expect(outcome.refusal?.expected.contains("live/lobby__alice") == true && outcome.weight == .decisive)
@@ -69,7 +69,7 @@ import Testing
         #expect(named.unmatched == nil && named.refusal == nil)
     }
 
-    /// Who may watch may not rule the server.
+    /// Viewers are admitted, but may not control the server.
     @Test func viewersAreLetInAndStrangersDoNotRule() throws {
         for action in ["read", "playback", "something_new"] {
             let outcome = try read(question(action))

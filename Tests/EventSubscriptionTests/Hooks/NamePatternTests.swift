@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// What names stand for.
+/// The meaning of names.
 @Suite struct NamePatternTests {
     private func match(_ pattern: String, _ name: String, app: String = "live", vhost: String = "") throws -> String? {
         let captures = try NamePattern(pattern).match([name, app, vhost])
@@ -26,7 +26,7 @@ import Testing
         ("*-{room}__{user}", "-r__u", "room=r user=u"), ("*-{room}__{user}", "eu-1-r__u", "room=1-r user=u"),
         ("s-{room}__{user}", "s-r__u", "room=r user=u"), ("s-{room}__{user}", "t-r__u", nil),
         ("日本{room}・{user}", "日本部屋・太郎", "room=部屋 user=太郎"), ("*", "", ""), ("*", "anything", ""),
-        // Equal as characters, not as bytes.
+        // The texts are equal as characters, but not as bytes.
         ("caf\u{E9}-{room}__{user}", "cafe\u{301}-r__u", nil),
     ])
     func namesAreTakenApart(_ pattern: String, _ name: String, _ expected: String?) throws {
@@ -58,7 +58,7 @@ import Testing
         #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
     }
 
-    /// Whatever the pattern takes apart can be put together again.
+    /// Captures of a pattern can be joined to the name again.
     @Test func whatIsCapturedIsTheName() throws {
         var random = SeededGenerator(announcedFor: "whatIsCapturedIsTheName")
         let alphabet = ["a", "b", "_", "__", "-", "é", "日"]
@@ -72,7 +72,7 @@ import Testing
             let text = "\(first){room}\(second){user}\(third)"
             let name = Bool.random(using: &random) ? first + word(3) + second + word(3) + third : word(9)
             guard let captures = try NamePattern(text).match([name, "", ""]) else {
-                // Brute force finds no way either.
+                // Brute force does not find a match either.
                 #expect(
                     !Self.canMatch(Array(name.utf8), [first, second, third].map { Array($0.utf8) }), "\(text) \(name)")
                 continue
@@ -104,7 +104,7 @@ import Testing
             for _ in 0..<4 { #expect(worst.match([name, "", ""]) == nil) }
             for _ in 0..<4 { #expect(worst.match([String(repeating: "a", count: 1 << 20), "", ""]) == nil) }
         }
-        // Mostly of a debug build; backtracking would take years.
+        // Most of this limit is for debug builds; backtracking would take years.
         #expect(time < .seconds(30))
     }
 }
@@ -156,7 +156,7 @@ import Testing
         #expect(try names("x__y", arguments: "user=alice") == "x alice camera")
         #expect(try names("alice", ["{user}"], arguments: "room=lobby") == "lobby alice camera")
         #expect(try names("alice", ["{user}"], arguments: "").hasPrefix("neither the name"))
-        // A room that cannot be used is not replaced by the pattern's.
+        // An invalid room is not replaced by the pattern's.
         #expect(try names("x__y", arguments: "room=a%20b").contains("the room is not valid"))
         #expect(try names("x__y", arguments: "room=%FF").contains("the room is not valid"))
         let closed = try NamePatterns([])

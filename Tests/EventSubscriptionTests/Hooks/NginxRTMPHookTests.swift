@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// The callbacks of nginx-rtmp, as its source writes them.
+/// The callbacks of nginx-rtmp, as its source code writes them.
 @Suite struct NginxRTMPHookTests {
     private let hook = NginxRTMPHook()
 
@@ -67,7 +67,7 @@ import Testing
         #expect(hook.answer(.accepted, to: outcome).status == 204)
     }
 
-    /// Publishers choose the end of the form.
+    /// Publishers control the end of the form.
     @Test func whatThePublisherAppendsChangesNothing() throws {
         let form = Self.session + "&call=publish&name=lobby__alice&type=live"
         let plain = try read(form)

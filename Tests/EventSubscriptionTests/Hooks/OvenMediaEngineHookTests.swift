@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// Admission webhooks of OvenMediaEngine, as its documentation shows them.
+/// Admission webhooks of OvenMediaEngine, as in its documentation.
 @Suite struct OvenMediaEngineHookTests {
     private let hook = OvenMediaEngineHook()
 
@@ -45,7 +45,7 @@ import Testing
         #expect(hook.answer(.accepted, to: end).text == "{}")
     }
 
-    /// A refusal is an answer with status 200, too.
+    /// A refusal is an answer with status 200 too.
     @Test func aRefusalNamesItsReason() throws {
         let answer = hook.answer(.refused("the quota is \"used up\""), to: try read(body("opening")))
         #expect(answer.status == 200 && answer.contentType == "application/json")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// Which reports of a media server reach the room.
+/// The reports of a media server that reach the room.
 @Suite struct PublisherSessionsTests {
     private final class Desk {
         var sessions = PublisherSessions(run: "1")
@@ -21,7 +21,9 @@ import Testing
             return HookEvent(room: "lobby", kind: kind, session: HookSession(id: id, step: step))
         }
 
-        /// - Returns: Whether it was passed on.
+        /// Reports a step of a session.
+        ///
+        /// - Returns: Whether the report was passed on.
         @discardableResult func report(
             _ step: HookSession.Step, _ id: String, after seconds: Double = 0,
             as settlement: PublisherSessions.Settlement = .stored, peer: String = "127.0.0.1"
@@ -56,7 +58,7 @@ import Testing
         #expect(desk.isPublished)
     }
 
-    /// The old connection's end arrives after the new one's beginning.
+    /// The end of the old connection arrives after the start of the new one.
     @Test func aLateEndChangesNothing() {
         let desk = Desk()
         desk.report(.begins, "7")
@@ -66,7 +68,7 @@ import Testing
         #expect(!desk.isPublished)
     }
 
-    /// Of events that were admitted in order, the room may receive the later one first.
+    /// The room may receive events that were admitted in order in the reverse order.
     @Test func theRoomKeepsTheOrder() throws {
         var sessions = PublisherSessions(run: "1")
         var room = Room(id: "lobby")
@@ -88,7 +90,7 @@ import Testing
         for last in ["1", "57", "2"] {
             let desk = Desk()
             desk.report(.begins, last)
-            // It was killed: no end is reported. Its connections are counted from 1.
+            // The server was killed: no end is reported, and its connections are counted from 1 again.
             #expect(desk.report(.begins, "1", after: 60) && desk.isPublished)
             desk.report(.continues, "1", after: 30)
             #expect(desk.report(.ends, "1", after: 10) && !desk.isPublished)
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    /// nginx asks before it finds that the name is taken.
+    /// nginx asks before it notices that the name is taken.
     @Test func whoIsTurnedAwayByTheMediaServerTakesNobodyOff() {
         let desk = Desk()
         desk.report(.begins, "7")
@@ -106,7 +108,7 @@ import Testing
         #expect(desk.report(.ends, "7", after: 1) && !desk.isPublished)
     }
 
-    /// The server was killed, and the publisher that came back leaves soon.
+    /// The server was killed, and the returning publisher leaves soon.
     @Test func whoReportedWasNotTurnedAway() {
         let desk = Desk()
         desk.report(.begins, "1")
@@ -138,7 +140,7 @@ import Testing
         desk.report(.begins, "7")
         desk.report(.ends, "7", after: 10)
         #expect(!desk.report(.continues, "7") && !desk.isPublished)
-        // Another connection's update is news, if its beginning was lost.
+        // An update of another connection is news if its start was lost.
         #expect(desk.report(.continues, "9") && desk.isPublished)
     }
 
@@ -187,7 +189,7 @@ import Testing
         #expect(admission == .drop)
     }
 
-    /// In whatever order reports come, the last connection that began and has not ended is on air.
+    /// For any order of the reports, the last connection that started and has not ended is on air.
     @Test func anyOrderEndsRight() {
         var random = SeededGenerator(announcedFor: "anyOrderEndsRight")
         for _ in 0..<2000 {
@@ -195,7 +197,7 @@ import Testing
             var reports: [(step: HookSession.Step, id: String)] = []
             let count = Int.random(in: 1...6, using: &random)
             for id in 1...count { reports.append((.begins, "\(id)")) }
-            // Each old connection's end comes somewhere after its beginning.
+            // The end of each old connection is inserted anywhere after its start.
             for id in 1..<count where Bool.random(using: &random) {
                 let begin = reports.firstIndex { $0.step == .begins && $0.id == "\(id)" } ?? 0
                 reports.insert((.ends, "\(id)"), at: Int.random(in: begin + 1...reports.count, using: &random))

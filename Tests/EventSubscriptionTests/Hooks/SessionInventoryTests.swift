@@ -3,7 +3,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// What the statistics of a media server change in rooms.
+/// The changes in rooms that follow from a media server's statistics.
 @Suite struct SessionInventoryTests {
     private final class Desk {
         var sessions = PublisherSessions(run: "1")
@@ -35,7 +35,9 @@ import Testing
             sessions.settle(event, of: "nginx-rtmp", peer: peer, as: settlement)
         }
 
-        /// - Returns: Number of corrections.
+        /// Reads the statistics once.
+        ///
+        /// - Returns: The number of corrections.
         @discardableResult func poll(_ listed: [(String, String)], askedAt: Int64? = nil, isFirst: Bool = false) -> Int
         {
             let stored = isFirst ? room.streams.map { (room: room.id, user: $0.user, stream: $0.stream.kind) } : []
@@ -63,7 +65,7 @@ import Testing
         #expect(desk.users == ["bob", "carol"])
         desk.wait(10)
         #expect(desk.poll([("bob", "2"), ("carol", "3")]) == 0)
-        // The server's reports go on to count.
+        // The server's reports still count.
         desk.ends("bob", "2")
         desk.ends("carol", "3")
         #expect(desk.users.isEmpty)
@@ -76,7 +78,7 @@ import Testing
         #expect(desk.poll([("alice", "1")], isFirst: true) == 0 && desk.users == ["alice"])
     }
 
-    /// The publisher's request and the question cross each other.
+    /// The publisher's request and the poll cross each other.
     @Test func whatBeganJustNowIsNotMissing() {
         let desk = Desk()
         let askedAt = desk.now
@@ -96,12 +98,12 @@ import Testing
         let askedAt = desk.now
         desk.ends("alice", "1")
         #expect(desk.poll([("alice", "1")], askedAt: askedAt) == 0 && desk.users.isEmpty)
-        // Another connection does.
+        // Another connection does bring the stream back.
         desk.wait(60)
         #expect(desk.poll([("alice", "9")]) == 1 && desk.users == ["alice"])
     }
 
-    /// The server turned the newer connection away and did not say so.
+    /// The server turned the newer connection away and did not report it.
     @Test func theServerKnowsWhichConnectionPublishes() {
         let desk = Desk()
         desk.begins("alice", "1")
@@ -124,7 +126,7 @@ import Testing
         #expect(desk.poll([("alice", "")]) == 0, "its end was reported")
     }
 
-    /// Streams of another hook, of app servers, and of this hook before it was polled.
+    /// Streams of another hook, of app servers, and of this hook from before it was polled are left alone.
     @Test func otherStreamsAreLeftAlone() {
         let desk = Desk()
         desk.begins("alice", "1")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// Statistics of media servers, in the form in which their sources write them.
+/// Statistics of media servers, in the form in which their source code writes them.
 @Suite struct StreamInventoryTests {
     private static func url(_ text: String) throws -> StreamURL { try StreamURL(text) }
 
@@ -44,7 +44,7 @@ import Testing
         #expect(page.isLast)
     }
 
-    /// Nobody leaves because an answer is something else.
+    /// An unexpected answer does not end streams.
     @Test(arguments: [
         "", "<rtmp></rtmp>", "<rtmp><server></server></rtmp>", "<html><body>404</body></html>", "{}", "no",
         "<!DOCTYPE rtmp [<!ENTITY a 'b'>]><rtmp/>", "<rtmp><server><application></server></rtmp>", "<rtmp",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventSubscription
 
-/// Event callbacks of Tencent RTC, as its documentation shows them.
+/// Event callbacks of Tencent RTC, as in its documentation.
 @Suite struct TRTCHookTests {
     private let hook = TRTCHook()
 
@@ -20,7 +20,7 @@ import Testing
         return try hook.outcome(of: request, reader: NginxRTMPHookTests.reader(url: url))
     }
 
-    /// "Verify Signature Example" of the documentation.
+    /// The "Verify Signature Example" of the documentation.
     private static let documented = [
         "{", "\t\"EventGroupId\":\t1,", "\t\"EventType\":\t103,", "\t\"CallbackTs\":\t1615554923704,",
         "\t\"EventInfo\":\t{", "\t\t\"RoomId\":\t12345,", "\t\t\"EventTs\":\t1608441737,", "\t\t\"UserId\":\t\"test\",",
@@ -59,7 +59,7 @@ import Testing
         #expect(hook.answer(.accepted, to: nil) == HookAnswer(json: #"{"code":0}"#))
     }
 
-    /// Whoever only watches is no participant, until the role changes.
+    /// A viewer is not a participant until the role changes.
     @Test func viewersAreNoParticipants() throws {
         #expect(try read(body(1, 103, #","Role":21"#)).events.isEmpty)
         #expect(try read(body(1, 104, #","Role":21"#)).events.isEmpty)
@@ -104,7 +104,7 @@ import Testing
         #expect(room.streams.map(\.stream.video) == [false] && room.streams.map(\.stream.audio) == [true])
         try arrive(1, 104, 2000)
         #expect(room.participants.isEmpty)
-        // What is sent again after a while.
+        // An event that is sent again after a while.
         try arrive(2, 201, 1100)
         #expect(room.participants.isEmpty)
     }
