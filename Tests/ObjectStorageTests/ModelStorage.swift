@@ -2,20 +2,20 @@ import Foundation
 
 @testable import ObjectStorage
 
-/// A storage in memory, of which only checksums are kept, and a network in front of it that fails as it is told.
+/// A storage in memory that keeps only checksums, behind a network that fails as told.
 struct ModelStorage {
     enum Luck: CaseIterable {
         case good
         /// The call does not arrive.
         case lostCall
-        /// The call does what it should, and its answer is lost.
+        /// The call takes effect, and its answer is lost.
         case lostAnswer
         case serverError
-        /// The storage forgets all uploads of parts first.
+        /// The storage first forgets all multipart uploads.
         case forgetsUploads
-        /// The storage forgets the object first.
+        /// The storage first forgets the object.
         case forgetsObject
-        /// The storage does not take the parts.
+        /// The storage does not accept the parts.
         case refusesParts
     }
 
@@ -26,10 +26,10 @@ struct ModelStorage {
     private(set) var object: StoredObject?
     private var uploads: [String: [Int: Part]] = [:]
     private var names = 0
-    /// Uploads of which nobody knows, because the answer with their name was lost.
+    /// Number of uploads that the client does not know, because the answer with their name was lost.
     private(set) var orphans = 0
 
-    /// Number of uploads of parts that are open.
+    /// Number of open multipart uploads.
     var openUploads: Int { uploads.count }
 
     mutating func call(

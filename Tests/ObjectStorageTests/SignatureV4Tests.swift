@@ -5,7 +5,7 @@ import TextFormats
 
 @testable import ObjectStorage
 
-/// The examples of Amazon's documentation: "Signature Calculations for the Authorization Header" and "Authenticating
+/// The examples in Amazon's documentation: "Signature Calculations for the Authorization Header" and "Authenticating
 /// Requests: Using Query Parameters" of the S3 API Reference, and "Deriving the signing key" of the General Reference.
 struct SignatureV4Tests {
     private static let signature = SignatureV4(
@@ -72,7 +72,7 @@ struct SignatureV4Tests {
                 + "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
     }
 
-    /// As botocore, Amazon's library for Python, signs the same requests.
+    /// The signatures equal those of botocore, Amazon's library for Python, for the same requests.
     @Test func temporaryKeysProveThemselves() {
         let token = "FQoDYXdzEPT//////////wEXAMPLE+token/of="
         let signature = SignatureV4(

@@ -89,7 +89,7 @@ struct StorageAnswerTests {
         #expect(Self.answer(503, "", ["retry-after": "Fri, 31 Dec 1999"]).fault.retryAfter == nil)
     }
 
-    /// Bytes of strangers, also cut and changed ones of good answers.
+    /// Any bytes can be read as an answer, including cut and changed ones of good answers.
     @Test func anyBytesAreAnAnswer() {
         var generator = SeededGenerator(announcedFor: "StorageAnswerTests")
         let good = Array("<A><Code>&amp;x</Code><UploadId>u</UploadId><ETag>&quot;e&quot;</ETag></A>".utf8)
@@ -123,7 +123,7 @@ struct StorageAnswerTests {
     }
 
     @Test func checksumsOfPartsAreThoseOfTheirDigests() {
-        // printf body | sha256sum, and of twice its digest; the same with md5sum.
+        // The output of `printf body | sha256sum`, and that for two of its digests; the same with md5sum.
         #expect(Self.checksum.hexadecimalSHA256 == "230d8358dc8e8890b4c58deeb62912ee2f20357ae92a5cc861b98e68fe31acb5")
         #expect(Self.checksum.md5 == "841a2d689ad86bd1611447453c22c6fc")
         let parts = ObjectChecksum(parts: [Self.checksum, Self.checksum])

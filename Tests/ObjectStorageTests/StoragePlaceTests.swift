@@ -30,7 +30,7 @@ struct StoragePlaceTests {
         let place = try Self.place("http://h", prefix: "re c/ä{room}".replacing("ä", with: "+") + "/{file}")
         #expect(place.key(room: "Zo~c3~ab", file: "x.mp4") == "re c/+Zo~c3~ab/x.mp4")
         #expect(place.path(of: place.key(room: "Zo~c3~ab", file: "x.mp4")) == "/b/re%20c/%2BZo~c3~ab/x.mp4")
-        // What a room is called is not taken for a place in the template.
+        // A room's name is not treated as a placeholder of the template.
         #expect(place.key(room: "{file}", file: "y") == "re c/+{file}/y")
     }
 

@@ -29,7 +29,7 @@ struct UploadMachineTests {
                 trustsSize: trustsSize)
         }
 
-        /// Another process, with what is on the disk.
+        /// Continues in another process, with the state on the disk.
         mutating func restart() throws {
             let data = try JSONEncoder().encode(machine.document)
             machine = try Self.machine(JSONDecoder().decode(UploadDocument.self, from: data), bytes, version)
@@ -37,6 +37,8 @@ struct UploadMachineTests {
 
         func checksum(_ range: Range<Int64>) -> ObjectChecksum { ObjectChecksum(Data("\(version) \(range)".utf8)) }
 
+        /// Performs the next step.
+        ///
         /// - Returns: The fault of the step, if any.
         mutating func step(_ luck: ModelStorage.Luck = .good) -> StorageFault? {
             guard let step = machine.step else { return nil }
@@ -102,7 +104,7 @@ struct UploadMachineTests {
         #expect(bench.finish() == true)
         try bench.restart()
         #expect(bench.machine.step == nil && bench.machine.document.isStored)
-        // But another content is.
+        // A file with other content is uploaded.
         bench.version = 2
         try bench.restart()
         #expect(bench.machine.step == .put)
@@ -122,7 +124,7 @@ struct UploadMachineTests {
         var bench = try Bench(bytes: 2 * Self.part)
         for _ in 0..<3 { _ = bench.step() }
         #expect(bench.step(.lostAnswer)?.code == .timeout)
-        // The storage has made it, and forgotten the upload.
+        // The storage has assembled the object and forgotten the upload.
         #expect(bench.step()?.code == .partsLost && bench.machine.step == .look)
         #expect(bench.step() == nil && bench.machine.document.isStored)
         #expect(bench.machine.document.restarts == 0 && bench.machine.document.fault == nil)
@@ -167,7 +169,7 @@ struct UploadMachineTests {
         _ = bench.step()
         bench.machine.giveUp(at: 5)
         #expect(bench.machine.step == .abort(upload: "u1"))
-        // The storage may remove them by itself.
+        // The storage may remove the parts by itself.
         #expect(bench.step(.forgetsUploads) == nil && bench.machine.step == nil)
         bench.machine.reconsider(givenUpBefore: 5)
         #expect(bench.machine.step == nil)
@@ -181,7 +183,8 @@ struct UploadMachineTests {
         #expect(machine.step == nil && machine.document.fault?.code == .tooLarge && !machine.document.isStored)
     }
 
-    /// Failures of all kinds, restarts and changes of the file in any order; then everything works.
+    /// Failures of all kinds, restarts and changes of the file happen in any order; then everything works, and every
+    /// upload ends.
     @Test func everyUploadEndsWithTheFileThatIsThere() throws {
         var generator = SeededGenerator(announcedFor: "UploadMachineTests")
         for _ in 0..<TestLength.of(short: 300, long: 30_000) {
@@ -195,12 +198,12 @@ struct UploadMachineTests {
                 default: _ = bench.step(ModelStorage.Luck.allCases.randomElement(using: &generator) ?? .good)
                 }
                 #expect(bench.machine.document.leftovers.count <= UploadMachine.mostLeftovers)
-                // Nothing counts as stored that is not.
+                // An object that is not stored does not count as stored.
                 if bench.machine.document.isStored, bench.machine.document.failures != 0 {
                     Issue.record("failures stay")
                 }
             }
-            // What was stored before it was forgotten is nobody's fault: another version has to be sent.
+            // The machine cannot notice that the storage forgot a stored object, so another version is uploaded.
             bench.version += 1
             try bench.restart()
             #expect(bench.finish() == true, "seed \(generator.seed)")
@@ -241,7 +244,7 @@ struct UploadMachineTests {
                 #expect(plan.range(of: 1).lowerBound == 0 && plan.range(of: plan.count).upperBound == bytes)
                 #expect(bytes == 0 || !plan.range(of: plan.count).isEmpty)
                 #expect(plan.count == 1 || plan.range(of: 1).upperBound == plan.range(of: 2).lowerBound)
-                // Another process divides in the same way.
+                // Another process divides the file in the same way.
                 #expect(PartPlan(bytes: bytes, partBytes: plan.partBytes)?.partBytes == plan.partBytes)
             }
         }
