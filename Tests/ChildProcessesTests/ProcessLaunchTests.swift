@@ -2,7 +2,7 @@ import ChildProcesses
 import Foundation
 import Testing
 
-/// Real processes of a shell.
+/// Launches of real processes of a shell.
 @Suite(.serialized) struct ProcessLaunchTests {
     private func shell(_ script: String) -> ProcessLaunch { ProcessLaunch("/bin/sh", ["-c", script]) }
 
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func noDescriptorIsInherited() throws {
-        // Inheritable on purpose.
+        // These descriptors are inheritable on purpose.
         let leaks = (0..<3).map { _ in open("/dev/null", O_RDONLY) }
         defer { for leak in leaks { close(leak) } }
         let (bytes, _) = try shell("exec 2>/dev/null; ls /proc/$$/fd").run(collecting: \.output)
@@ -40,7 +40,7 @@ import Testing
         sigaddset(&blocked, SIGTERM)
         pthread_sigmask(SIG_BLOCK, &blocked, &own)
         defer { pthread_sigmask(SIG_SETMASK, &own, nil) }
-        // Not a shell, which blocks signals while it waits.
+        // A shell would block signals while it waits.
         let launch = ProcessLaunch("grep", ["-E", "SigBlk|SigIgn", "/proc/self/status"])
         let (bytes, _) = try launch.run(collecting: \.output)
         let masks = lines(bytes).compactMap { $0.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func aGroupIsLedOnlyWhereItIsWanted() throws {
-        // Process, parent, and process group of the shell.
+        // The fields are the shell's process and its process group.
         var launch = shell("cut -d' ' -f1,5 /proc/$$/stat")
         let (own, _) = try launch.run(collecting: \.output)
         let words = try #require(lines(own).first).split(separator: " ")
@@ -118,7 +118,7 @@ import Testing
         #expect(await [first, second] == [.signal(SIGTERM), .signal(SIGTERM)])
         #expect(process.exit == .signal(SIGTERM) && !process.isRunning)
         #expect(process.waitForExit() == .signal(SIGTERM))
-        // Its identifier may belong to somebody else by now.
+        // The identifier may belong to another process by now.
         process.signal(SIGKILL)
     }
 }

@@ -20,7 +20,8 @@ struct WorkerLimitsTests {
         #expect(limits.memory == [.packager: 77])
     }
 
-    /// Only a privileged process can lower either of them again.
+    /// With the distance from the relay, the score for a memory shortage rises and the niceness never falls, since only
+    /// a privileged process can lower either of them again.
     @Test func workersAreMissedTheLessTheFurtherTheyAreFromTheRelay() {
         let chains: [[WorkerKind]] = [
             [.relay, .mixer], [.relay, .pull], [.relay, .recorder], [.relay, .packager, .rendition],
