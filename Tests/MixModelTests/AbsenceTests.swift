@@ -2,7 +2,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// People who were announced and do not come.
+/// Announced participants who do not come.
 @Suite struct AbsenceTests {
     private func program(of users: [UserID], absent: Set<SourceID>) -> ProgramPlanner.Program {
         var bench = TaskMachineTests.Bench()
@@ -33,7 +33,7 @@ import Testing
         #expect(program(of: ["alice", "bob"], absent: all).mode == .mix(host: "alice/camera"))
     }
 
-    /// A relay that cannot start for the same reason again and again is told of once.
+    /// A relay that repeatedly cannot start for the same reason is recorded once.
     @Test func theSameLossIsToldOnce() {
         var bench = TaskMachineTests.Bench()
         _ = bench.publish("alice")

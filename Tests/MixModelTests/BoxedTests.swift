@@ -20,7 +20,7 @@ import Testing
         #expect(Set([first, third, Holder(name: "a", part: [1])]).count == 2)
     }
 
-    /// Documents are as they are without the wrapper.
+    /// Documents are the same as without the wrapper.
     @Test(arguments: [(nil, #"{"name":"a"}"#), ([1, 2], #"{"name":"a","part":[1,2]}"#)] as [([Int]?, String)])
     func documentsSayNothingOfIt(part: [Int]?, document: String) throws {
         let encoder = JSONEncoder()

@@ -23,7 +23,7 @@ import Testing
             let isHeld = debounce.add(cause(number))
             #expect(isHeld)
         }
-        // The oldest and the newest are kept.
+        // The oldest and the newest causes are kept.
         let causes = debounce.release()
         #expect(causes.map(\.receivedAt) == [1, 2, 3, 4, 5, 6, 7, 20])
     }

@@ -1,14 +1,15 @@
 import Foundation
 import Testing
 
-/// The folders of a target use each other one way: no folder uses the types of another that uses its own types.
+/// The folders of a target depend on each other in one direction: no folder uses types of a folder that uses its own
+/// types.
 ///
 /// A folder is the first part of a file's path in its target; files at the target's root are the folder `.`. The check
 /// compares names only. It does not see uses of a type that is not named, such as members of extensions, operators and
 /// inferred types. A nested type, a generic parameter or a type of another module counts as a use of the top-level type
 /// of the same name, unless the file itself declares the name.
 struct FolderCirclesTests {
-    /// Circles that are still there, by target. Each entry is all folders of one circle; remove a folder when it leaves.
+    /// Known circles, by target. Each entry contains all folders of one circle; remove a folder when it leaves.
     static let known: [String: Set<Set<String>>] = [:]
 
     @Test(arguments: ModuleEdgesTests.allowed.keys.sorted())
@@ -55,9 +56,9 @@ struct FolderCirclesTests {
     }
 }
 
-/// The folders of a target and what they use of each other.
+/// The folders of a target and their uses of each other's types.
 struct FolderGraph {
-    /// The uses behind each edge as "file uses type", by the folder that uses and the folder that is used.
+    /// The uses behind each edge as "file uses type", by the using folder and the used folder.
     private var edges: [String: [String: [String]]] = [:]
 
     init(_ files: [(path: String, source: String)]) {
@@ -80,7 +81,7 @@ struct FolderGraph {
         return parts.count > 1 ? String(parts[0]) : "."
     }
 
-    /// The largest sets of folders of which each uses every other, directly or not.
+    /// The largest sets of folders in which each uses every other, directly or indirectly.
     var circles: Set<Set<String>> {
         var reached: [String: Set<String>] = [:]
         for folder in edges.keys {

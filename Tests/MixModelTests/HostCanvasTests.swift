@@ -48,14 +48,14 @@ import Testing
         let host = Canvas(width: 1280, height: 720, fps: 30, background: .white)
         #expect(bench.settingsChanged().plans.last?.scene.canvas == host)
 
-        // A guest in another shape does not change it.
+        // A guest's picture of another shape does not change the canvas.
         bench.context.pictureSizes["bob/camera"] = .init(width: 720, height: 1280)
         bench.context.frameRates["bob/camera"] = 25
         bench.now += 500_000_000
         let mix = bench.publish("bob").plans.last
         #expect(mix?.mode == .mix(host: "alice/camera") && mix?.scene.canvas == host)
 
-        // With the host, the canvas changes to the next one's; a slate keeps what was there.
+        // When the host leaves, the canvas follows the next host's picture. A slate keeps the last canvas.
         bench.now += 500_000_000
         #expect(bench.unpublish("alice").plans.last?.scene.canvas.height == 1280)
         bench.now += 500_000_000

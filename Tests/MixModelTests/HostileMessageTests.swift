@@ -6,7 +6,7 @@ import Testing
 
 @testable import EncodedMedia
 
-/// Messages between processes, in both directions, of processes that have been taken over or have gone mad.
+/// Messages between processes, in both directions, from processes that were taken over or are faulty.
 @Suite struct HostileMessageTests {
     @Test("messages of any bytes, and valid ones with some changed, are read or refused")
     func anyMessages() {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// The message with a number of its JSON replaced; as it is where its body is none.
+    /// Returns the message with one number of its JSON replaced, or unchanged if its body is not JSON.
     private func numbers(of message: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
         guard message.count > 5, message[5] == UInt8(ascii: "{"),
             let json = String(validating: message[5...], as: UTF8.self)
@@ -38,7 +38,7 @@ import Testing
         do {
             while let message = try reader.next() {
                 _ = try message.wireBytes()
-                // What a mixer does with it at once.
+                // The immediate use of a message in a mixer.
                 switch message as Any {
                 case MixerCommand.scene(let scene):
                     _ = SceneTransition(from: Scene(canvas: .portrait, panes: []), to: scene).scene(

@@ -2,7 +2,7 @@ import MixModel
 import TestSupport
 import Testing
 
-/// Names are their bytes, whatever Unicode makes of them.
+/// Names are compared by their bytes, whatever Unicode considers equal.
 @Suite struct IdentifierTests {
     private let composed: RoomID = "caf\u{E9}"
     private let decomposed: RoomID = "cafe\u{301}"
@@ -29,7 +29,7 @@ import Testing
         #expect(sorted == names.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) })
     }
 
-    /// Whatever a name begins and ends with, it takes nothing of the separators with it.
+    /// A name keeps its bytes next to separators, whatever characters it begins and ends with.
     @Test func partsComeOutAsTheyWentIn() {
         var generator = SeededGenerator(announcedFor: "partsComeOutAsTheyWentIn")
         for name in GraphemeClasses.names(random: 500, using: &generator) where !name.utf8.contains(UInt8(ascii: "/")) {

@@ -2,7 +2,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// Idle media in plans: when they are played, and what relays and stores of other releases read.
+/// Idle media in plans: when they are played, and how relays and stores of other releases read them.
 @Suite struct IdlePlanTests {
     private typealias Bench = TaskMachineTests.Bench
 
@@ -23,7 +23,7 @@ import Testing
         #expect(program.mode == .slate && program.scene.isIdle)
         #expect(program.scene.panes.map(\.source) == [SourceID.idle.rawValue])
         #expect(program.scene.sound.levels.map(\.source) == [SourceID.idle.rawValue])
-        // What has no file is left out, and no secret of a URL is shown.
+        // An item without a file is left out, and secrets in URLs are hidden.
         let items = try #require(program.idle).items
         #expect(items.map(\.path) == ["/media/a.mp4", "/data/media/b"])
         #expect(items.map(\.name) == ["a.mp4", "https://m.example/app/***"] && program.idle?.loops == false)

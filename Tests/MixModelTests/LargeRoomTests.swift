@@ -2,7 +2,7 @@ import MixModel
 import TestSupport
 import Testing
 
-/// Rooms with as many people as one may have: no event may cost more than all of them once.
+/// Rooms with the largest permitted number of participants: an event may cost at most one pass over all of them.
 @Suite(.timeLimit(.minutes(5))) struct LargeRoomTests {
     private static let people = 1000
 
@@ -18,7 +18,7 @@ import Testing
         return room
     }
 
-    /// In microseconds, of the quickest of some.
+    /// Returns the cost of an event in µs, as the quickest of five runs.
     private func cost(of event: RoomEvent, on room: Room) -> Double {
         (0..<5).map { _ in
             var room = room
@@ -37,7 +37,7 @@ import Testing
         let (closed, emptied) = (cost(of: closing, on: room), cost(of: snapshot, on: room))
         print(
             "\(Self.people) people: an event \(single) µs, closing \(closed) µs, a snapshot without them \(emptied) µs")
-        // Each of them once, and not each for each: that took a thousand times as long.
+        // Each participant is handled once, not once for each other participant, which took a thousand times as long.
         #expect(emptied < single * 100 + 20_000 && closed < single * 100 + 20_000)
         var after = room
         #expect(RoomMachine.apply(closing, to: &after) == .changed && after.participants.isEmpty)
@@ -45,7 +45,7 @@ import Testing
         #expect(RoomMachine.apply(snapshot, to: &after) == .changed && after.participants.isEmpty)
     }
 
-    /// What a room's document takes is told without writing it.
+    /// The weight estimates the size of a room's document without writing it.
     @Test func theWeightIsAboutTheDocuments() throws {
         for room in [Room(id: "small"), large] {
             let bytes = try room.document().utf8.count

@@ -87,7 +87,7 @@ struct MixerWireTests {
         let text = String(decoding: bytes.dropFirst(5), as: UTF8.self)
         let newer = text.replacing("\"version\":\(MixerCommand.version)", with: "\"version\":99")
         #expect(newer != text)
-        // The first version had the setup alone.
+        // The first version sent the setup only.
         for (body, found) in [(newer, "version 99"), ("{\"canvas\":{},\"channels\":2}", "version 1")] {
             do {
                 _ = try MixerCommand(kind: 1, body: Array(body.utf8)[...])

@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
-/// Modules may depend on each other only along the arrows of docs/architecture.md. The table says which modules each one
-/// may import; everything is read from the sources, so an import that the manifest happens to allow is found too.
+/// Modules may depend on each other only along the arrows of docs/architecture.md. The table lists the modules that
+/// each module may import. Imports are read from the sources, so that an import which the manifest happens to allow is
+/// found too.
 struct ModuleEdgesTests {
-    /// The project's modules that each may import.
+    /// The project's modules that each module may import.
     static let allowed: [String: Set<String>] = [
         "CContainment": [],
         "CEmbeddedFiles": [],
@@ -72,7 +73,7 @@ struct ModuleEdgesTests {
         ],
     ]
 
-    /// Modules from outside that only these may import.
+    /// Modules from outside the project that only these modules may import.
     static let keepers: [String: Set<String>] = [
         "GRDB": ["TaskStore"],
         "Hummingbird": ["HTTPInterface", "MixOrchestrator"],
@@ -81,13 +82,13 @@ struct ModuleEdgesTests {
         "ArgumentParser": ["MixWorker", "MixOrchestrator"],
     ]
 
-    /// Modules of C inside another module's folder: the files that alone may import them, by the beginning of their names.
+    /// C modules for which only some files of another module are permitted: those whose paths begin with these texts.
     static let doors = [
         "CEpoll": "RTMP/SocketPoller", "CFontconfig": "ProgramMixer/FontCoverage", "CLibPQ": "PostgreSQLStore/",
         "COpenSSL": "RTMP/TLS", "CZlib": "HTTPInterface/Requests/Gzip",
     ]
 
-    /// Modules without C or network: what they may import beside the project's own.
+    /// Modules without C or network. They may import these modules besides the project's own.
     static let pure: Set<String> = [
         "ChildProcesses", "EncodedMedia", "LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer", "RoomChannel",
         "SocketIO",
@@ -98,7 +99,7 @@ struct ModuleEdgesTests {
     static let sources = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Sources").standardizedFileURL
 
-    /// `import X`, with attributes and kinds (`import struct X.Y`) taken off.
+    /// Returns the modules imported by a source, without attributes and kinds (`import struct X.Y`).
     static func imports(of source: String) -> Set<String> {
         var modules: Set<String> = []
         for line in source.split(separator: "\n") {
@@ -168,7 +169,7 @@ struct ModuleEdgesTests {
             return nil
         }
         for module in Self.allowed.keys.sorted() { #expect(reach(module, []) == nil) }
-        // The control plane never reaches the media plane.
+        // The control plane does not depend on the media plane.
         for module in ["RoomService", "HTTPInterface", "MixOrchestrator"] {
             #expect(
                 Self.allowed[module]?.isDisjoint(with: [

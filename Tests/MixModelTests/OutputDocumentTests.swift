@@ -7,7 +7,7 @@ import Testing
 
 /// Documents and states of every kind of output, and the JSON that processes of other releases exchange.
 @Suite struct OutputDocumentTests {
-    /// A document and a state of each kind. A new kind needs its own here.
+    /// A document and a state of each kind. A new kind needs its own sample here.
     static let samples: [String: (planned: PlannedOutput, status: OutputStatus)] = [
         PushDestination.kind: (
             PlannedOutput(
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// A plan as the release before the list of outputs wrote it, in the store and to relays.
+    /// A plan in the format of the release before the list of outputs, in the store and for relays.
     private static let earlierPlan = """
         {"revision":3,"task":"t","room":"app/r","sources":[],"mode":{"slate":{}},"scene":\(scene),
         "outputs":[{"id":"cdn","url":"rtmp://127.0.0.1/c","retry":{"maxAttempts":3}}],"causedAt":1,"cause":"c",
@@ -96,7 +96,7 @@ import Testing
 
     private static let scene = (try? Scene(canvas: .portrait, panes: []).document()) ?? ""
 
-    /// A status as the release before wrote it.
+    /// A status in the format of that release.
     private static let earlierStatus = """
         {"task":"t","processID":7,"revision":3,"sources":[],"programTime":9000000000,
         "outputs":[{"id":"cdn","state":"recovering","connectedSince":1,"reconnects":2,"bytesSent":3,"lastError":"e",
@@ -124,7 +124,7 @@ import Testing
             [Data(try DocumentEncoder.json(status).utf8), try JSONEncoder().encode(status)])
     }
 
-    /// A program without HLS and recordings has no such fields, but always a list of destinations.
+    /// A program without HLS and recordings has no fields for them, but always has a list of destinations.
     @Test func emptyKindsAreLeftOut() throws {
         let texts = [
             try Self.plan([]).document(), String(decoding: try JSONEncoder().encode(Self.plan([])), as: UTF8.self),
@@ -138,7 +138,7 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(ProgramPlan.self, from: Data(without.utf8)) }
     }
 
-    /// A process of a later release may have kinds that this one does not know.
+    /// A process of a later release may know kinds of outputs that this one does not.
     @Test func fieldsOfUnknownKindsAreIgnored() throws {
         let later = Self.earlierPlan.replacing(#""hls""#, with: #""whep":[{"id":"w"}],"hls""#)
         #expect(

@@ -19,7 +19,7 @@ import Testing
         #expect(take(status(.recovering, error: "reset")) == ["output main: live → recovering: reset"])
         #expect(take(status(.recovering, error: "refused")).isEmpty)
         #expect(take(status(.live, reconnects: 1)) == ["output main: recovering → live"])
-        // So quick that no status told of it.
+        // The change was so quick that no status contained it.
         #expect(take(status(.live, reconnects: 2)) == ["output main: reconnected, 2 times so far"])
         #expect(take(status(.failed, error: "key refused")) == ["output main: live → failed: key refused"])
         #expect(take() == ["output main: closed"])
@@ -36,7 +36,7 @@ import Testing
         #expect(told.count == OutputJournal.mostLines)
         let later = journal.take([status(.live)], causes: nil, now: 200_000_000_000)
         #expect(later.map(\.message) == ["output main: recovering → live (190 earlier changes omitted)"])
-        // Others are told of meanwhile.
+        // Changes of other outputs are still recorded.
         #expect(!journal.take([status(.live), status(.live, id: "b")], causes: nil, now: 0).isEmpty)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MixModel
 
-/// Addresses of pages, and what is stored of them.
+/// Addresses of pages, and the parts of them that are stored.
 struct PageSourceTests {
     private static func address(_ url: String, _ parameters: [(String, String)] = [], token: String? = nil) -> String {
         PageSource(
@@ -26,11 +26,11 @@ struct PageSourceTests {
         #expect(
             page.address(hasToken: true) == "https://a/?token=t%2F1" && page.address(hasToken: false) == "https://a/")
         #expect(PageSource(url: "https://a/#b").placeURL == "https://a/")
-        // A sign and the accent behind it are one character, but the address ends before both.
+        // The sign and the accent behind it are one character, but the address ends before both.
         #expect(PageSource(url: "https://a/#\u{301}b").placeURL == "https://a/")
     }
 
-    /// A stream's page is the service's to remember: documents of rooms and events have none.
+    /// Only the service keeps the page of a stream: documents of rooms and events do not contain it.
     @Test func publicationsAreStoredWithoutTheirPage() throws {
         var publication = Publication(user: "a", url: "https://a/?secret")
         publication.page = PageSource(url: "https://a/?secret", token: "t")

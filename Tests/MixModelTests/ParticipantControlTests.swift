@@ -3,7 +3,7 @@ import Testing
 
 @testable import MixModel
 
-/// What operators set for single users, and what becomes of programs.
+/// Operators' settings for single users, and their effect on programs.
 @Suite struct ParticipantControlTests {
     private typealias Bench = TaskMachineTests.Bench
 
@@ -71,7 +71,7 @@ import Testing
         set(&bench.room, "bert", .init(hidden: true))
         #expect(program(of: bench).mode == alone.mode && program(of: bench).sources == alone.sources)
         #expect(program(of: bench).scene == alone.scene)
-        // The next one becomes host, as if the host had left.
+        // The next participant becomes host, as if the host had left.
         set(&bench.room, "bert", .init(hidden: false))
         set(&bench.room, "anna", .init(hidden: true))
         let next = program(of: bench, lastHost: "anna")
@@ -90,7 +90,7 @@ import Testing
         let deadline = try #require(
             actions.compactMap { if case .scheduleDeadline(let token, _) = $0 { token } else { nil } }.last)
         #expect(bench.pass(deadline).contains(.drainRelay))
-        // Shown again, the task starts as with the first stream.
+        // When she is shown again, the task starts as with its first stream.
         _ = bench.task.relayDrained()
         set(&bench.room, "anna", .init(hidden: false))
         #expect(bench.settingsChanged().contains(.launchRelay))
@@ -134,7 +134,7 @@ import Testing
         let isTaken = room.control("another", .init(muted: true))
         #expect(!isTaken)
         #expect(room == full)
-        // Known users can be changed, and what is as usual takes no place.
+        // Known users can be changed, and default settings take no place.
         set(&room, "u7", .init(muted: true))
         set(&room, "u8", .init(hidden: false))
         set(&room, "another", .init(muted: true))

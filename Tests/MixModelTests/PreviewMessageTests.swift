@@ -4,7 +4,7 @@ import Testing
 
 @testable import MixModel
 
-/// Requests for previews and their answers on the wire, and what a level is.
+/// Requests for previews and their answers on the wire, and the meaning of levels.
 @Suite struct PreviewMessageTests {
     private func body(of wire: [UInt8]) throws -> [UInt8] {
         let length = try #require(PreviewWire.length(wire))

@@ -3,7 +3,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// Programs whose people are named one by one.
+/// Programs whose participants are listed by name.
 @Suite struct ProgramCompositionTests {
     private typealias Bench = TaskMachineTests.Bench
 
@@ -122,7 +122,7 @@ import Testing
         #expect(scene.panes.map(\.z) == [0, 1, 5])
         #expect(scene.panes.map(\.x) == [0, 360, 0] && scene.panes.map(\.width) == [360, 360, 180])
         #expect(scene.panes.allSatisfy { $0.matte == .black && $0.border == nil && $0.label == nil })
-        // Dave has no pane and is heard.
+        // Dave has no pane, but is heard.
         #expect(scene.sound.levels.count == 4)
         #expect(scene.transition == .cut)
     }
@@ -208,7 +208,7 @@ import Testing
         #expect(program.scene.panes.map(\.source) == ["alice/camera", "alice/camera@next"])
         #expect(program.scene.sound.levels.count == 2)
         #expect(program.mode == .mix(host: "alice/camera"))
-        // Muted and without a picture there.
+        // She is muted and has no picture in her own room.
         bench.context.others = ["next": [Self.other("alice", audio: false, video: false)]]
         let muted = self.program(of: bench)
         #expect(muted.scene.panes.map(\.isLive) == [true, false])

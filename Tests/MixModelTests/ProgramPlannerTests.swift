@@ -2,7 +2,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// What a room becomes: who is host, who gets a pane, and what is on air.
+/// The program of a room: its host, its panes, and the mode on air.
 @Suite struct ProgramPlannerTests {
     private typealias Bench = TaskMachineTests.Bench
 
@@ -48,7 +48,7 @@ import Testing
         #expect(program.scene.sound.levels.map(\.source) == ["anna/audio", "bert/audio"])
     }
 
-    /// A name that only the room knows changes the words on a card, and not its look.
+    /// A name that only the room knows changes the text on a card, but not its look.
     @Test func namedCardsKeepTheirLook() throws {
         var bench = Bench()
         bench.context.template = try Self.template(#"{"card": "gradient", "arrangements": [{"algorithm": "grid"}]}"#)
@@ -148,11 +148,11 @@ import Testing
         let pane = try #require(program(of: bench).scene.panes.first { $0.user == "bert" })
         #expect(!pane.isLive)
         #expect(pane.card == Card(name: "Bert Cramer", user: "bert"))
-        // A card has the name already.
+        // A card already shows the name.
         #expect(pane.label?.text == (fallback == #""card""# ? nil : "Bert Cramer"))
     }
 
-    /// A bypass shows the packets of one person, whatever the layout draws around them.
+    /// A bypass shows one participant's packets, whatever the layout draws around them.
     @Test func onePictureIsBypassedWhateverTheLayout() throws {
         var bench = Bench()
         bench.context.template = try Self.template(

@@ -2,7 +2,7 @@ import Foundation
 import MixModel
 import Testing
 
-/// What workers and the service say to each other about programs of other nodes.
+/// Messages between workers and the service about programs of other nodes.
 @Suite struct ProgramRequestTests {
     private static let detour = ProgramDetour(
         socket: "/data/programs/programs.sock", task: "auto-demo", room: "demo")
@@ -13,7 +13,7 @@ import Testing
         #expect(
             try JSONDecoder().decode(ProgramRequest.self, from: Data(line.utf8))
                 == .view("auto-demo", room: "demo"))
-        // Workers send relays and the service the same line.
+        // Workers send the same line to relays and to the service.
         let wish = try RelayCommand.requestKeyframe.document()
         #expect(try JSONDecoder().decode(ProgramRequest.self, from: Data(wish.utf8)) == .requestKeyframe)
         let odd = ProgramDetour(socket: "", task: TaskID("a/\"ü\n"), room: RoomID("\u{1}"))
@@ -23,7 +23,7 @@ import Testing
         #expect(!odd.request.utf8.contains(UInt8(ascii: "\n")))
     }
 
-    /// Services and workers of earlier releases write and read no detour.
+    /// Services and workers of earlier releases neither write nor read detours.
     @Test func detoursAreOptional() throws {
         let early = #"{"allowProgram":{"request":1,"session":"s","task":"auto-demo","socket":"/s"}}"#
         #expect(

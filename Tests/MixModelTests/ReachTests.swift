@@ -34,11 +34,11 @@ import Testing
         #expect(try allows("10.0.3.4") && allows("fd00::7", "rtmps") && allows("8.8.8.8"))
         #expect(try !allows("10.1.3.4") && !allows("10.0.3.4", "rtmps") && !allows("10.0.3.4", "rtmp", "media", 80))
         #expect(try allows("127.0.0.1", "rtmp", "LOCALHOST") && allows("::1", "rtmp", "localhost"))
-        // A name of somebody else does not become `localhost` by pointing there.
+        // Another name does not become `localhost` by pointing to loopback.
         #expect(try !allows("127.0.0.1") && !allows("10.9.0.1", "rtmp", "localhost"))
     }
 
-    /// A place with a name is open to URLs that have the name, whatever it stands for, and to no address.
+    /// A place with a name allows URLs with this name, whatever address it resolves to, and allows no address.
     @Test func placesMayBeNamed() throws {
         let reach = Reach(places: [Reach.Place(scheme: "rtmp", address: "", port: 1935, name: "node-b.pods")])
         func allows(_ host: String, _ scheme: String = "rtmp", _ port: Int = 1935) throws -> Bool {
@@ -47,7 +47,7 @@ import Testing
         #expect(try allows("node-b.pods") && allows("Node-B.pods"))
         #expect(try !allows("10.0.3.4") && !allows("node-c.pods") && !allows("node-b.pods.example"))
         #expect(try !allows("node-b.pods", "http") && !allows("node-b.pods", "rtmp", 80))
-        // A relay of an earlier release knows no names.
+        // Relays of earlier releases know no names.
         #expect(!Wildcard.matches("", "10.0.3.4"))
         let text = #"{"places":[{"address":"10.0.*"}]}"#
         #expect(try JSONDecoder().decode(Reach.self, from: Data(text.utf8)).places.first?.name == nil)
@@ -59,7 +59,7 @@ import Testing
         #expect(words.contains("media.example is at fd00::7") && words.contains("add rtmp://[fd00::7]:1935 there"))
     }
 
-    /// Plans of versions that did not know it are read, and allow what they did.
+    /// Plans of versions without this field are read, and allow the same places as before.
     @Test func plansWithoutItAreRead() throws {
         let plan = ProgramPlan(
             revision: 1, task: "t", room: "r", sources: [], mode: .slate,

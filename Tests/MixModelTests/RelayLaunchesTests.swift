@@ -14,7 +14,8 @@ import Testing
         #expect(launches.record.failures == 1)
     }
 
-    /// A program whose relays end after a while, for an hour: never away for longer than five seconds, and hardly ever if they last.
+    /// For an hour, the relays of a program end after a while. The program is never away for longer than five seconds,
+    /// and hardly ever if its relays last.
     @Test(arguments: [(life: 0, starts: 715...730), (3, 440...460), (9, 250...260), (10, 355...360), (20, 175...180)])
     func programsAreAwayForSecondsHoweverOftenTheirRelaysEnd(life: Int64, starts: ClosedRange<Int>) {
         var launches = RelayLaunches(RelayRecord())

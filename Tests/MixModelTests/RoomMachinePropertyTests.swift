@@ -2,7 +2,7 @@ import MixModel
 import TestSupport
 import Testing
 
-/// Random events with duplicates and reordering against a model that knows only "the newest event of a stream counts".
+/// Random events with duplicates and in any order, compared with a model in which the newest event of a stream counts.
 @Suite struct RoomMachinePropertyTests {
     @Test func theNewestEventOfEachStreamCountsInAnyOrderOfArrival() {
         var random = SeededGenerator(announcedFor: "room machine")

@@ -95,7 +95,7 @@ import Testing
         Order(first: (5, 10, "a"), second: (4, 9, "b"), isStale: true),
         Order(first: (nil, 10, "a"), second: (nil, 9, "a"), isStale: true),
         Order(first: (nil, 10, "a"), second: (nil, 10, "a"), isStale: false),
-        // The sequence decides over the clock.
+        // The sequence takes precedence over the time.
         Order(first: (5, 10, "a"), second: (6, 9, "a"), isStale: false),
         Order(first: (nil, nil, "a"), second: (nil, nil, "a"), isStale: false),
     ])

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func whatIsKnownToBeNewerStays() {
-        // Published after the snapshot was taken: it stays. Ended after it: it stays ended.
+        // A stream published after the snapshot was taken stays; one ended after it stays ended.
         let gone = RoomEvent.Kind.streamUnpublished(user: "carol", stream: .camera, reason: nil)
         let (room, outcome) = apply(
             event(published("alice"), time: 1), event(published("bob"), time: 20), event(gone, time: 20),
@@ -69,7 +69,7 @@ import Testing
             event(published("alice"), sequence: 3), event(published("bob"), sequence: 9),
             event(snapshot("carol"), sequence: 5))
         #expect(room.streams.map(\.id) == ["bob/camera", "carol/camera"])
-        // Of another source nothing can be said.
+        // A snapshot says nothing about the order of another source's events.
         let other = apply(event(published("bob"), sequence: 9), event(snapshot("carol"), sequence: 5, source: "b"))
         #expect(other.room.streams.map(\.id) == ["carol/camera"])
     }
@@ -90,7 +90,7 @@ import Testing
         #expect(silent.room.participants.map(\.user) == ["zoe", "bob"])
         let given = apply(joined, event(published("alice")), event(snapshot("alice", people: ["yves"])))
         #expect(given.room.participants.map(\.user) == ["alice", "yves"])
-        // Who had joined and is only known by a stream now is the same participant.
+        // A participant who had joined, and is now known only by a stream, stays the same participant.
         let kept = apply(joined, event(snapshot("zoe", people: [])))
         #expect(kept.room.participants.map(\.joinOrder) == [0])
         #expect(kept.room.participant("zoe")?.joinedExplicitly == false)
@@ -106,7 +106,7 @@ import Testing
         #expect(room.isOpen && room.streams.count == 1)
     }
 
-    /// Whatever is lost, doubled or late: after the snapshot the room is as the sender's, and stays so.
+    /// Whatever was lost, doubled or late, the room equals the sender's after the snapshot, and stays so.
     @Test func aSnapshotPutsRightWhatWasLost() {
         var random = SeededGenerator(announcedFor: "room snapshot")
         let seed = random.seed

@@ -31,12 +31,13 @@ import Testing
         #expect(facts.take(status([turned, other])) == "video of a/camera is 360×640")
         let paced = SourceStatus(id: "a/camera", state: .live, pictureSize: turned.pictureSize, frameRate: 29.97)
         #expect(facts.take(status([paced, other])) == "a/camera has 30 frames per second")
-        // Who left the room is the room's business.
+        // Streams that leave are handled by the room.
         #expect(facts.take(status([other])) == nil)
         #expect(facts.pictureSizes.count == 1 && facts.frameRates.isEmpty)
     }
 
-    /// A restart must not show anybody who does not come, nor forget how pictures lie, until the relay tells again.
+    /// After a restart, the task must not show participants who do not come, nor forget the shapes of pictures, until
+    /// the relay reports them again.
     @Test func aTaskRemembersWhatItsPlanWasMadeOf() throws {
         var bench = TaskMachineTests.Bench()
         _ = bench.publish("alice")

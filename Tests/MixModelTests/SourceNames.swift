@@ -4,7 +4,7 @@ struct SourceNames {
     private(set) var types: Set<String> = []
     /// Every type declared in the source, nested and private ones included.
     private(set) var declared: Set<String> = []
-    /// Capitalised words that do not follow a dot, and so may name a top-level type.
+    /// Capitalised words that do not follow a dot, and may therefore name a top-level type.
     private(set) var mentioned: Set<String> = []
 
     private var braces = 0
@@ -30,7 +30,7 @@ struct SourceNames {
         }
     }
 
-    /// Reads code up to its end, or up to the parenthesis that closes an interpolation, and returns the index behind it.
+    /// Reads code up to its end, or up to the parenthesis that closes an interpolation. Returns the index behind it.
     private mutating func code(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isInterpolation: Bool) -> Int {
         var (index, parentheses) = (start, 0)
         while index < bytes.count {
@@ -70,7 +70,7 @@ struct SourceNames {
         previous = word
     }
 
-    /// Returns the index behind the comment that begins here, if one does. Block comments are not nested.
+    /// Returns the index behind the comment that begins here, if there is one. Block comments are not nested.
     private func endOfComment(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         let rest = bytes[(start + 1)...]
         if rest.first == UInt8(ascii: "/") { return rest.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count }
@@ -79,7 +79,7 @@ struct SourceNames {
             .map { $0 + 1 } ?? bytes.count
     }
 
-    /// Returns the index behind the string literal that begins here; reads the code of its interpolations.
+    /// Returns the index behind the string literal that begins here. Reads the code of its interpolations.
     private mutating func literal(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         func has(_ text: String, at index: Int) -> Bool { bytes.dropFirst(index).starts(with: text.utf8) }
         var index = bytes[start...].firstIndex { $0 != UInt8(ascii: "#") } ?? bytes.count

@@ -3,9 +3,10 @@ import MixModel
 import TestSupport
 import Testing
 
-/// Random rooms, relays that come and go, and deadlines that pass: the relay ends up with what a simple model says.
+/// With random rooms, relays that come and go, and deadlines that pass, the relay ends up with the plan of a simple
+/// model.
 @Suite struct TaskMachinePropertyTests {
-    /// What a relay process would hold, driven by the actions alone.
+    /// The state of a relay process, as it follows from the actions alone.
     private struct World {
         var isLaunched = false
         var plan: ProgramPlan?
@@ -19,7 +20,7 @@ import Testing
                     #expect(!isDraining, "a relay is launched while the last one drains")
                     isLaunched = true
                 case .apply(let plan):
-                    // Without a relay a plan goes nowhere: the next launch has to bring the one in force.
+                    // Without a relay, a plan is lost: the next launch must apply the current one.
                     guard isLaunched else { continue }
                     if plan.revision > self.plan?.revision ?? 0 { self.plan = plan }
                 case .drainRelay: isDraining = true
@@ -67,7 +68,7 @@ import Testing
             }
             finishDrain(&bench, &world, settle)
         }
-        // Everything that is still to come comes, except the end by idleness.
+        // All remaining deadlines pass, except the end by idleness.
         for _ in 0..<20 {
             guard let due = world.deadlines.filter({ $0.token.kind != .idle }).min(by: { $0.at < $1.at }) else { break }
             world.deadlines.removeAll { $0.token == due.token }

@@ -53,7 +53,7 @@ import Testing
 
     @Test func itMayEndForGoodWhenItWasIdle() throws {
         var bench = idleBench(.finish)
-        // Also when nobody ever comes.
+        // The task also ends if no stream ever comes.
         let (first, end) = try #require(bench.settingsChanged().deadlines.first { $0.0.kind == .idle })
         #expect(end == bench.now + 60_000_000_000)
         #expect(bench.settingsChanged().deadlines.isEmpty, "the time goes on")
@@ -84,7 +84,7 @@ import Testing
         bench.now = end
         #expect(bench.pass(first).isEmpty)
         #expect(bench.task.phase == .waiting(after: .noCapacity))
-        // When the streams have gone, the time begins again.
+        // When the streams have left, the time starts anew.
         let (second, time) = try #require(bench.unpublish("alice").deadlines.first { $0.0.kind == .idle })
         #expect(second != first && time == bench.now + 60_000_000_000)
         bench.now = time
@@ -159,12 +159,12 @@ import Testing
         let actions = bench.settingsChanged()
         #expect(!actions.contains(.launchRelay) && !actions.contains(.drainRelay))
         #expect(try #require(actions.plans.first).outputs.destinations == more)
-        // The first request, sent again, is still known.
+        // A repetition of the first request is still recognised.
         #expect(bench.task.wasMade(with: RoomSettings(outputs: Self.outputs)))
         #expect(!bench.task.wasMade(with: RoomSettings(outputs: more)))
     }
 
-    /// An explicit task does just what an automatic one does in a room that has its settings.
+    /// An explicit task behaves exactly like an automatic one in a room that has its settings.
     @Test func settingsOfItsOwnAreAsGoodAsTheRooms() {
         var random = SeededGenerator(announcedFor: "explicit task")
         let seed = random.seed
@@ -227,7 +227,7 @@ import Testing
         #expect(started.entries.count == 2 && started.entries.allSatisfy { $0.causes == ["c1"] })
         #expect(started.plans.first?.causes == ["c1"])
         #expect(bench.connect().entries.map(\.causes) == [["c1"]])
-        // Two that are planned together are both told.
+        // Two events that are planned together are both recorded as causes.
         bench.now += 10_000_000
         let held = publish("bob", "c2")
         bench.now += 10_000_000

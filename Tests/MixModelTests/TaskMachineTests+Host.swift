@@ -2,7 +2,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// Who the host is, and what their leaving means.
+/// The choice of the host, and the effects of the host's leaving.
 extension TaskMachineTests {
     @Test func theHostIsWhoPublishedFirstAndStaysSo() {
         var bench = Bench()

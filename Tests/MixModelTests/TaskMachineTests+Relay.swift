@@ -2,7 +2,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// Relays that are lost, adopted and ahead.
+/// Relays that are lost, adopted or ahead.
 extension TaskMachineTests {
     @Test func aLostRelayIsStartedAgainWithThePlanInForce() throws {
         var bench = Bench()

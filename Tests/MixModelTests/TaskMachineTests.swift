@@ -3,7 +3,7 @@ import MixModel
 import Testing
 
 @Suite struct TaskMachineTests {
-    /// A room and its task in a test's hands: time is a number.
+    /// A room and its task, controlled by the test. Time is a number.
     struct Bench {
         var room = Room(id: "demo")
         var task = TaskMachine(id: "auto-demo", room: "demo")
@@ -61,7 +61,7 @@ import Testing
         #expect(plan.sources.map(\.url) == ["rtmp://127.0.0.1/alice"])
         #expect(plan.outputs.destinations == bench.context.defaultOutputs)
         #expect(bench.task.phase == .starting)
-        // The order counts: a plan can only be handed to a relay that is being connected.
+        // The order matters: a plan can only be given to a relay that is being connected.
         let launch = try #require(actions.firstIndex(of: .launchRelay))
         let apply = try #require(actions.firstIndex(of: .apply(plan)))
         #expect(launch < apply)
@@ -173,7 +173,7 @@ import Testing
         #expect(bench.task.plan == nil)
         let plan = bench.publish("bob").plans.first
         #expect(plan?.mode == .bypass("bob/camera"))
-        // Revisions go on, whatever relay is there.
+        // Revisions continue across relays.
         #expect(plan?.revision == 3)
     }
 

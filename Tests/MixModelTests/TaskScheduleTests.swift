@@ -7,7 +7,7 @@ import Testing
     private static let outputs = [PushDestination(id: "own", url: "rtmp://127.0.0.1/own/key")]
     private static let second: Int64 = 1_000_000_000
 
-    /// A task of this schedule, at 1000 s of the day.
+    /// Returns a task with this schedule, at 1000 s of the wall clock.
     private func bench(
         _ startsAt: Double?, _ endsAt: Double?, whenIdle: RoomPolicy.WhenIdle = .wait
     ) -> TaskMachineTests.Bench {
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.task.phase == .finished(.scheduled))
     }
 
-    /// The machine was off at the start, or the service was restarted: the times are of the day.
+    /// The schedule holds across a restart of the machine or the service, since its times are those of the wall clock.
     @Test func itIsKeptAcrossARestart() throws {
         var bench = bench(1100, 4000)
         _ = bench.settingsChanged()
@@ -111,14 +111,14 @@ import Testing
         var bench = bench(1100, nil)
         let start = try #require(scheduled(bench.settingsChanged()))
         _ = bench.publish("alice")
-        // Set back by an hour meanwhile: the start is still to come, and looked at every ten minutes.
+        // The clock was set back by an hour: the start is still to come, and is checked every ten minutes.
         bench.now = start.at
         bench.context.wallClock = 1100 - 3600
         let early = bench.pass(start.token)
         #expect(!early.contains(.launchRelay))
         let again = try #require(scheduled(early))
         #expect(again.at == bench.now + 600 * Self.second)
-        // Set right again.
+        // The clock is right again.
         bench.now = again.at
         bench.context.wallClock = 1700
         #expect(bench.pass(again.token).contains(.launchRelay))
@@ -135,7 +135,7 @@ import Testing
         #expect(bench.pass(first.token).isEmpty, "it is no longer current")
         pass(400, &bench)
         #expect(bench.pass(second.token).contains(.launchRelay))
-        // Without a schedule it starts with its stream.
+        // Without a schedule, the task starts with its stream.
         var free = self.bench(1100, nil)
         _ = free.publish("alice")
         free.task.change(to: RoomSettings(outputs: Self.outputs), version: 2)

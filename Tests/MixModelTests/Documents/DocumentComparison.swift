@@ -2,13 +2,13 @@ import Foundation
 import MixModel
 import Testing
 
-/// What writes its document itself says what its `Encodable` conformance says, and `JSONDecoder` reads it.
+/// Expects that a value's own document equals the one of its `Encodable` conformance, and that `JSONDecoder` reads it.
 func expectSame<Value: DocumentWritable & Decodable & Equatable>(
     _ value: Value, _ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
     let ours = Data(try value.document().utf8)
     let theirs = try JSONEncoder().encode(value)
-    // Two that are no dictionaries would be the same, too.
+    // Two texts that are not dictionaries would be equal too.
     let fields = try #require(try JSONSerialization.jsonObject(with: ours) as? NSDictionary)
     #expect(
         fields == (try JSONSerialization.jsonObject(with: theirs) as? NSDictionary),
@@ -17,8 +17,8 @@ func expectSame<Value: DocumentWritable & Decodable & Equatable>(
         try JSONDecoder().decode(Value.self, from: ours) == value, "\(comment)", sourceLocation: sourceLocation)
 }
 
-/// The same for a value in which nothing is `nil`: a property that comes later fails here until it is written, and until
-/// the sample has it.
+/// Expects the same for a value without any `nil`: a property that is added later fails here until it is written and
+/// the sample contains it.
 ///
 /// - Parameter left: Names of properties that are not part of the document.
 func expectAll<Value: DocumentWritable & Decodable & Equatable>(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MixModel
 
-/// `DocumentEncoder` writes what `JSONEncoder` means.
+/// `DocumentEncoder` writes documents that mean the same as those of `JSONEncoder`.
 @Suite struct DocumentEncoderTests {
     private func expectSame<Value: Codable & Equatable>(
         _ value: Value, sourceLocation: SourceLocation = #_sourceLocation

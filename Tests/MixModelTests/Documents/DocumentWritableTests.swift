@@ -31,7 +31,7 @@ import Testing
         let publication = Publication(
             user: "böb", stream: .screen, url: "rtmp://127.0.0.1/b\\\n", audio: false, video: true, role: .guest,
             backup: "rtmp://127.0.0.1/b2\\\n")
-        // A page is not stored, see `Publication.page`.
+        // A page is not stored; see `Publication.page`.
         try expectAll(publication, except: ["page"])
         let update = StreamUpdate(user: "alice", stream: .camera, audio: false, video: true, role: .host)
         try expectAll(update)

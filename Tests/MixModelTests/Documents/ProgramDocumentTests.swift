@@ -6,7 +6,7 @@ import Testing
 @testable import MixModel
 @testable import TextFormats
 
-/// Documents of tasks, with their plans and scenes, and what relays are told.
+/// Documents of tasks with their plans and scenes, and messages to relays.
 @Suite struct ProgramDocumentTests {
     private let scene: Scene = {
         let label = Label(
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// Relays of earlier releases know `viewFLV` without values.
+    /// Relays of earlier releases know `viewFLV` only without values.
     @Test func earlierRelaysReadAViewersFirstLine() throws {
         enum Earlier: Codable, Equatable {
             case viewFLV
@@ -115,7 +115,7 @@ import Testing
         #expect(try JSONDecoder().decode(RelayCommand.self, from: earlier) == .viewFLV())
     }
 
-    /// A document in which nothing is missing, though no state has it all.
+    /// A document in which no field is missing, although no state has all of them.
     var taskDocument: TaskDocument {
         var task = TaskDocument(id: "t", room: "app/r", phase: .running)
         task.settings = RoomSettings(host: "alice", outputs: [PushDestination(id: "cdn", url: "rtmp://127.0.0.1/c")])

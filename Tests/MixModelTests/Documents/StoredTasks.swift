@@ -1,6 +1,6 @@
 /// Documents of tasks as earlier versions stored them.
 enum StoredTasks {
-    /// Documents by what they show.
+    /// Documents by the state that they are in.
     static let samples: [String: String] = [
         "waiting for the first stream":
             #"""
@@ -183,7 +183,7 @@ enum StoredTasks {
         """#,
     ]
 
-    /// A task that was deleted while it waited for the end of its idleness. The deadline means nothing any more.
+    /// A task that was deleted while it waited for the end of its idleness. Its deadline has no meaning any more.
     static let finishedWithADeadline =
         #"""
         {"id":"t","room":"demo","settings":\#(gridSettings),"settingsVersion":8,"firstSettings":\#(settings),

@@ -72,7 +72,7 @@ import Testing
 
     // MARK: Documents that no task writes
 
-    /// Whatever keys stand beside a phase, the task is read and goes on.
+    /// A task is read and continues, whatever keys stand beside its phase.
     @Test func anyKeysAreRead() throws {
         var random = SeededGenerator(announcedFor: "keys of stored tasks")
         let seed = random.seed
@@ -100,7 +100,7 @@ import Testing
         let isOnAir = [.starting, .running, .recovering].contains(phase)
         #expect(task.plan == (isOnAir ? flat.plan : nil), "\(name)")
         #expect(!isOnAir || task.lastError == flat.lastError, "\(name)")
-        // Nothing is written that was not there, apart from the words for a refusal.
+        // Only fields that were there are written, apart from the text of a refusal.
         for (key, value) in try Self.fields(task.document()) where isOnAir || key != "lastError" {
             let isEmpty = key == "pending" && (value as? [Any])?.isEmpty == true
             let before = stored[key].map { [key: $0] } ?? [:]

@@ -2,7 +2,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
-/// A task that the machine cannot carry, and one whose mix is made cheaper.
+/// A task that the machine cannot carry, and a task whose mix is made cheaper.
 @Suite struct AdmissionTests {
     typealias Bench = TaskMachineTests.Bench
 
@@ -28,7 +28,7 @@ import Testing
         }
         #expect(entry.message.contains("task does not start: no capacity"))
         #expect(entry.cause == "stream.published alice/camera")
-        // Another attempt is not told again; the newest figures stand in the task.
+        // Another attempt is not recorded again; the task contains the newest figures.
         bench.context.admission = Self.admission(0.07)
         #expect(bench.publish("bob").isEmpty)
         #expect(bench.task.lastError?.contains("0.07 are free") == true)
@@ -75,7 +75,7 @@ import Testing
         #expect(bench.task.restored(room: bench.room, context: bench.context, now: bench.now).contains(.launchRelay))
     }
 
-    /// A bypass costs next to nothing; the room for becoming a mix has to be there all the same.
+    /// A bypass costs little, but there must be capacity for it to become a mix.
     @Test func aBypassNeedsRoomToBecomeAMix() {
         let program = ProgramPlanner.program(for: Bench.roomWithAlice, context: Bench().context, lastHost: nil)
         let admission = Self.admission(1)
@@ -97,7 +97,7 @@ import Testing
         #expect(plan.revision == before.revision + 1)
         #expect(plan.sources == before.sources && plan.scene == before.scene && plan.mode == before.mode)
         #expect(plan.degradation?.level == 2 && plan.degradation?.frameDivisor == 3)
-        // Other figures of the same level change nothing.
+        // New figures of the same level change nothing.
         bench.context.load.degradation?.reason = "the machine is 95 % busy"
         #expect(bench.settingsChanged().plans.isEmpty)
         bench.context.load.degradation = nil
@@ -127,7 +127,7 @@ import Testing
         let plan = try #require(bench.publish("bob").plans.first)
         #expect(plan.mode == .bypass("alice/camera"))
         #expect(plan.sources.map(\.id) == ["alice/camera", "bob/camera"], "the guest is pulled, to be ready")
-        // The host leaves: the show goes on with whom there is.
+        // After the host has left, the program continues with the remaining participant.
         bench.now += TaskMachine.debounceWindow
         #expect(bench.unpublish("alice").plans.map(\.mode) == [.bypass("bob/camera")])
         bench.now += TaskMachine.debounceWindow
@@ -135,7 +135,7 @@ import Testing
         #expect(bench.task.plan?.mode == .bypass("bob/camera"))
         bench.context.load.holdsBypass = nil
         #expect(bench.settingsChanged().plans.first?.mode == .mix(host: "bob/camera"))
-        // A mix that is on air stays one.
+        // A mix that is on air stays a mix.
         bench.context.load.holdsBypass = "the machine is overloaded"
         #expect(bench.settingsChanged().plans.isEmpty)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EncodedMedia
 
-/// A measurement is made of a time in which nothing changed, or not at all.
+/// A measurement covers a time in which nothing changed, or is not made.
 @Suite struct CostMeterTests {
     private static let bypass = Workload(copies: 2)
     private static let mix = Workload(
@@ -25,7 +25,7 @@ import Testing
             let result = meter.take(Self.load(second, mixer: 5), workload: Self.mix, at: .seconds(Double(second)))
             if let result { measured.append((second, result)) }
         }
-        // Three seconds to settle, then five to measure.
+        // The meter lets the load settle for three seconds and then measures for five.
         #expect(measured.map(\.second) == [8, 13])
         for (_, measurement) in measured {
             #expect(abs(measurement.relayCores - 0.01) < 1e-9)
@@ -37,7 +37,7 @@ import Testing
     @Test func whatChangesMeanwhileIsNotMeasured() {
         var meter = CostMeter()
         for second in 0...60 {
-            // Somebody comes or goes every six seconds.
+            // A participant joins or leaves every six seconds.
             let workload = second / 6 % 2 == 0 ? Self.bypass : Self.mix
             let mixer: Int32? = second / 6 % 2 == 0 ? nil : 5
             #expect(
@@ -64,7 +64,7 @@ import Testing
         #expect(last?.workload == Self.mix.divided(by: 2))
     }
 
-    /// A mixer that lingers after a mix, or warms up for one, is not the plan's.
+    /// A mixer that lingers after a mix, or warms up for one, does not belong to the plan.
     @Test func aMixerBesideABypassIsNotMeasured() {
         var meter = CostMeter()
         for second in 0...30 {
@@ -81,7 +81,7 @@ import Testing
                 pts: .milliseconds(millisecond), now: .milliseconds(millisecond + after), origin: .zero,
                 interval: interval)
         }
-        // The beginning lies in the past.
+        // The program started in the past.
         for frame in 0...40 { take(frame * 50, after: 900) }
         #expect((pace.made, pace.late, pace.missing) == (41, 0, 0))
         take(2050, after: 60)

@@ -3,11 +3,11 @@ import MixModel
 import TestSupport
 import Testing
 
-/// What programs cost: learnt from noise, and never absurd.
+/// The cost of programs, learnt from noisy samples and always plausible.
 @Suite struct CostModelTests {
-    /// A machine whose costs differ from the prior, and its noise.
+    /// A machine whose costs differ from the prior by factors and noise.
     private struct Machine {
-        /// Of the prior's coefficients.
+        /// Factors of the prior's coefficients.
         var factors: [Double]
         var noise = 0.08
         let prior = CostModel().mixer.prior
@@ -63,7 +63,7 @@ import Testing
         var estimator = CostModel().mixer
         for round in 0..<400 {
             let features = Self.features(&random)
-            // A stalled mixer, a foreign load that is counted in, a counter that jumped.
+            // The outliers are a stalled mixer, a foreign load that is counted in, and a counter that jumped.
             let measured =
                 round % 20 == 7 ? [0, machine.cores(features) * 5, 64][round / 20 % 3] : machine.cores(features)
             estimator.learn(features, measured: measured)
@@ -135,7 +135,7 @@ import Testing
         #expect(costs[0] > costs[1] && costs[1] > costs[2] && costs[2] > costs[3] && costs[3] == costs[4])
         let planned = Workload(mode: .mix(host: "a/camera"), scene: plain, sources: one, outputs: 1, frameDivisor: 4)
         #expect(mix.divided(by: 4) == planned)
-        // A preset adds work, unless it is one that costs no more than the mixer's own settings.
+        // A preset adds cost, unless it is one that costs no more than the mixer's own settings.
         let byPreset = EncodingSettings.Preset.allCases.map { preset in
             model.cores(.mixOfTwo(on: .portrait, encoding: EncodingSettings(preset: preset)))
         }
@@ -153,7 +153,7 @@ import Testing
         #expect(half.mix?.encodedH265 == half.mix?.composed && half.mix?.composed == mix.divided(by: 2).mix?.composed)
     }
 
-    /// Streams whose camera is off are not decoded, and what is known of the others counts.
+    /// Streams whose camera is off are not decoded, and known facts about the other streams count.
     @Test func onlyWhatIsDecodedCounts() {
         let scene = Scene(canvas: .portrait, panes: [])
         let sources = [

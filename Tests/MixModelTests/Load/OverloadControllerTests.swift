@@ -6,20 +6,20 @@ import Testing
     typealias Program = OverloadController.Program
     typealias Sample = OverloadController.Sample
 
-    /// A program whose levels cost what the frames left do, and a fifth that does not depend on them.
+    /// Returns a program. Four fifths of its cost shrink with the frame rate of its level; one fifth is constant.
     private static func program(_ task: TaskID, priority: Int = 5, cost: Double, isMixing: Bool = true) -> Program {
         Program(
             task: task, priority: priority, isMixing: isMixing,
             cost: { cost * (0.2 + 0.8 / Double(Degradation.frameDivisor(ofLevel: $0))) })
     }
 
-    /// A machine that carries programs: samples of what they cost at their levels.
+    /// A machine that carries programs and returns samples of their cost at their levels.
     fileprivate struct Machine {
         var controller: OverloadController
         var programs: [Program]
-        /// Share of the machine that others use.
+        /// Share of the machine that other processes use.
         var others = 0.0
-        /// What programs really cost, of what is thought of them.
+        /// Ratio of the programs' real cost to the estimated cost.
         var truth = 1.0
         var second: Int64 = 0
         var steps: [(second: Int64, step: OverloadController.Step)] = []
@@ -50,7 +50,7 @@ import Testing
         #expect(machine.steps.isEmpty)
         machine.run(seconds: 1)
         let (_, step) = try #require(machine.steps.first)
-        // The costliest, and why.
+        // The costliest program is degraded, with a reason.
         #expect(step.task == "b" && step.from == 0 && step.to == 1)
         #expect(step.reason == "20 % of the mixed frames are late")
         machine.run(seconds: 60)
@@ -79,7 +79,7 @@ import Testing
         #expect(machine.demand < 0.92)
         #expect(machine.controller.levels["high"] ?? 0 <= machine.controller.levels["mid"] ?? 0)
         machine.steps = []
-        // The load goes: everybody comes back, the most important first.
+        // When the load falls, all programs recover, the most important first.
         machine.programs = machine.programs.map { Self.program($0.task, priority: $0.priority, cost: 0.1) }
         machine.run(seconds: 600)
         let down = machine.steps.map(\.step)
@@ -99,7 +99,7 @@ import Testing
         machine.run(seconds: 200)
         #expect(machine.controller.levels == ["low": 4, "high": 4])
         #expect(machine.controller.heldPriority(among: machine.programs) == 7)
-        // The very last ones, the low priority before the high one.
+        // The last steps degrade the low priority before the high one.
         #expect(machine.steps.suffix(2).map { "\($0.step.task)\($0.step.to)" } == ["low4", "high4"])
     }
 
@@ -110,7 +110,7 @@ import Testing
             #expect(
                 controller.take(Sample(time: Int64(second) * 1_000_000_000, utilisation: 1), programs: programs) == nil)
         }
-        // Unless mixers suffer.
+        // A busy machine counts only if mixers suffer.
         var late = false
         for second in 60..<70 {
             let sample = Sample(time: Int64(second) * 1_000_000_000, utilisation: 1, lateFrames: 0.3)
@@ -143,7 +143,7 @@ import Testing
         #expect(machine.controller.levels == ["a": 2])
     }
 
-    /// Whoever ends takes their level along, and nobody keeps one for ever.
+    /// A program that ends takes its level along, and no program keeps a level for ever.
     @Test func programsComeAndGo() {
         var machine = Machine(controller: OverloadController(), programs: [Self.program("a", cost: 1.5)])
         machine.run(seconds: 10)
@@ -153,8 +153,8 @@ import Testing
         #expect(machine.controller.levels.isEmpty)
     }
 
-    /// Random machines whose costs are not what is thought of them: levels settle, in the order of priorities, and go
-    /// back when the load does.
+    /// On random machines whose costs differ from the estimates, levels settle in the order of priorities, and fall
+    /// again with the load.
     @Test func levelsSettleAndNeverSwing() {
         var random = SeededGenerator(announcedFor: "overload")
         let seed = random.seed
@@ -171,7 +171,8 @@ import Testing
             machine.others = .random(in: 0...0.5, using: &random)
             machine.run(seconds: 3600)
             Self.checkPace(machine, name)
-            // After the first minutes a step up follows a step down ever more seldom: 20 s double to 320 s.
+            // After the first minutes, a step up follows a step down ever more rarely, since each relapse doubles the
+            // wait before a step down, from 20 s to at most 320 s.
             let late = machine.steps.filter { $0.second > 1800 }
             #expect(late.count <= 12, "\(name): \(late.count) steps in the second half hour")
             let isBeyondHelp = machine.programs.allSatisfy {

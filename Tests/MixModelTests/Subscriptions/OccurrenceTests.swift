@@ -2,7 +2,7 @@ import MixModel
 import TestSupport
 import Testing
 
-/// What subscribers are told follows from a room's states alone, however it came to them.
+/// Notifications to subscribers depend on a room's states alone, however the room came to them.
 @Suite struct OccurrenceTests {
     private static func published(_ user: UserID, _ url: String = "rtmp://127.0.0.1/a", role: Role? = nil)
         -> RoomEvent.Kind
@@ -57,7 +57,7 @@ import Testing
         #expect(again.occurrences(since: again).isEmpty)
     }
 
-    /// Who is there, and what they publish, can be told from what was told alone.
+    /// The participants and their streams can be reconstructed from the notifications alone.
     @Test func whatIsToldGivesTheRoomAgain() {
         var random = SeededGenerator(announcedFor: "whatIsToldGivesTheRoomAgain")
         for _ in 0..<300 {
@@ -126,7 +126,7 @@ import Testing
         #expect(wanted { $0.rooms = ["demo"] } == all)
         #expect(wanted { $0.rooms = ["other"] }.isEmpty)
         #expect(wanted { $0.users = ["alice"] } == all)
-        // Nobody's doing.
+        // The opening of a room has no user.
         #expect(wanted { $0.users = ["bob"] } == ["room.opened"])
         #expect(wanted { $0.isEnabled = false }.isEmpty)
         let foreign = Subscription(id: "s", app: "shop", kind: .own, url: "http://127.0.0.1", createdAt: 0)
@@ -150,7 +150,7 @@ import Testing
         #expect(take(status(.connecting)).isEmpty)
         #expect(take(status(.live)) == [.live])
         #expect(take(status(.live)).isEmpty)
-        // So quick that no status told of it.
+        // The change was so quick that no status contained it.
         #expect(take(status(.live, reconnects: 1)) == [.recovering, .live])
         #expect(take(status(.live, reconnects: 1), status(.connecting, id: "other")) == [.connecting])
         #expect(watch.relayLost("killed", now: 0).map(\.output) == ["main", "other"])

@@ -22,7 +22,7 @@ import Testing
         #expect(watch.take(ServiceStates(), now: 4) == ServiceStates())
     }
 
-    /// What flaps is told of for a while, and then as it is when the minute is over.
+    /// A flapping output is reported for a while, and then once a minute with its current state.
     @Test func whatFlapsIsToldOfNowAndThen() {
         var watch = ServiceWatch()
         var told = 0
