@@ -3,8 +3,8 @@ import Testing
 
 @testable import LayoutEngine
 
-/// What `layout.schema.json` and `layouts/README.md` say about algorithms is generated from `LayoutAlgorithms.all`. After
-/// a change that is meant, run with `UPDATE_GOLDEN=1` and read the difference before it is committed.
+/// The text about algorithms in `layout.schema.json` and `layouts/README.md` is generated from `LayoutAlgorithms.all`.
+/// After an intended change, run with `UPDATE_GOLDEN=1` and read the difference before you commit it.
 struct AlgorithmDocumentTests {
     private static let isUpdate = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1"
 
@@ -52,7 +52,7 @@ private enum AlgorithmSchema {
         let keys = LayoutAlgorithms.keys
         try schema.update("$defs") { definitions in
             var members = definitions.members
-            // The definitions of keys stand together, between these two.
+            // The definitions of keys are together, between these two.
             let featured = try #require(members.firstIndex { $0.key == "featured" })
             let next = try #require(members.firstIndex { $0.key == "x" })
             members.replaceSubrange(featured + 1..<next, with: keys.map { ($0, definition(of: $0)) })
@@ -114,13 +114,13 @@ private enum AlgorithmSchema {
         return .object(members)
     }
 
-    /// Words, one of which stands there, or a parameter's.
+    /// Returns the schema of one of several words, or of a parameter.
     private static func words(_ words: [String]) -> (String, JSONDocument) {
         let list = JSONDocument.object([("enum", .array(words.map { .string($0) }))])
         return ("anyOf", .array([list, .object([("$ref", .string("#/$defs/reference"))])]))
     }
 
-    /// A scalar, or a parameter's.
+    /// Returns the schema of a scalar, or of a parameter.
     private static func type(_ name: String) -> [(String, JSONDocument)] {
         [("type", .array([.string(name), .string("object")])), ("$ref", .string("#/$defs/orParam"))]
     }
@@ -132,7 +132,7 @@ private enum AlgorithmSchema {
         }
     }
 
-    /// The keys that each algorithm forbids, and for an arrangement those that panes forbid.
+    /// Returns rules for the keys that each algorithm forbids, and for an arrangement those that panes forbid.
     private static func rules(isRest: Bool) -> [JSONDocument] {
         func forbid(_ keys: [String]) -> JSONDocument {
             .object([

@@ -12,7 +12,7 @@ extension Algorithm {
         return ([""] + words).map { member in Algorithm(named: type.name, member) }
     }
 
-    /// Creates an algorithm as a file would: from its name and the members for its keys.
+    /// Creates an algorithm as a file does: from its name and the members for its keys.
     init(named name: String, _ members: String...) {
         self.init(named: name, members)
     }
@@ -33,7 +33,7 @@ extension Algorithm {
 }
 
 extension SeededGenerator {
-    /// Any algorithm, with any value for some of its keys.
+    /// Returns any algorithm, with any value for some of its keys.
     mutating func algorithm() -> Algorithm {
         guard let type = LayoutAlgorithms.all.randomElement(using: &self) else { return .solo }
         var members: [String] = []

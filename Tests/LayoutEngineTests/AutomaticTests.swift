@@ -1,7 +1,7 @@
 import LayoutEngine
 import Testing
 
-/// The built-in layout, which a room has that names none.
+/// The built-in layout, which is used for rooms that name no other.
 struct AutomaticTests {
     private static let canvases = [
         Canvas.portrait, .landscape, Canvas(width: 1920, height: 1080, fps: 30),
@@ -14,7 +14,7 @@ struct AutomaticTests {
         LayoutEngine.plan(LayoutLibrary.automatic, participants: people(count), canvas: canvas)
     }
 
-    /// A mix of one person looks like a copy of their packets.
+    /// A mix of one participant looks like a copy of their packets.
     @Test(arguments: canvases)
     func onePersonHasNothingAround(_ canvas: Canvas) throws {
         let panes = scene(1, on: canvas).panes
@@ -31,7 +31,7 @@ struct AutomaticTests {
         #expect(flaws(of: scene) == [] && scene.isPlausible)
         let seen = scene.panes.reduce(0) { $0 + $1.width * $1.height }
         #expect(seen * 100 >= canvas.width * canvas.height * (count == 2 ? 91 : 83), "\(seen)")
-        // As much around the panes as between them.
+        // The space around the panes equals the space between them.
         let space = scene.panes.map(\.x).min() ?? 0
         #expect(space >= 2 && space * 50 <= min(canvas.width, canvas.height))
         #expect(scene.panes.map(\.y).min() == space)
@@ -61,7 +61,7 @@ struct AutomaticTests {
         #expect(scene.panes.map(\.label?.isMuted).prefix(2) == [nil, true])
     }
 
-    /// Smaller than anybody uses: every count that has room is shown, and nothing traps.
+    /// On canvases smaller than any in use, every count that has room is shown, and nothing traps.
     @Test func anyCanvasWillDo() {
         for (width, height) in [(16, 16), (16, 7680), (7680, 16), (7680, 7680), (32, 18), (160, 90), (90, 160)] {
             for count in 0...16 {
@@ -72,14 +72,14 @@ struct AutomaticTests {
         }
     }
 
-    /// Nobody asked for the layout's colours; somebody did ask for the room's.
+    /// The layout's colours are a default; a room's own background was chosen.
     @Test func aRoomKeepsTheBackgroundThatItHasChosen() throws {
         let chosen = Canvas(width: 720, height: 1280, fps: 20, background: RGB(red: 0, green: 80, blue: 40))
         let scene = scene(3, on: chosen)
         #expect(scene.canvas == chosen && scene.background == nil)
         let slate = LayoutEngine.slate(LayoutLibrary.automatic, canvas: chosen)
         #expect(slate.canvas == chosen && slate.background == nil)
-        // A file says what it wants.
+        // A file defines its own background.
         let shipped = try #require(GoldenSceneTests.shipped()["side-by-side"])
         #expect(LayoutEngine.plan(shipped, participants: people(3), canvas: chosen).background?.gradient != nil)
     }
@@ -89,7 +89,7 @@ struct AutomaticTests {
         let slate = LayoutEngine.slate(LayoutLibrary.automatic, canvas: .landscape)
         #expect(slate.canvas == scene.canvas && slate.background == scene.background)
         #expect(slate.background?.gradient != nil)
-        // Also of a relay, which knows the canvas and not the layout.
+        // A relay makes the same slate, although it knows the canvas and not the layout.
         #expect(LayoutEngine.slate(canvas: scene.canvas) == slate)
     }
 }

@@ -14,14 +14,14 @@ struct CardTests {
         #expect(Card(name: name, user: "u").initials == initials)
     }
 
-    /// Names in letters that every keyboard has are read another way: it must not matter which.
+    /// Names in ASCII are read in a faster way, which must give the same result.
     @Test func bothWaysToReadANameAgree() {
         let letters = ["a", "Z", "9", " ", "-", "'", "\u{7F}", "@", "[", "`", "{", "_"]
         for first in letters {
             for second in letters {
                 for third in letters {
                     let name = first + second + third
-                    // The mark at the end belongs to no word and sends the name the other way.
+                    // The mark at the end belongs to no word and makes the name take the slow way.
                     let other = Card(name: name + " \u{2026}", user: "u").initials
                     #expect(Card(name: name, user: "u").initials == other, "\(name)")
                 }
@@ -29,7 +29,7 @@ struct CardTests {
         }
     }
 
-    /// A source that is still connecting is shown as a surface, which a card follows without a flash.
+    /// A connecting source is shown as a surface, which a card replaces without a flash.
     @Test func theGroundIsTheCardsOwn() {
         let card = Card(name: "Ada", user: "u")
         #expect(card.ground == card.colour)

@@ -1,7 +1,7 @@
 import LayoutEngine
 import Testing
 
-/// Who is shown in which pane, and what it shows when nobody is there.
+/// The participants shown in the panes, and the content of panes without one.
 struct CastingTests {
     private func stream(
         _ user: String, _ kind: LayoutParticipant.Kind = .camera, role: LayoutParticipant.Role = .guest,
@@ -13,7 +13,7 @@ struct CastingTests {
             hasVideo: hasVideo)
     }
 
-    /// Panes beside each other, in the order of the array.
+    /// Returns a layout with panes beside each other, in the order of the array.
     private func template(
         _ bindings: [(PaneTemplate.Binding, LayoutParticipant.Kind?)], _ fallback: PaneStyle.Fallbacks = .init(),
         omitsAudioOnly: Bool = false, rest: Arrangement.Rest? = nil
@@ -30,7 +30,7 @@ struct CastingTests {
         return template
     }
 
-    /// Sources from left to right.
+    /// Returns the shown sources from left to right.
     private func shown(_ template: LayoutTemplate, _ crowd: [LayoutParticipant]) -> [String] {
         LayoutEngine.plan(template, participants: crowd, canvas: .landscape).panes.sorted { $0.x < $1.x }.map(\.source)
     }
@@ -71,7 +71,7 @@ struct CastingTests {
         #expect(first(StreamSelector(user: "c")) == ["c/camera", "a/camera", "b/camera", "b/screen"])
         #expect(first(StreamSelector(user: "b", role: .guest, stream: .screen)).first == "b/screen")
         #expect(first(StreamSelector(user: "nobody")).first == "a/camera")
-        // Featured people are shown even if sixteen others came before them.
+        // Featured participants are shown even if sixteen others came before them.
         let many = people(20)
         let template = LayoutTemplate(.algorithm(.grid(tileAspect: nil), featured: StreamSelector(user: "user19")))
         let scene = LayoutEngine.plan(template, participants: many, canvas: .landscape)
@@ -115,12 +115,12 @@ struct CastingTests {
         #expect(scene.panes.map(\.source) == ["a/…", "a/…screen", "slot-3", "pane-4", "pane-5"])
         #expect(scene.panes.map(\.card.name) == ["a", "a", "", "", ""])
         #expect(scene.panes.allSatisfy { !$0.isLive && $0.fallback == .card && $0.label == nil })
-        // A last picture of somebody who was never there is a card.
+        // The last picture of a participant who was never there is a card.
         let last = LayoutEngine.plan(
             template(bindings, .init(absent: .lastFrame)), participants: [], canvas: .landscape)
         #expect(last.panes.map(\.fallback) == Array(repeating: .card, count: 5))
         #expect(shown(template(bindings), []) == [])
-        // Whatever streams are called, no two panes have one name.
+        // No two panes have the same name, whatever names streams have.
         var odd = stream("x")
         odd.source = "slot-3"
         #expect(
@@ -144,7 +144,7 @@ struct CastingTests {
         let scene = LayoutEngine.plan(layout, participants: crowd, canvas: .landscape, names: ["d": "Dan"])
         #expect(scene.panes.map(\.label?.text) == ["Ada", "b", nil, "Dan"])
         #expect(scene.panes.first?.label?.size == 36)
-        // Image fallbacks do not show a name themselves; small panes have no room for one.
+        // Image fallbacks do not contain a name; small panes have no room for one.
         layout.arrangements[0].settings.style.fallback.cameraOff = .image("x.png")
         let named = LayoutEngine.plan(layout, participants: crowd, canvas: .landscape)
         #expect(named.panes[2].label?.text == "c")

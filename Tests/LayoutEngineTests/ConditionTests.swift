@@ -2,7 +2,7 @@ import LayoutEngine
 import TestSupport
 import Testing
 
-/// Which arrangement a room gets.
+/// The arrangement that a room gets.
 struct ConditionTests {
     private struct Person: Sendable {
         var user = ""
@@ -21,7 +21,7 @@ struct ConditionTests {
         }
     }
 
-    /// True when an arrangement with this condition is used.
+    /// Returns whether an arrangement with this condition is used.
     private func holds(
         _ condition: Condition, _ people: [Person], canvas: Canvas = .portrait, omitsAudioOnly: Bool = false
     ) -> Bool {
@@ -33,7 +33,7 @@ struct ConditionTests {
         return !LayoutEngine.plan(template, participants: crowd(people), canvas: canvas).overlays.isEmpty
     }
 
-    /// What is counted, as the numbers that hold.
+    /// Returns, for each count, the numbers for which the condition holds.
     private func counts(_ people: [Person], omitsAudioOnly: Bool = false) -> [Int] {
         [\Condition.people, \.hosts, \.guests, \.audioOnly].map { part in
             (0...9).first { number in
@@ -141,7 +141,7 @@ struct ReachabilityTests {
         #expect(issues(shapes + [""]) == ["$.arrangements[3]"])
         #expect(issues(Array(shapes.dropLast()) + [""]) == [])
         #expect(issues([#""screen": true"#, #""screen": false"#, #""hosts": 2"#]) == ["$.arrangements[2]"])
-        // With a canvas of the file's own only one shape can be asked for.
+        // If the file has a canvas of its own, only one shape is possible.
         #expect(
             issues([shapes[1], ""], canvas: #""canvas": {"width": 1280, "height": 720}, "#) == ["$.arrangements[1]"])
     }
@@ -157,7 +157,7 @@ struct ReachabilityTests {
         func check(_ first: String, _ second: String) throws {
             _ = try LayoutTemplate.decode("{\"arrangements\": [\(first), \(second)]}".utf8, name: "t")
         }
-        // Whether somebody without a picture is one of the people differs between the two.
+        // The two arrangements differ in whether a participant without a picture counts.
         #expect(throws: Never.self) {
             try check(
                 #"{"when": {"people": {"max": 5}}, "omitAudioOnly": true, "algorithm": "grid"}"#,
@@ -170,7 +170,7 @@ struct ReachabilityTests {
         }
     }
 
-    /// No arrangement that a room can get is ever refused: random conditions against every small room.
+    /// An arrangement that a room can get is never refused: random conditions are checked against every small room.
     @Test func nothingReachableIsRefused() throws {
         var random = SeededGenerator(announcedFor: "nothingReachableIsRefused")
         var found = 0
@@ -203,10 +203,10 @@ struct ReachabilityTests {
         return parts.joined(separator: ", ")
     }
 
-    /// Up to three hosts and guests, with and without pictures and screens, on the three shapes of canvas.
+    /// Rooms with up to three hosts and guests, with and without pictures and screens, on the three shapes of canvas.
     private static let rooms: [([LayoutParticipant], Canvas)] = {
         var rooms: [([LayoutParticipant], Canvas)] = []
-        // People of the same room without bit 0 or 3 would be the same for both values of bit 1.
+        // Without the participants of bits 0 and 3, bit 1 makes no difference.
         for code in 0..<(1 << 8) where code & 2 == 0 || code & 9 != 0 {
             var crowd: [LayoutParticipant] = []
             func add(_ user: String, _ kind: LayoutParticipant.Kind, _ role: LayoutParticipant.Role, _ hasVideo: Bool) {
@@ -231,7 +231,7 @@ struct ReachabilityTests {
         return rooms
     }()
 
-    /// Each arrangement is marked by the duration of its transition.
+    /// Returns a layout whose arrangements are marked by the duration of their transitions.
     private func template(_ conditions: [String]) -> LayoutTemplate? {
         var template = LayoutTemplate(name: "t", arrangements: [])
         for (index, condition) in conditions.enumerated() {

@@ -37,7 +37,7 @@ struct CountdownTests {
         #expect(content.beginning(at: Self.end - 65) == Self.end - 65)
         #expect(content.next(after: Self.end - 65) == Self.end - 64)
         #expect(content.next(after: Self.end - 1) == Self.end)
-        // Once it is over, nothing is drawn any more.
+        // After its end, the countdown is not drawn again.
         #expect(content.next(after: Self.end) == nil)
         #expect(content.beginning(at: Self.end + 3600) == Self.end)
     }

@@ -3,7 +3,8 @@ import LayoutEngine
 import TestSupport
 import Testing
 
-/// Mutated templates: the decoder answers each one, and what it accepts makes sound scenes. `make fuzz` runs a million.
+/// Mutated templates: the decoder accepts or refuses each, and accepted ones make sound scenes. `make fuzz` runs a
+/// million of them.
 struct DecodingFuzzTests {
     private static let crowds = [people(1), people(2), people(5), people(16) + [screen]]
     private static let screen = LayoutParticipant(
@@ -29,11 +30,12 @@ struct DecodingFuzzTests {
                 #expect(error.issues.allSatisfy { $0.line >= 1 && $0.column >= 1 }, "seed \(seed)")
             }
         }
-        // Neither all nor none: otherwise the mutations test one half of the decoder only.
+        // Neither all nor none is accepted; otherwise the mutations would test only half of the decoder.
         #expect(accepted > Int(count) / 50 && accepted < Int(count), "\(accepted) of \(count) accepted")
     }
 
-    /// The worst that fits into a file: each is answered, in time that a service can spare even without optimisation.
+    /// The worst texts that fit into a file are answered in a time that the service can spare, even without
+    /// optimisation.
     @Test(arguments: [
         "[", "{\"a\":", "[0,", "{\"a\":1,\"b\":2},", "\"", "1", "\\", " ", "\n", "\"x\":{},", "é", "-", "{\"k\":[",
     ])
@@ -52,7 +54,7 @@ struct DecodingFuzzTests {
         }
     }
 
-    /// Tens of thousands of keys that are all almost right, or all the same.
+    /// Tens of thousands of keys that are all nearly right, or all equal, are answered in bounded time.
     @Test(arguments: [true, false]) func keysWithoutEndAreAnsweredInBoundedTime(areEqual: Bool) throws {
         let members = (0..<15000).map { areEqual ? "\"arrangement\":1" : "\"marginn\($0)\":1" }
         let clock = ContinuousClock()

@@ -3,7 +3,7 @@ import Testing
 @testable import LayoutEngine
 
 struct DecodingTests {
-    /// A broken file and exactly what is said about it.
+    /// A broken file and its exact issues.
     struct Broken: Sendable, CustomTestStringConvertible {
         var json: String
         var issues: [String]
@@ -22,7 +22,7 @@ struct DecodingTests {
         + #""surround" or "transition""#
 
     static let broken: [Broken] = [
-        // Not JSON: one issue, where reading stopped.
+        // Not JSON: one issue, at the position where reading stopped.
         Broken("", "1:1: $: found the end of the file, expected a JSON value"),
         Broken("{", "1:2: $: found the end of the file, expected a key in double quotes or `}`"),
         Broken("{\n  'a': 1\n}", "2:3: $: found `'`, expected a key in double quotes or `}`"),
@@ -40,7 +40,7 @@ struct DecodingTests {
         Broken(
             String(repeating: "[", count: 100),
             "1:34: $: found nesting deeper than 32, expected at most 32 levels"),
-        // JSON, but no template.
+        // JSON, but not a template.
         Broken("[]", "1:1: $: found an empty array, expected an object"),
         Broken("{}", "1:1: $.arrangements: found nothing, expected an array of 1 to 32 arrangements"),
         Broken(
@@ -84,7 +84,7 @@ struct DecodingTests {
         Broken(
             #"{"a b": null, "arrangements": [{"algorithm": "grid"}]}"#,
             #"1:2: $["a b"]: found an unknown key, expected \#(topKeys)"#),
-        // Everything at once, in the order of the file.
+        // All kinds of issues at once, in the order of the file.
         Broken(
             """
             {
@@ -140,7 +140,7 @@ struct DecodingTests {
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "panes": []}]}"#,
             "1:50: $.arrangements[0].panes: found panes together with an algorithm, expected one of the two"),
-        // What arrangements share.
+        // Settings that arrangements share.
         Broken(
             """
             {"label": {"edge": "left", "size": 0.5}, "border": true, "opacity": 2, "align": "middle",
@@ -240,7 +240,7 @@ struct DecodingTests {
             #"{"arrangements": [{"panes": [{"slot": 1, "x": "2px", "y": 0, "width": 1, "height": 1}]}]}"#,
             #"1:47: $.arrangements[0].panes[0].x: found "2px", expected a number from 0 to 1; pixels need a canvas "#
                 + "with width and height in the file"),
-        // The rest.
+        // The remaining keys.
         Broken(
             """
             {"arrangements": [{"panes": [{"slot": 1, "x": 0, "y": 0, "width": 0.6, "height": 1, "z": 1}],
@@ -287,7 +287,7 @@ struct DecodingTests {
         #expect(error.description.hasPrefix("broken.json:\(file.issues[0])"))
     }
 
-    /// Also where another key's name is so like it that it could be a slip of the finger.
+    /// A missing required key is reported even if another key's name is so similar that it could be a typing error.
     @Test(arguments: [
         (#"{"arrangements": [{"panes": [{"slot": 1, @}]}]}"#, ["x", "y", "width", "height"]),
         (

@@ -1,7 +1,7 @@
 import LayoutEngine
 import Testing
 
-/// Borders, overlays and images: what lies around and over the pictures.
+/// Borders, overlays and images, around and over the pictures.
 struct DecorationTests {
     private func overlays(_ overlays: [OverlayTemplate], on canvas: Canvas = .portrait) -> [Overlay] {
         var template = LayoutTemplate(.solo)
@@ -39,7 +39,7 @@ struct DecorationTests {
         #expect(short.width < long.width && short.width < bold.width)
         #expect((60...160).contains(short.width))
         #expect(try box("直播直播").width > short.width)
-        // What is wider than the canvas becomes higher.
+        // A text that is wider than the canvas gets more lines.
         let wrapped = try box(String(repeating: "word ", count: 40))
         #expect(wrapped.width == 720 && wrapped.height > 72 * 3)
         if case .text(_, let style) = short.content { #expect(style.size == 36) } else { Issue.record("no text") }

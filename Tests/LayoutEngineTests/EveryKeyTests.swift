@@ -1,7 +1,7 @@
 import LayoutEngine
 import Testing
 
-/// What each key of a file becomes.
+/// The meaning of each key of a file.
 struct EveryKeyTests {
     private let half = UnitFraction(0.5)
     private let red = RGB(red: 255, green: 0, blue: 0)
@@ -162,7 +162,7 @@ struct EveryKeyTests {
     }
 
     @Test func pixelsAreExact() throws {
-        // Thirds of 1280 and odd millionths: what touches in pixels touches on the canvas.
+        // Thirds of 1280 and odd millionths: panes that touch in pixels touch on the canvas.
         let template = try decode(
             """
             { "canvas": { "width": 1280, "height": 722 }, "arrangements": [ { "panes": [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LayoutEngine
 
-/// Text of strangers on a picture.
+/// Texts from viewers, which are drawn on the picture.
 struct ForeignTextTests {
     private func line(_ text: String, _ characters: Int = 20, _ bytes: Int = 200) -> String {
         ForeignText.line(text, characters: characters, bytes: bytes)

@@ -2,8 +2,8 @@ import Foundation
 import LayoutEngine
 import Testing
 
-/// The scenes of the shipped layouts, pixel by pixel. After a change that is meant, run with `UPDATE_GOLDEN=1`
-/// and read the difference before it is committed.
+/// The scenes of the shipped layouts, pixel by pixel. After an intended change, run with `UPDATE_GOLDEN=1` and read the
+/// difference before you commit it.
 struct GoldenSceneTests {
     static let root = URL(filePath: #filePath).deletingLastPathComponent()
     static let golden = root.appending(path: "Golden")
@@ -23,11 +23,11 @@ struct GoldenSceneTests {
         return library
     }
 
-    /// The people that a layout is made for.
+    /// Returns the participants that a layout is made for.
     static func crowd(_ count: Int, for layout: String) -> [LayoutParticipant] {
         switch layout {
         case "screen-share":
-            // One of them shares a screen beside the camera.
+            // One of them shares a screen in addition to the camera.
             var crowd = people(max(count - 1, min(count, 1)))
             if count > 1 {
                 crowd.append(
@@ -85,7 +85,7 @@ struct GoldenSceneTests {
         }
     }
 
-    /// Files that were written before corners, shadows and the rest mean what they meant.
+    /// Files from before corners, shadows and other newer keys keep their meaning.
     @Test(arguments: shippedNames.filter { !LookTests.newNames.contains($0) }, ["portrait", "landscape"])
     func earlierFilesLookTheSame(name: String, orientation: String) throws {
         let canvas = orientation == "portrait" ? Canvas.portrait : Canvas.landscape
@@ -100,7 +100,7 @@ struct GoldenSceneTests {
         }
     }
 
-    /// One pane a line, so that differences can be read.
+    /// Returns scenes as text with one pane per line, so that differences can be read.
     private static func text(of scenes: [Scene]) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -17,7 +17,7 @@ struct GraphicClockTests {
         (-62_167_219_200, 0, "0000-01-01 00:00:00"), (253_402_300_799, 0, "9999-12-31 23:59:59"),
         (1_735_689_599, 840, "2025-01-01 13:59:59"), (1_735_689_600, -840, "2024-12-31 10:00:00"),
         (0, 330, "1970-01-01 05:30:00"), (0, -1, "1969-12-31 23:59:00"),
-        // Outside of the limits: the nearest inside.
+        // Values outside the limits give the nearest one inside.
         (Int.max, 0, "9999-12-31 23:59:59"), (Int.min, 0, "0000-01-01 00:00:00"), (Int.max, 840, "9999-12-31 23:59:59"),
         (Int.min, -840, "0000-01-01 00:00:00"), (0, Int.max, "1970-01-01 14:00:00"),
         (0, Int.min, "1969-12-31 10:00:00"),
@@ -41,7 +41,7 @@ struct GraphicClockTests {
         formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
         for seed in UInt64(1)...200 {
             var random = SeededGenerator(seed: seed)
-            // Foundation changes to the Julian calendar before October 1582.
+            // The range starts here because Foundation changes to the Julian calendar before October 1582.
             let time = Int.random(in: -12_000_000_000...250_000_000_000, using: &random)
             let offset = Int.random(in: -840...840, using: &random)
             formatter.timeZone = TimeZone(secondsFromGMT: offset * 60)

@@ -58,13 +58,13 @@ struct GraphicSVGTests {
         #expect(ParsedSVG(card.svg(width: 90, height: 160)).texts == ["AL", "Ada Lovelace"])
         let long = Card(name: "Ada King-Lovelace", user: "a")
         #expect(ParsedSVG(long.svg(width: 90, height: 160)).texts[1] == "Ada King-Lo…")
-        // Without letters there is a silhouette: a head and shoulders.
+        // Without letters, the card shows a silhouette of a head and shoulders.
         let party = ParsedSVG(Card(name: "🎉🎉", user: "p").svg(width: 360, height: 640))
         #expect(party.texts == ["🎉🎉"] && party.elements.contains("path"))
         #expect(ParsedSVG(Card(name: "", user: "p").svg(width: 360, height: 640)).texts == [])
     }
 
-    /// Initials and name inside the card, apart from each other, at least 11 pixels high.
+    /// Initials and name are inside the card, apart from each other, and at least 11 pixels high.
     @Test func cardIsLegibleAtEverySize() throws {
         let card = Card(name: "Ada Lovelace", user: "ada")
         for width in stride(from: 40, through: 2000, by: 28) {
@@ -96,7 +96,7 @@ struct GraphicSVGTests {
             #expect(parsed.attributes.last?["fill"] == "#FFFFFF")
             #expect(parsed.attributes[1]["fill-opacity"] == "0.500000" && parsed.attributes[1]["fill"] == "#000000")
         }
-        // Letters on the bare picture get a contour of the opposite brightness.
+        // Letters without a background get an outline of the opposite brightness.
         let bare = Label(text: "Ada", size: 20, colour: .black, backgroundOpacity: .zero)
         let parsed = ParsedSVG(bare.svg(width: 400))
         #expect(parsed.elements == ["svg", "text"] && parsed.attributes[1]["stroke"] == "#FFFFFF")

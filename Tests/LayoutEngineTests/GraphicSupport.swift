@@ -2,16 +2,16 @@ import Foundation
 import FoundationXML
 import Testing
 
-/// What an XML parser makes of a drawing.
+/// The result of parsing a drawing with an XML parser.
 struct ParsedSVG {
-    /// Names of the elements in the order in which they begin.
+    /// Names of the elements, in the order of their start tags.
     var elements: [String] = []
     /// Attributes in the same order.
     var attributes: [[String: String]] = []
     /// Content of the `text` elements.
     var texts: [String] = []
 
-    /// Records an issue when the text is not well-formed.
+    /// Parses a drawing. Records an issue if the text is not well-formed.
     init(_ svg: String, sourceLocation: SourceLocation = #_sourceLocation) {
         let reader = Reader()
         let parser = XMLParser(data: Data(svg.utf8))
@@ -50,7 +50,7 @@ struct ParsedSVG {
     }
 }
 
-/// Names that have broken other people's software.
+/// Names that have broken other software.
 let difficultNames = [
     "", " ", "x", "<&>\"'\u{0}\u{1}\u{7F}\u{85}\u{FFFE}\u{FFFF}\u{1FFFE} ]]>", "&amp;<script>", "Bobby \n\r\t Tables",
     "Bartholomew Maximilian von Hohenstaufen-Wittelsbach zu Sachsen-Coburg und Gotha", "王小明", "山田太郎 (やまだ たろう)",

@@ -14,7 +14,7 @@ struct GraphicTextTests {
     @Test func longTextsEndInAnEllipsisAndFit() {
         let line = TextLines(size: 20, width: 200)
         #expect(line.shortened("Bartholomew Maximilian") == "Bartholomew Max…")
-        // The space before the ellipsis goes too.
+        // The space before the ellipsis is removed too.
         #expect(line.shortened("Bartholomewww Maximilian").hasSuffix("www…"))
         #expect(TextLines(size: 20, width: 13).shortened("Bartholomew") == "")
         #expect(TextLines(size: 20, width: 14).shortened("Bartholomew") == "…")
@@ -25,7 +25,7 @@ struct GraphicTextTests {
         #expect(LetterWidths.width(of: "王小明") == 3300)
         #expect(LetterWidths.width(of: "iii") == 834)
         #expect(TextLines(size: 20, width: 100).shortened("北京市朝阳区") == "北京市…")
-        // Marks on a letter take none.
+        // Marks on a letter have no width.
         #expect(LetterWidths.width(of: "e\u{301}") == LetterWidths.width(of: "é") - 105)
         #expect(LetterWidths.width(of: "👨‍👩‍👧‍👦") == 1100)
     }

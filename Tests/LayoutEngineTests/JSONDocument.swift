@@ -43,7 +43,8 @@ indirect enum JSONDocument {
         self = .object(members)
     }
 
-    /// The document with four spaces for each level. What fits into a line of 116 columns without its key is on one.
+    /// The document, indented by four spaces per level. A value that fits into 116 columns, without its key, is on one
+    /// line.
     var text: String { text(indent: 0) }
 
     private func text(indent: Int) -> String {

@@ -3,7 +3,7 @@ import Testing
 
 /// Corners, shadows, backgrounds, labels and parameters, from the file to the scene.
 struct LookTests {
-    /// Shipped layouts that began with these keys.
+    /// Shipped layouts that used these keys from the start.
     static let newNames: Set<String> = ["lower-third", "starting-soon", "score-board", "toast"]
 
     private func scene(_ json: String, _ people: [LayoutParticipant], values: LayoutValues = .init()) throws -> Scene {
@@ -35,7 +35,7 @@ struct LookTests {
         #expect(scene.isPlausible)
     }
 
-    /// What surrounds a picture is of use only where the picture leaves room.
+    /// A surround is used only where the picture leaves room.
     @Test func aContainedPictureIsSurroundedByItself() throws {
         let file = #"{"fit": "@", "surround": {"blur": 0.1}, "arrangements": [{"algorithm": "solo"}]}"#
         let pane = try scene(file.replacing("@", with: "contain"), people(1)).panes[0]
@@ -54,7 +54,7 @@ struct LookTests {
         #expect(!wrong.isPlausible)
     }
 
-    /// Nothing is behind a pane as large as the canvas.
+    /// A pane as large as the canvas has no corners or shadow, since nothing is behind it.
     @Test func aPaneAsLargeAsTheCanvasHasNoCorners() throws {
         let json = #"{"radius": 0.1, "shadow": {}, @ "arrangements": [{"algorithm": "solo"}]}"#
         let whole = try scene(json.replacing("@", with: ""), people(1)).panes[0]

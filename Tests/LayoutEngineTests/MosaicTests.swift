@@ -23,7 +23,7 @@ import Testing
             #expect(pane.x % 2 == 0 && pane.y % 2 == 0 && pane.width % 2 == 0 && pane.height % 2 == 0)
             #expect(!panes[..<index].contains { $0.overlaps(pane) })
         }
-        // Who comes first is seen largest.
+        // The first participant has the largest pane.
         let areas = panes.map { $0.width * $0.height }
         #expect(areas[0] * 20 >= (areas.max() ?? 0) * 19, "\(areas)")
     }

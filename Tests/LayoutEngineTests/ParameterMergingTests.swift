@@ -3,7 +3,7 @@ import Testing
 
 @testable import LayoutEngine
 
-/// Values of parameters as requests change them.
+/// Values of parameters, as requests change them.
 struct ParameterMergingTests {
     private static let file = """
         {"params": {
@@ -73,7 +73,7 @@ struct ParameterMergingTests {
         #expect(try merge(#"{"logo": "c.png"}"#, refused: ["b.png": "does not exist"]) == ["logo": .text("c.png")])
     }
 
-    /// A value may be allowed by itself, and wrong where it stands.
+    /// A value may be valid for its type, but wrong at its place in the file.
     @Test func theLayoutIsValidWithTheValues() throws {
         #expect(try merge(#"{"corner": "top-right"}"#) == ["corner": .text("top-right")])
         let issues = try issues(#"{"corner": "topright"}"#)
@@ -90,7 +90,7 @@ struct ParameterMergingTests {
             ])
     }
 
-    /// Values wait for a layout that has their names, up to a bound.
+    /// Values wait for a layout that has their names, up to a limit.
     @Test func valuesOfOtherLayoutsStay() throws {
         let others = Dictionary(uniqueKeysWithValues: (0..<63).map { ("other\($0)", LayoutParameter.Value.number(1)) })
         let merged = try merge(#"{"title": "a"}"#, into: others)

@@ -2,7 +2,7 @@ import LayoutEngine
 import TestSupport
 import Testing
 
-/// Scenes of places that are given one by one.
+/// Scenes with explicit places.
 @Suite struct PlacesTests {
     private func person(_ user: String, hasVideo: Bool = true) -> LayoutParticipant {
         LayoutParticipant(source: "\(user)/camera", user: user, joinOrder: 0, hasVideo: hasVideo)

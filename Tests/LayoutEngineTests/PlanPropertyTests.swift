@@ -2,7 +2,7 @@ import LayoutEngine
 import TestSupport
 import Testing
 
-/// What holds for every template, crowd and canvas. A failure prints its seed; run it again with that seed alone.
+/// Properties of every template, crowd and canvas. A failure prints its seed; run it again with that seed alone.
 struct PlanPropertyTests {
     static let seeds: [UInt64] = Array(1...1200)
 
@@ -54,7 +54,7 @@ struct PlanPropertyTests {
         }
     }
 
-    /// Any sequence of joins, leaves, cameras and screens on and off, and edits: each scene is sound, and differences
+    /// Any sequence of joins, leaves, edits, and switching of cameras and screens gives sound scenes, and differences
     /// lead from one to the next.
     @Test func anySequenceOfEditsStaysValid() {
         for seed in UInt64(1)...30 {
@@ -78,7 +78,7 @@ struct PlanPropertyTests {
         }
     }
 
-    /// Two entries of one source and equal rank cannot be told apart by any order.
+    /// Removes repeated sources: no order can distinguish two entries of one source and equal rank.
     private func distinct(_ crowd: [LayoutParticipant]) -> [LayoutParticipant] {
         var seen: Set<String> = []
         return crowd.filter { seen.insert($0.source).inserted }

@@ -1,7 +1,7 @@
 import LayoutEngine
 import TestSupport
 
-/// Anything that a file could say, and crowds to say it of.
+/// Random templates with anything that a file may contain, and random crowds.
 extension SeededGenerator {
     mutating func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 1...whole, using: &self) <= part }
 
@@ -60,7 +60,7 @@ extension SeededGenerator {
         return .panes(panes(), rest: chance(1, of: 2) ? rest : nil)
     }
 
-    /// Columns above 0.6, so that none overlap, some on a higher level across all.
+    /// Returns columns above 0.6, so that none overlap, and sometimes a pane on a higher level across all of them.
     private mutating func panes() -> [PaneTemplate] {
         var edges = (0...5).map { _ in Double.random(in: 0...1, using: &self) }.sorted()
         edges[0] = 0
@@ -147,7 +147,7 @@ extension SeededGenerator {
             opacity: fraction(), content: content)
     }
 
-    /// Up to 24 streams, now and then the same source twice: callers make mistakes.
+    /// Returns up to 24 streams. Sometimes a source is repeated, as by a mistake of the caller.
     mutating func crowd() -> [LayoutParticipant] {
         (0..<Int.random(in: 0...24, using: &self)).map { index in
             let user = chance(1, of: 4) ? "u\(Int.random(in: 0...5, using: &self))" : "u\(index)"

@@ -2,7 +2,7 @@ import Foundation
 import LayoutEngine
 import Testing
 
-/// What the language's description shows is right.
+/// The examples in the language's description are right.
 struct ReadmeTests {
     @Test func everyExampleOfTheReadmeIsALayout() throws {
         let text = try String(contentsOf: GoldenSceneTests.layouts.appending(path: "README.md"), encoding: .utf8)
@@ -10,7 +10,7 @@ struct ReadmeTests {
             .compactMap { $0.components(separatedBy: "```").first }
         #expect(!examples.isEmpty)
         for example in examples {
-            // Some show a single arrangement.
+            // Some examples show a single arrangement.
             let file = example.contains("\"arrangements\"") ? example : "{\"arrangements\": [\(example)]}"
             #expect(throws: Never.self, "\(example)") { try LayoutTemplate.decode(file.utf8, name: "README") }
         }

@@ -72,10 +72,10 @@ struct SceneSVGTests {
         let svg = SceneSheet(entries).svg()
         let parsed = ParsedSVG(svg)
         #expect(parsed.texts.filter { $0.hasSuffix("people") } == entries.map(\.title))
-        // In the middle of the pane, and as a label where there are several.
+        // The name is in the middle of the pane, and a label where there are several panes.
         #expect(parsed.texts.filter { $0 == "user0" }.count == 13)
         #expect(parsed.elements.filter { $0 == "defs" }.count == 1)
-        // Two rows of four thumbnails of 180×320.
+        // The sheet has two rows of four thumbnails of 180×320.
         #expect(parsed.attributes[0]["width"] == "840" && parsed.attributes[0]["height"] == "772")
         #expect(svg == SceneSheet(entries).svg())
         _ = ParsedSVG(SceneSheet([]).svg())

@@ -31,7 +31,7 @@ struct SceneTests {
         let difference = new.difference(from: old)
         #expect(difference.overlays == new.overlays && difference.sound == new.sound)
         #expect(difference.transition == new.transition && !difference.isEmpty)
-        // How something comes is no change of what is shown.
+        // The transition is not part of the shown content.
         var slow = old
         slow.transition = Transition(duration: 100)
         #expect(slow.difference(from: old).isEmpty)
@@ -49,7 +49,7 @@ struct SceneTests {
             let (old, new) = (scene(), scene())
             let difference = new.difference(from: old)
             #expect(old.applying(difference) == new, "seed \(seed)")
-            // As the relay sends it and the mixer reads it.
+            // The difference survives the encoding between relay and mixer.
             let sent = try JSONEncoder().encode(difference)
             #expect(old.applying(try JSONDecoder().decode(SceneDifference.self, from: sent)) == new, "seed \(seed)")
             #expect(try JSONDecoder().decode(Scene.self, from: JSONEncoder().encode(new)) == new, "seed \(seed)")

@@ -3,18 +3,18 @@ import Testing
 
 @testable import LayoutEngine
 
-/// `layout.schema.json` and the decoder know the same keys and the same words, in every place of a file.
+/// `layout.schema.json` and the decoder know the same keys and words, in every place of a file.
 ///
-/// The decoder is asked by its own error messages: an unknown key is answered with all that are known, a wrong word
-/// with all that are right.
+/// The test uses the decoder's error messages: for an unknown key it lists all known keys, and for a wrong word all
+/// valid words.
 struct SchemaTests {
-    /// A place of a file: a template with `@` where members are inserted, and where the schema describes their object.
+    /// A place in a file: a template with `@` where members are inserted, and the path of their object in the schema.
     struct Place: Sendable, CustomTestStringConvertible {
         var name: String
         var file: String
         /// Path of keys from the schema's root.
         var schema: String
-        /// Keys of the schema's object that this form of it forbids.
+        /// Keys of the schema's object that are forbidden in this form of it.
         var without: Set<String> = []
         var testDescription: String { name }
     }
@@ -133,7 +133,8 @@ struct SchemaTests {
         #expect(try Schema.object(place.schema)["additionalProperties"] as? Bool == false)
     }
 
-    /// What the schema's rules forbid in a place is what `without` says, so that this table cannot hide a difference.
+    /// The keys in `without` are exactly those that the schema's rules forbid in a place, so that this table cannot
+    /// hide a difference.
     @Test(arguments: places.filter { !$0.without.isEmpty }) func schemaForbidsTheOtherKeys(place: Place) throws {
         let file = try #require(
             JSONSerialization.jsonObject(with: Data(place.file.replacing(" @", with: "").utf8)) as? [String: Any])
@@ -145,7 +146,7 @@ struct SchemaTests {
         #expect(Schema.forbidden(in: try #require(here), by: try Schema.object(place.schema)) == place.without)
     }
 
-    /// Every place where one of several words stands: a file with `@` instead of the word, and the schema's list.
+    /// Every place with one of several words: a file with `@` instead of the word, and the schema's list.
     static let words: [(file: String, schema: String)] =
         [
             ("{\"fit\": @, \(solo)}", "$defs/fit"),
@@ -224,7 +225,7 @@ struct SchemaTests {
         #expect(lists == compared)
     }
 
-    /// Every value that the schema describes may be that of a parameter.
+    /// Every value in the schema may be that of a parameter.
     @Test func everyValueMayBeOfAParameter() throws {
         var values = 0
         func check(_ schema: [String: Any], _ path: String, isAlternative: Bool = false) {
@@ -258,7 +259,7 @@ struct SchemaTests {
         #expect(values > 60)
     }
 
-    /// The service takes what the schema allows.
+    /// The decoder accepts the parameters that the schema allows.
     @Test func decoderTakesParametersInEveryKindOfPlace() throws {
         let template = try LayoutTemplate.decode(
             """
@@ -306,21 +307,21 @@ private enum Schema {
         return try #require(value as? [String: Any], "\(path)")
     }
 
-    /// The words that may stand at a path.
+    /// Returns the words that are allowed at a path.
     static func words(_ path: String) throws -> [String] {
         let schema = try object(path)
         let first = (schema["anyOf"] as? [[String: Any]])?.first
         return try #require(schema["enum"] as? [String] ?? first?["enum"] as? [String], "\(path)")
     }
 
-    /// The words in quotes of `"a", "b" or "c"`.
+    /// Returns the quoted words of a text such as `"a", "b" or "c"`.
     static func quoted(in text: String) -> Set<String> {
         Set(
             text.split(separator: "\"", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
                 .map { String($0.element) })
     }
 
-    /// The keys that `allOf`, `oneOf` and the like leave no room for beside those that `object` has.
+    /// Returns the keys that `allOf`, `oneOf` and similar rules forbid in addition to the keys of `object`.
     static func forbidden(in object: [String: Any], by schema: [String: Any]) -> Set<String> {
         var forbidden: Set<String> = []
         for rule in schema["allOf"] as? [[String: Any]] ?? [] {
@@ -328,12 +329,12 @@ private enum Schema {
             let names = (rule[holds ? "then" : "else"] as? [String: Any])?["propertyNames"] as? [String: Any]
             forbidden.formUnion((names?["not"] as? [String: Any])?["enum"] as? [String] ?? [])
         }
-        // Of alternatives that require one key each, one stands there already.
+        // Of alternatives that require one key each, one key is already there.
         let alternatives = (schema["oneOf"] as? [[String: Any]] ?? []).compactMap { $0["required"] as? [String] }
         if alternatives.allSatisfy({ $0.count == 1 }), schema["additionalProperties"] != nil {
             forbidden.formUnion(alternatives.joined().filter { object[$0] == nil })
         }
-        // A rectangle is written whole or not at all.
+        // A rectangle is written completely or not at all.
         if object["place"] != nil { forbidden.formUnion(["x", "y", "width", "height"]) }
         return forbidden
     }

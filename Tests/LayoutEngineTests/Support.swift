@@ -1,6 +1,6 @@
 import LayoutEngine
 
-/// `count` people with cameras, the first of them the host.
+/// Returns `count` participants with cameras, the first of whom is the host.
 func people(_ count: Int) -> [LayoutParticipant] {
     (0..<count).map { index in
         LayoutParticipant(
@@ -35,7 +35,7 @@ extension Pane {
     }
 }
 
-/// What is wrong with a scene that the engine made; empty when nothing is.
+/// Returns the flaws of a scene made by the engine; empty if there are none.
 func flaws(of scene: Scene) -> [String] {
     var flaws: [String] = []
     let canvas = scene.canvas

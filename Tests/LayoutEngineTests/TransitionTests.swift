@@ -14,7 +14,7 @@ struct TransitionTests {
         return LayoutEngine.plan(template, participants: people(count), canvas: canvas)
     }
 
-    /// What is seen of a scene.
+    /// Returns the visible part of a scene.
     private func picture(_ scene: Scene) -> Scene {
         var scene = scene
         scene.sound = SceneSound()
@@ -46,7 +46,7 @@ struct TransitionTests {
         #expect(middle.panes[0].rectangle == [0, 160, 540, 960])
         #expect(middle.panes[0].opacity == .whole)
         #expect(middle.panes[1].opacity == UnitFraction(0.5))
-        // Half way from four fifths of its size around its centre.
+        // The pane is half way from four fifths of its size around its centre.
         #expect(middle.panes[1].rectangle == [378, 352, 324, 576])
     }
 
@@ -138,7 +138,7 @@ extension TransitionTests {
         LayoutEngine.plan(random.template(), participants: random.crowd(), canvas: .portrait)
     }
 
-    /// Everything but overlaps, which are what panes do on their way.
+    /// Returns all flaws except overlaps, which are allowed during a transition.
     private func flawsOnTheWay(of scene: Scene) -> [String] { flaws(of: scene).filter { !$0.hasPrefix("overlap") } }
 
     @Test func everyPictureOnTheWayIsSound() {
@@ -157,7 +157,7 @@ extension TransitionTests {
         }
     }
 
-    /// Edges and opacities go one way only, and never further than the two scenes.
+    /// Edges and opacities change in one direction only, and stay between those of the two scenes.
     @Test func everythingGoesOneWay() {
         for seed in UInt64(1)...80 {
             var random = SeededGenerator(seed: seed)
@@ -174,7 +174,7 @@ extension TransitionTests {
         }
     }
 
-    /// A transition that begins in the middle of another one goes on from what is shown, however often that happens.
+    /// A transition that begins during another one starts from the shown scene, however often that happens.
     @Test func interruptionsDoNotJump() {
         for seed in UInt64(1)...60 {
             var random = SeededGenerator(seed: seed)
@@ -191,7 +191,7 @@ extension TransitionTests {
                     #expect(before.rectangle == pane.rectangle, "seed \(seed), interruption \(interruption)")
                     #expect(abs(before.opacity.value - pane.opacity.value) < 0.001, "seed \(seed)")
                 }
-                // What is seen does not disappear from one picture to the next.
+                // A visible pane does not vanish from one frame to the next.
                 for pane in shown.panes where !first.panes.contains(where: { $0.source == pane.source }) {
                     Issue.record("seed \(seed): \(pane.source) vanished")
                 }
