@@ -60,6 +60,8 @@ import Testing
         }
     }
 
+    /// Checks the order of pictures.
+    ///
     /// - Throws: If a picture is not decoded after the previous one, or not displayed where its source displays it.
     private static func requireOrder(_ video: [BusyRoom.Sent], _ note: String) throws {
         for (left, right) in zip(video, video.dropFirst()) {

@@ -8,7 +8,7 @@ import TestSupport
 struct BusyRoom {
     struct Sent {
         var frame: EncodedFrame
-        /// Arrival of the frame; `nil` if it comes from the mixer.
+        /// Arrival time of the frame; `nil` if it comes from the mixer.
         var arrival: SimulatedPublisher.Arrival?
         /// The frame with the times that its source gave it.
         var own: EncodedFrame { arrival?.frame ?? frame }

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFormats
 @testable import ProgramSplicer
 
-/// A participant whose pictures stop while their sound goes on, and of whom nobody has said that the camera is off.
+/// A participant whose pictures stop while their sound goes on, without any report that the camera is off.
 @Suite struct CameraOffTests {
     private static func accept(
         _ track: Track, _ milliseconds: Int, isIDR: Bool = false, _ timeline: inout SourceTimeline

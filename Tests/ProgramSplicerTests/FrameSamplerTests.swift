@@ -53,7 +53,7 @@ struct FrameSamplerTests {
         let result = run(fps: 20, ticks: 400, isHost: isHost, lateness: .milliseconds(5), pts: pts)
         let perFrame = 20 / Double(fps)
         for (tick, wait) in result.waits.enumerated().dropFirst(200) {
-            // Only for ticks at which the frame may come a quarter of its interval early.
+            // Checks only ticks at which the frame may come a quarter of its interval early.
             let phase = Double(tick).truncatingRemainder(dividingBy: perFrame) / perFrame
             if phase > 0.2, phase < 0.65 { #expect(wait == .zero, "tick \(tick)") }
         }
@@ -70,7 +70,8 @@ struct FrameSamplerTests {
             }
             let result = run(fps: fps, ticks: 360, pts: pts)
             #expect(steps(result.shown).allSatisfy { $0 == 1 }, "seed \(seed) phase \(phase) \(result.shown)")
-            // Never waits for a future frame beyond a tenth of an interval, noise and the frame's own lateness.
+            // The sampler never waits for a future frame longer than a tenth of an interval, noise and the frame's own
+            // lateness.
             let limit = MediaTime.units(1, rate: fps) / 10 + .milliseconds(24)
             #expect(result.waits.allSatisfy { $0 <= limit }, "seed \(seed)")
         }

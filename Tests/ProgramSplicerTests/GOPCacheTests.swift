@@ -16,13 +16,13 @@ import Testing
         var cache = GOPCache()
         cache.append(frame(.video, 0, isIDR: true))
         for time in stride(from: 50, to: 1000, by: 50) { cache.append(frame(.video, time)) }
-        // Sound alone from here on, for an hour.
+        // From here on there is only sound, for an hour.
         for time in stride(from: 1000, to: 3_600_000, by: 20) {
             cache.append(frame(.audio, time))
             #expect(cache.hasIDR == (time <= 10_950))
         }
         #expect(cache.frames.allSatisfy { $0.track == .audio })
-        // Two seconds of it, at most.
+        // The cache keeps at most two seconds of it.
         #expect(cache.frames.count <= 101)
         cache.append(frame(.video, 3_600_000))
         #expect(!cache.hasIDR)

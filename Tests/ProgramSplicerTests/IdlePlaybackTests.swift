@@ -32,7 +32,7 @@ import Testing
         // Another plan with the same list changes nothing.
         _ = playback.take(Self.plan(revision: 2))
         #expect(playback.status == Self.playing("b"))
-        // It continues until the participant can be shown, or has left again.
+        // The idle media continue until the participant can be shown, or has left again.
         _ = playback.take(Self.plan(mode: .bypass("alice/camera")))
         #expect(playback.playlist != nil && playback.status == Self.playing("b"))
         _ = playback.take(Self.plan(revision: 4))
@@ -53,7 +53,7 @@ import Testing
         let slate = playback.take(Self.plan(revision: 2))
         #expect(slate.idle == nil && slate.scene.panes.isEmpty && slate.scene.sound.levels.isEmpty)
         #expect(playback.playlist == nil && playback.status?.state == .ended)
-        // Late reports of the mixer that is ending.
+        // A late report of the mixer that is ending.
         let isOverAgain = playback.report(Self.playing("a"), item: 0)
         #expect(!isOverAgain && playback.status?.state == .ended)
         // Another list replaces it.

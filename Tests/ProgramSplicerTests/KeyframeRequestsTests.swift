@@ -19,7 +19,7 @@ import Testing
             if requests.take(now: now) { passed.append(now) }
         }
         #expect(zip(passed, passed.dropFirst()).allSatisfy { $1 - $0 >= KeyframeRequests.pause })
-        // None of them waits for longer than that.
+        // No request waits longer than that.
         #expect(zip(passed, passed.dropFirst()).allSatisfy { $1 - $0 <= KeyframeRequests.pause * 2 })
     }
 
@@ -78,7 +78,7 @@ import Testing
         #expect(times(of: Self.mixer) == [.seconds(1), .milliseconds(2700)])
         requests.noteKeyframe(at: .milliseconds(900), of: .mixer(2), distance: Self.distance)
         #expect(times(of: .mixer(2)) == [.seconds(1), .milliseconds(2900)])
-        // A mixer whose keyframes are unknown.
+        // The keyframes of this mixer are unknown.
         #expect(times(of: .mixer(3)) == [.seconds(1)])
     }
 }

@@ -19,9 +19,9 @@ import Testing
         var beginnings: [MediaTime?]
         /// Time from which on the first mixer delivers nothing, although it uses some processor time.
         var silentFrom = MediaTime.seconds(10)
-        /// Whether it ends at that time.
+        /// Whether the first mixer ends at that time.
         var dies = false
-        /// Whether it continues to deliver sound.
+        /// Whether the first mixer continues to deliver sound.
         var soundGoesOn = false
         /// Time from which on a twin of the first mixer delivers pictures on request; `nil` if there is no twin.
         var twinFrom: MediaTime?
@@ -110,7 +110,7 @@ import Testing
                 }
             case .mixer: if let mixer { perform(splicer.setTarget(.mixer(mixer.generation), now: now)) }
             }
-            // The share of a core on a machine with far too much work.
+            // The mixer still uses a third of a core, as on a machine with far too much work.
             if watchdog.isSuspect(at: now), watchdog.isHung(at: now, cpuSeconds: now.inSeconds / 3) { mixerEnded() }
         }
 
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    /// A machine that was suspended for two seconds: mixers get the time to deliver, once.
+    /// After the machine was suspended for two seconds, mixers get the time to deliver, once.
     @Test func aRelayThatStoodStillWaits() {
         var recovery = MixerRecovery()
         recovery.delivered(.video, hasVideo: true, at: .seconds(1))
@@ -288,7 +288,7 @@ import Testing
         room.beginSlate()
         room.run(seconds: 300)
         #expect(room.splicer.onAir == .mixer(1))
-        // Its next keyframe is three seconds away.
+        // The mixer's next keyframe is three seconds away.
         room.mode = isFollowedByMix ? .mix(host: Room.host) : .bypass(Room.host)
         room.run(seconds: 20)
         #expect(

@@ -30,7 +30,7 @@ import Testing
         #expect(silence(watchdog, from: 40_000, share: share) == expected)
     }
 
-    /// One picture a second is not a silence of a second.
+    /// An interval of one second between frames does not count as a silence of a second.
     @Test(arguments: [(0.01, 2000), (0.5, 4000), (0.9, 2000)])
     func aSlowMixIsGrantedItsInterval(_ share: Double, _ expected: Int) {
         var watchdog = MixerWatchdog()
@@ -39,7 +39,7 @@ import Testing
         #expect(silence(watchdog, from: 9_000, share: share, interval: .seconds(1)) == expected)
     }
 
-    /// A machine that was suspended for two seconds: the mixer gets the time to deliver, once.
+    /// After the machine was suspended for two seconds, the mixer gets the time to deliver, once.
     @Test func aWatcherThatStoodStillCannotTell() {
         var watchdog = MixerWatchdog()
         watchdog.begin(at: .zero)

@@ -79,7 +79,7 @@ struct PCMTimelineTests {
         var guest = PCMTimeline(sampleRate: 48_000, channels: 1)
         var host = PCMTimeline(sampleRate: 48_000, channels: 1, isHost: true)
         var largest = 0.0
-        // Two minutes.
+        // 5600 frames are two minutes.
         for frame in 0..<5600 {
             let time = MediaTime.seconds(Double(frame) * 1024 / 48_000 * (1 + ppm / 1e6))
             let block = [Float](repeating: 1, count: 1024)

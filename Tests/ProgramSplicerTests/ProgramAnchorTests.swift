@@ -6,12 +6,13 @@ import Testing
 
 @Suite struct ProgramAnchorTests {
     private static let second: Int64 = 1_000_000_000
-    /// A stream that began at 1000 s of the clock and at 50,000 s of the day, noted after 60 s.
+    /// A stream that began at 1000 s of the monotonic clock and at 50,000 s of the wall clock, noted after 60 s.
     private let anchor = ProgramAnchor(
         boot: "a", zero: 1000 * second, wallZero: 50_000, noted: .seconds(60), ahead: .milliseconds(50))
 
     @Test func aSuccessorContinuesByTheTimeThatHasPassed() throws {
-        // Killed at any time, started again at 1065 s. Its own program began 0.2 s before.
+        // The predecessor was killed at any time, and the successor started at 1065 s. The successor's own program
+        // began 0.2 s before.
         let place = try #require(
             anchor.continuation(
                 boot: "a", clock: 1065 * Self.second, wall: 99, programStart: 1065 * Self.second - 200_000_000))
@@ -66,7 +67,7 @@ import Testing
             }
             #expect(dts <= now + bound)
         }
-        // 20,000 frames in about 600 s.
+        // The simulation has 20,000 frames in about 600 s.
         #expect(notes < 70, "\(notes) notes")
     }
 

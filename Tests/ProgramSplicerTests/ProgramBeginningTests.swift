@@ -9,7 +9,7 @@ import Testing
 @Suite struct ProgramBeginningTests {
     static let source: SourceID = "host/camera"
 
-    /// Arrivals come ever less late, as on a new connection, with or without a cached GOP in a burst.
+    /// Arrivals are less and less late, as on a new connection, with or without a burst of a cached GOP.
     @Test("pictures and sound keep the distances their source gave them", arguments: 0..<40 as Range<UInt64>)
     func distances(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -58,7 +58,7 @@ import Testing
         #expect(emitted.count > 150, "seed \(seed)")
         let shift = first.frame.pts - first.made
         for (made, frame) in emitted {
-            // On air the timeline follows its source's clock by at most half a millisecond a second.
+            // On air, the timeline follows its source's clock by at most half a millisecond a second.
             let moved = (frame.pts - made - shift).magnitude
             #expect(moved <= .milliseconds(2), "seed \(seed): \(frame.track) made at \(made) moved by \(moved)")
         }

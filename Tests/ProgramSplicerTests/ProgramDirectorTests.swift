@@ -16,7 +16,7 @@ import Testing
         var isOnAirLost = false
         var isMixerFailing = false
         var isMixerSilent = false
-        /// Panes whose stream is not shown: a camera that is off.
+        /// Panes whose stream is not shown because its camera is off.
         var cards: Set<SourceID> = []
         var aim: ProgramDirector.Aim
         var mixer: ProgramDirector.MixerNeed

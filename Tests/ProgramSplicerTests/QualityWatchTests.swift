@@ -32,7 +32,7 @@ import Testing
 
     @Test func aLowBitRateIsPoorAfterTheWindowAndGoodAfterTheRecovery() throws {
         var watch = QualityWatch(QualityLimits(minBitrate: 300_000, windowSeconds: 2, recoverySeconds: 3))
-        // 400 kbit/s.
+        // The pictures have 400 kbit/s.
         #expect(Self.feed(&watch, from: 0, seconds: 10).isEmpty)
         let poor = Self.feed(&watch, from: 10, seconds: 10, bytes: 500)
         #expect(poor.count == 1 && (10.2...12.6).contains(poor[0].at))
@@ -48,7 +48,7 @@ import Testing
         var watch = QualityWatch(QualityLimits(minFrameRate: 10, windowSeconds: 1, recoverySeconds: 3))
         let poor = Self.feed(&watch, from: 0, seconds: 5, fps: 5)
         #expect(poor.map(\.fault) == [.frameRate(5, least: 10)] && (1...2.1).contains(poor[0].at))
-        // Intermittent: never good for three seconds.
+        // The good periods are never three seconds long.
         for second in stride(from: 5.0, to: 15, by: 2) {
             #expect(Self.feed(&watch, from: second, seconds: 1, fps: 20).isEmpty)
             #expect(Self.feed(&watch, from: second + 1, seconds: 1, fps: 5).isEmpty)
@@ -90,7 +90,7 @@ import Testing
         choice.failed(at: .seconds(10))
         #expect(choice.way == .backup)
         var returns: [Double] = []
-        // Good for 4 s, bad, good again from 16 s on.
+        // The source is good for 4 s, bad, and good again from 16 s on.
         for tenth in 100..<300 {
             let now = Double(tenth) / 10
             if choice.first(isGood: !(14..<16).contains(now), at: .seconds(now)) { returns.append(now) }

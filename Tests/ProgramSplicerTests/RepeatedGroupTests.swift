@@ -17,7 +17,7 @@ import Testing
     /// Returns a group of 40 pictures, recorded from a mixer, that begins at 4 s.
     private static func group(silence: [UInt8]? = [9]) throws -> RepeatedGroup {
         var recorder = GroupRecorder()
-        // In the middle of a group, whose rest is of no use.
+        // The recording starts in the middle of a group, whose rest is of no use.
         for index in 30..<80 {
             let early = recorder.take(picture(index, idr: index % 40 == 0), silence: silence)
             #expect(early == nil)
@@ -34,7 +34,7 @@ import Testing
             frames += group.take(until: .milliseconds(4000 + tick * 50), sound: (start, Self.sound))
         }
         let pictures = frames.filter { $0.track == .video }
-        // From 4 s to 24 s, both included.
+        // The group is repeated from 4 s to 24 s, both included.
         #expect(pictures.count == 401)
         for (index, picture) in pictures.enumerated() {
             #expect(picture.pts == .milliseconds(4000 + index * 50) && picture.dts == picture.pts)
@@ -61,7 +61,7 @@ import Testing
         #expect(more.first?.pts == .milliseconds(4300))
     }
 
-    /// At any time: no step, no two IDRs in a row, and the regular IDRs in place.
+    /// Requested keyframes cause no step and no two IDRs in a row, and leave the regular IDRs in place.
     @Test func viewersGetKeyframesInBetween() throws {
         var random = SeededGenerator(announcedFor: "keyframes of a slate")
         var group = try Self.group(silence: nil)
@@ -78,7 +78,7 @@ import Testing
         #expect(pictures.map(\.pts) == (0..<4000).map { .milliseconds(4000 + $0 * 50) })
         for (index, picture) in pictures.enumerated() {
             #expect(index % 40 != 0 || picture.isIDR)
-            // Each continues the previous one, or is an IDR.
+            // Each picture continues the previous one or is an IDR.
             let last = index > 0 ? pictures[index - 1] : picture
             #expect(picture.isIDR ? !last.isIDR || index == 0 : picture.payload[0] == last.payload[0] + 1)
         }
@@ -87,7 +87,7 @@ import Testing
         #expect(keyframes > 300)
     }
 
-    /// A slate whose mixer was asked for a keyframe 0.5 s before the regular one.
+    /// A keyframe requested 0.5 s before the regular one does not begin a group.
     @Test func aKeyframeOfAViewerIsNoGroup() {
         var recorder = GroupRecorder()
         var groups: [RepeatedGroup] = []
@@ -120,7 +120,7 @@ import Testing
 
     @Test func whatCannotBeRepeatedIsNotRecorded() {
         var recorder = GroupRecorder()
-        // IDRs alone: two with the same number would be adjacent.
+        // Only IDRs: two with the same number would be adjacent.
         for index in 0..<10 {
             let group = recorder.take(Self.picture(index, idr: true), silence: nil)
             #expect(group == nil)

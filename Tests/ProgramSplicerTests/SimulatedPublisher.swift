@@ -63,7 +63,7 @@ struct SimulatedPublisher {
     /// Makes everything arrive later, or sooner, from now on.
     mutating func delay(by amount: MediaTime) { delay = max(.zero, delay + amount) }
 
-    /// Delays everything that is sent within `amount`; it arrives all at once.
+    /// Delays all packets that are sent within `amount`; they arrive at once.
     mutating func hold(for amount: MediaTime) { lastArrival = max(lastArrival, now + amount) }
 
     /// Ends the connection, and makes another one after `gap`, on which the server first sends its cache.

@@ -34,7 +34,7 @@ import Testing
     func reference(hostLateness: Double) {
         var host = SourceClock()
         var guest = SourceClock()
-        // On air from its first packet, which came too late or too early: from then on it only slews.
+        // The host is on air from its first packet, which came too late or too early. From then on it only slews.
         _ = run(&host, seconds: 4, isOnAir: true) { $0 == 0 ? -hostLateness : 0 }
         for index in 200..<400 {
             let media = Double(index) * 0.02

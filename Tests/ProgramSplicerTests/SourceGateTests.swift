@@ -16,7 +16,8 @@ import Testing
         .configuration(CodecConfiguration(track: track, bytes: [UInt8(truncatingIfNeeded: number)]))
     }
 
-    /// 240 pictures and 94 frames of sound per second, 80 Mbit/s, after 20 s of them that a server had kept.
+    /// 240 pictures and 94 frames of sound per second, 80 Mbit/s, pass the gate after 20 s of them that a server had
+    /// cached.
     @Test func theLargestLiveStreamPasses() throws {
         var gate = SourceGate()
         for index in 0..<4_000 { _ = try gate.pass(frame(bytes: index % 240 == 0 ? 500_000 : 2_000), now: .zero) }
@@ -46,7 +47,7 @@ import Testing
         }
     }
 
-    /// Two-byte messages, as fast as a socket carries them.
+    /// Two-byte messages at the full speed of a socket end the connection.
     @Test func endlessMessagesEndTheConnection() throws {
         var gate = SourceGate()
         for _ in 0..<20_000 { _ = try gate.pass(frame(.audio), now: .zero) }

@@ -7,7 +7,7 @@ import Testing
 @testable import ProgramSplicer
 
 @Suite struct SourceQuarantineTests {
-    /// A relay that ends some time after a source has begun to send, restarted again and again.
+    /// Relays that end some time after a source has started to send, and are restarted again and again.
     private struct Relays {
         var left: [SourceID: SourceQuarantine.Record] = [:]
         /// Sources that were connected when the last relay ended, or when its time had passed.
@@ -88,7 +88,7 @@ import Testing
             var relays = Relays()
             var crashes = 0
             var blamed: Set<SourceID> = []
-            // Until one lasts for a minute, with every possible source on air.
+            // The loop runs until a relay lasts for a minute with every possible source on air.
             while let end = try relays.run(sources, fatal: fatal, seconds: 60) {
                 crashes += 1
                 try #require(crashes < 12, "\(sources.count) sources, \(fatal), the last relay ended after \(end)")

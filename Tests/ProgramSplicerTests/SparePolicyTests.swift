@@ -58,7 +58,7 @@ import Testing
         #expect(!room.hasSpare(Self.bypass, onAir: .source(Self.host), isCalm: true, at: 1))
         #expect(!room.hasSpare(Self.mix, onAir: .mixer(1), at: 2))
         #expect(room.hasSpare(Self.leaving, onAir: .mixer(1), at: 3))
-        // The sound of the mix may still be playing when the host is seen again.
+        // The sound of the mix may still be playing when the host is shown again.
         #expect(room.hasSpare(Self.bypass, onAir: .source(Self.host), at: 4))
         #expect(room.hasSpare(Self.bypass, onAir: .source(Self.host), isCalm: true, at: 62.9))
         #expect(!room.hasSpare(Self.bypass, onAir: .source(Self.host), isCalm: true, at: 63.1))

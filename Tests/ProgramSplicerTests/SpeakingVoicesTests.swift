@@ -24,7 +24,7 @@ struct SpeakingVoicesTests {
 
     @Test mutating func pausesBetweenWordsDoNotFlicker() {
         _ = states([0.01, 0.01, 0.01])
-        // 680 ms of silence, a word, 680 ms of silence: one stretch.
+        // A silence of 680 ms, a word, and a silence of 680 ms count as one stretch.
         let seen3 = states([Float](repeating: 0, count: 34))
         #expect(seen3.allSatisfy { $0 })
         let seen4 = states([0.01])

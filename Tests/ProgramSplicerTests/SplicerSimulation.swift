@@ -35,7 +35,7 @@ struct SplicerSimulation {
     }
 
     static let host: SourceID = "host/camera"
-    /// AAC-LC, stereo.
+    /// An AAC-LC configuration, stereo.
     private var audioConfiguration: CodecConfiguration {
         CodecConfiguration(track: .audio, bytes: source.sampleRate == 48000 ? [0x11, 0x90] : [0x12, 0x10])
     }
@@ -79,7 +79,7 @@ struct SplicerSimulation {
         case .wantMix:
             generation += 1
             if let onAir = splicer.onAir, onAir.isMixer {
-                // Still on air while waiting for the host's next IDR: it simply stays.
+                // The mix is still on air while it waits for the host's next IDR, and stays.
                 perform(splicer.setTarget(onAir, now: now))
                 return
             }
@@ -130,7 +130,7 @@ struct SplicerSimulation {
             case .requestIDR(_, let time): mixer?.requests.append(time)
             case .switched(let splice):
                 splices.append(splice)
-                // As in a relay: the interval of a mixer on air is that of the frames it makes.
+                // The interval of a mixer on air is that of the frames it makes, as in a relay.
                 if splice.to.isMixer { splicer.setInterval(.units(Int64(mixerDivisor), rate: mixerFPS), of: splice.to) }
             case .configure, .shift: break
             }

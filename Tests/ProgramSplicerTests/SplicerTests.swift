@@ -140,7 +140,7 @@ import Testing
     private func expectOrder(_ room: SplicerSimulation, seed: UInt64) {
         #expect(room.splicer.disorder == 0, "seed \(seed)")
         for (earlier, later) in zip(room.video, room.video.dropFirst()) {
-            // In RTMP's resolution.
+            // Times are compared in RTMP's resolution.
             #expect(
                 later.dts.roundedMilliseconds > earlier.dts.roundedMilliseconds,
                 "decoding time at \(later.dts), seed \(seed)")

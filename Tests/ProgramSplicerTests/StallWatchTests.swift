@@ -63,7 +63,7 @@ import Testing
         var watch = StallWatch()
         var arrival = MediaTime.zero
         for index in 0..<2000 {
-            // In order, as TCP delivers.
+            // Arrivals are in order, as with TCP.
             let next = max(arrival, .milliseconds(index * 50 + Int.random(in: 0...200, using: &random)))
             if index > 0 { #expect(!watch.hasStalled(at: next), "frame \(index)") }
             watch.arrived(at: next, interval: Self.interval)
@@ -72,8 +72,8 @@ import Testing
         #expect(watch.isSteady(at: arrival))
     }
 
-    /// A server that collects pictures, as SRS does for 350 ms: the first burst may look like a stall, but the source
-    /// soon counts as steady, and stays so.
+    /// A server that collects pictures, as SRS does for 350 ms, sends in bursts: the first one may look like a stall,
+    /// but the source soon counts as steady, and stays so.
     @Test(arguments: [260, 350, 500, 700]) func burstsAreHowSomeServersSend(milliseconds: Int) {
         var watch = StallWatch()
         var stalls = 0
@@ -162,7 +162,7 @@ import Testing
         now += .milliseconds(300)
         watch.arrived(at: now, interval: Self.interval)
         #expect(!watch.isSteady(at: now + .milliseconds(7999)) && watch.isSteady(at: now + .milliseconds(8000)))
-        // Much later it is like new.
+        // Much later, the watch treats the source like a new one.
         for _ in 0..<1000 {
             now += Self.interval
             watch.arrived(at: now, interval: Self.interval)

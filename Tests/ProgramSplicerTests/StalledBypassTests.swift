@@ -68,7 +68,7 @@ import Testing
         #expect(Self.emitted(splicer.fillSound(of: Self.host)).count == AudioLane.mostSilence)
     }
 
-    /// Five channels, and an unreadable configuration.
+    /// Five channels, or an unreadable configuration, have no known silence.
     @Test(arguments: [[0x11, 0xA8], [0xFF]] as [[UInt8]])
     func aFormatWithoutAKnownSilenceIsNotFilled(audio: [UInt8]) {
         var splicer = Self.bypass(audio: audio)
@@ -80,7 +80,7 @@ import Testing
         let mixer = SpliceInput.mixer(7)
         splicer.configure(mixer, CodecConfiguration(track: .video, bytes: [3]))
         splicer.setInterval(.milliseconds(50), of: mixer)
-        // It ran ahead without being shown; its last IDR is long past.
+        // The mixer ran ahead without being shown; its last IDR is long past.
         _ = splicer.frame(Self.video(2050), of: mixer, now: .seconds(2))
         _ = splicer.setTarget(mixer, now: .milliseconds(2251))
         _ = splicer.ended(Self.host, now: .milliseconds(2251))

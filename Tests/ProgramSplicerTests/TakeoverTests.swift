@@ -137,7 +137,7 @@ import Testing
         result.take(splicer.setTarget(mixer, now: .zero))
         for (time, feed, frame) in arrivals.sorted(by: { $0.time < $1.time }) {
             if time > .seconds(1) { result.take(splicer.setTarget(guest, now: time)) }
-            // From the splice on the guest is mapped with the shift, as in its relay.
+            // From the splice on, the guest's frames are shifted, as in its relay.
             result.take(splicer.frame(feed == guest ? frame.shifted(by: result.shift) : frame, of: feed, now: time))
         }
         return result

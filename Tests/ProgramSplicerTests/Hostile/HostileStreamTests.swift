@@ -104,7 +104,7 @@ import Testing
         #expect(jumps.count == 2)
         #expect(items.count { $0 == .discontinuity } == 2)
         #expect(jumps.allSatisfy { $0.1 <= Int64(UInt32.max) && $0.0 > 1 << 39 })
-        // To the code that maps it, that is a jump.
+        // The mapping code treats that as a jump.
         var clock = SourceClock()
         _ = clock.observe(
             .video, dts: .milliseconds(jumps[0].0), arrival: .seconds(1), as: .init(isOnAir: true, isCopied: true))
