@@ -89,7 +89,7 @@ struct BitReaderTests {
     @Test func anyBytesCanBeReadInAnyWay() {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<2000 {
-            // Many zeros, and codes of every length.
+            // The bytes contain many zeros, and codes of every length.
             let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in
                 Bool.random(using: &random) ? 0 : UInt8.random(in: 0...255, using: &random)
             }

@@ -39,7 +39,7 @@ import Testing
             (VideoCodec.h264, [0x65], NALUnitKind.idrSlice), (.h264, [0x41], .slice),
             (.h264, [0x67], .sequenceParameterSet),
             (.h264, [0x06], .supplementalInformation), (.h264, [0x09], .accessUnitDelimiter), (.h264, [0x68], .other),
-            // Without a temporal sub-layer and with one, which is in the second byte.
+            // With and without a temporal sub-layer, which is in the second byte.
             (.h265, [0x26, 1], .idrSlice), (.h265, [0x28, 1], .idrSlice), (.h265, [0x02, 1], .slice),
             (.h265, [0x00, 2], .slice),
             // CRA and BLA pictures, at which decoding may begin.

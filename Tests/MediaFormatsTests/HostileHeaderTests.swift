@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// The largest numbers that exp-Golomb codes can express, at every place where one is allowed.
+    /// The largest numbers that exp-Golomb codes can express are handled at every place where one is allowed.
     @Test func everyNumberIsTheLargest() throws {
         for record in Self.valid {
             for position in record.indices {

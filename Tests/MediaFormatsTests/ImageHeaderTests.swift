@@ -178,7 +178,7 @@ struct ImageHeaderTests {
         #expect(problem(longer) == .truncated(.webp))
     }
 
-    /// Each scan costs a pass over all pixels, in a file of any size.
+    /// Each scan costs a pass over all pixels, whatever the size of the file, so files with many scans are refused.
     @Test func progressiveScansAreCounted() {
         func file(_ scans: Int) -> [UInt8] {
             Self.jpeg(64, 64, marker: 0xC2, after: (0..<scans).flatMap { _ in [0xFF, 0xDA, 0, 2] as [UInt8] })

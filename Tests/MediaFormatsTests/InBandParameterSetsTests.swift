@@ -51,7 +51,7 @@ import Testing
         let found = results([
             .configuration(one.header), one.picture(one.units), one.picture(other.units, isIDR: false),
             one.picture(other.units), one.picture(other.units),
-            // A publisher that repeats the header with other content.
+            // The publisher repeats the header with other content.
             .configuration(one.header), one.picture(other.units),
             // The header is in force again.
             one.picture([]), one.picture([]),

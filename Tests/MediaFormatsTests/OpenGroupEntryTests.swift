@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// An open group of H.264, at which a decoder starts: leading pictures are identified by their times.
+    /// Entering an open group of H.264, a decoder starts without leading pictures, which are identified by their times.
     @Test func h264BeginsWithoutWhatIsShownBefore() {
         func frame(_ milliseconds: Int, isIDR: Bool = false) -> EncodedFrame {
             EncodedFrame(

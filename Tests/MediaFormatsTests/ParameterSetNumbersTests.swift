@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import MediaFormats
 
-/// Parameter sets that are given other numbers. `SteadyVideoEncoderTests` decodes renumbered streams.
+/// Parameter sets that get other numbers. `SteadyVideoEncoderTests` decodes renumbered streams.
 @Suite struct ParameterSetNumbersTests {
     private static let numbers = ParameterSetNumbers(sequence: 7)
 

@@ -35,7 +35,7 @@ import Testing
         #expect(tables == Array(stride(from: 0, to: 2000, by: 100)))
     }
 
-    /// A time that steps back, and another configuration, begin with tables.
+    /// After a time that steps back, or another configuration, the packets begin with tables.
     @Test func receiversCanBeginAfterAChange() {
         var packets = ProgramPackets()
         _ = packets.bytes(of: [.configuration(Self.sound), .frame(Self.frame(5000))])

@@ -17,7 +17,7 @@ import Testing
         #expect(video.map(\.pts) == expected.map { ($0.pts - script.start).units(rate: 90_000) })
         #expect(video.map(\.dts) == expected.map { ($0.dts - script.start).units(rate: 90_000) })
         #expect(video.map(\.isSync) == expected.map(\.isIDR))
-        // On the sample grid, without a step, even though the stream's times are rounded to milliseconds.
+        // Sound is on the sample grid, without a step, even though the stream's times are rounded to milliseconds.
         let audio = part.times(of: MP4Movie.audioTrack).map(\.dts)
         #expect(audio.count == script.frames.count { $0.track == .audio })
         #expect(zip(audio, audio.dropFirst()).allSatisfy { $1 - $0 == 1024 })
@@ -115,7 +115,7 @@ import Testing
         #expect(parts.map { $0.movie.video == nil } == [true, false])
     }
 
-    /// Of a participant who is recorded from a time at which the camera is off.
+    /// The sound of a participant is recorded even before the camera is on.
     @Test func soundIsRecordedBeforeTheCameraIsOn() throws {
         var script = RecordingScript(hasVideo: false)
         script.configure(video: RecordingScript.video)
@@ -164,7 +164,7 @@ import Testing
         var script = RecordingScript(bFrames: 2)
         script.program(seconds: 4)
         let first = try #require(script.record().first)
-        // Hours later, and at an earlier time of another program.
+        // The other program's time is hours later, or earlier.
         for origin in [script.start - .seconds(10_000), script.start + .seconds(500)] {
             let recording = ProgramRecording(
                 continuation: .init(
@@ -195,12 +195,12 @@ import Testing
             #expect(times[index].isSync && found.payload == payloads[index], "\(seconds)")
             #expect(found.configuration.videoCodec == .h264)
         }
-        // As a stream for a decoder.
+        // The picture as a stream for a decoder.
         var reader = FLVReader()
         let items = try reader.push(try #require(find(3, in: file)).flv)
         let frames = items.compactMap { if case .frame(let frame) = $0 { frame } else { nil } }
         #expect(frames.map(\.payload) == [payloads[75]] && frames.first?.isIDR == true)
-        // Without pictures, truncated anywhere, and with other bytes in it.
+        // A recording without pictures, and files that are truncated anywhere or contain other bytes.
         let sound = RecordingScript.record(
             {
                 var script = RecordingScript(hasVideo: false)

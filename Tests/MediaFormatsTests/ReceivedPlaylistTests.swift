@@ -82,7 +82,7 @@ import Testing
         #expect("\(text)") { _ = try ReceivedPlaylist(Array(text.utf8)) } throws: { "\($0)".contains(words) }
     }
 
-    /// Ranges without an offset continue from the previous one: enough of them exceed the largest number.
+    /// Ranges without an offset continue from the previous one. Enough of them would exceed the largest number.
     @Test func rangesThatGoOnNeverOverflow() throws {
         let text =
             "#EXTM3U\n#EXT-X-TARGETDURATION:2\n"
@@ -147,7 +147,8 @@ import Testing
         #expect(try sound(rendition("one", group: "h") + variant) == nil && sound(variant) == nil)
     }
 
-    /// Its last segments would be played at each connection.
+    /// A live playlist that has ended unchanged is not played, since its last segments would be repeated at each
+    /// connection.
     @Test func aLivePlaylistThatWasLeftIsNotPlayed() throws {
         for (seconds, number) in [(nil, 17), (8.0, 17), (9.0, nil)] as [(Double?, Int64?)] {
             var follower = PlaylistFollower()
@@ -214,7 +215,7 @@ import Testing
         let segment = try wanted(by: &follower, beginsAnew: true)
         #expect(segment.number == 11)
         follower.fetched(segment)
-        // It was away for long: nothing of its former state is left.
+        // The source was away for long: none of its former state is left.
         follower.took(try live(40..<50))
         let later = try wanted(by: &follower, beginsAnew: true)
         #expect(later.number == 47)

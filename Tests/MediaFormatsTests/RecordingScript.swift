@@ -13,7 +13,7 @@ struct RecordingScript {
     static let stereo: [UInt8] = [0x11, 0x90]
     static let mono: [UInt8] = [0x11, 0x88]
 
-    /// Program time, which is never 0 when a recording is started.
+    /// Program time at the start of a recording, which is never 0.
     let start = MediaTime.seconds(86_400)
     var hasVideo: Bool
     let bFrames: Int
@@ -35,7 +35,7 @@ struct RecordingScript {
     mutating func configure(audio: [UInt8]) { items.append(.configuration(.init(track: .audio, bytes: audio))) }
     mutating func skip(seconds: Int) { offset += .seconds(Double(seconds)) }
 
-    /// Adds groups of a second of 25 pictures, with sound in between; times are in milliseconds.
+    /// Adds groups of one second with 25 pictures each, with sound in between. Times are in milliseconds.
     mutating func program(seconds: Int, configuringAfter audio: [UInt8]? = nil) {
         var new: [EncodedFrame] = []
         if hasVideo {

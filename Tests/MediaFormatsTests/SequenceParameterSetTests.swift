@@ -136,7 +136,7 @@ import Testing
         ([0x11, 0x90, 0x56, 0xE5, 0x00], 2, 48000, 2, 1024),
         // HE-AAC: a 24 kHz core with an extension to 48 kHz.
         ([0x2B, 0x11, 0x88, 0x00], 2, 24000, 2, 1024),
-        // 960 samples a frame.
+        // A frame has 960 samples.
         ([0x11, 0x94], 2, 48000, 2, 960),
     ])
     func reads(bytes: [UInt8], type: Int, rate: Int, channels: Int, samples: Int) throws {

@@ -37,7 +37,7 @@ import TextFormats
         #expect(try WHIPAnswer(Self.text).takesAudio)
         let silent = Self.text.replacing("m=audio 9", with: "m=audio 0")
         #expect(try !WHIPAnswer(silent).takesAudio)
-        // Line ends as sent by curl and others.
+        // The line ends are those that curl and other clients send.
         #expect(try WHIPAnswer(Self.text.replacing("\r", with: "")).takesAudio)
     }
 

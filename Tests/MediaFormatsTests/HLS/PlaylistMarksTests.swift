@@ -99,7 +99,7 @@ import Testing
 
     @Test func pausesAreLeftOutOfWhatIsKept() throws {
         var marks = PlaylistMarks()
-        // Begins within segment 1, ends within segment 3; and again within segment 6.
+        // The pauses last from within segment 1 to within segment 3, and start again within segment 6.
         marks.pause(at: Self.start + 5000)
         marks.pause(at: Self.start + 6000)
         #expect(marks.isPaused && marks.pauses.count == 1)
@@ -120,7 +120,7 @@ import Testing
         let more = marks.applied(to: playlist.text(.onDemand), isComplete: true)
         #expect(Self.names(more) == ["0", "1", "4", "5", "6", "8"])
         #expect(more.split(separator: "\n").count { $0 == "#EXT-X-DISCONTINUITY" } == 2)
-        // Live viewers miss nothing.
+        // Live viewers get all segments.
         let live = marks.applied(to: playlist.text(), isComplete: false)
         #expect(Self.names(live).count == 9 && live.contains("during"))
         var whole = PlaylistMarks()

@@ -55,7 +55,7 @@ import Testing
         var random = SeededGenerator(announcedFor: "gaps")
         var program = HLSProgram(&random, stretches: 6)
         var segments = program.segments().segments
-        // Programs whose first segments have no pictures, or hardly any, prove nothing.
+        // Programs whose first segments have no pictures, or only a few, are skipped.
         while segments.count < 5 || !segments[3].isIndependent
             || segments[1...3].contains(where: { pictures($0).count < 20 })
         {
@@ -64,7 +64,7 @@ import Testing
         }
         var assembler = RenditionAssembler()
         assembler.push(low)
-        // It crashed in the second segment and restarted with the first IDR of the fourth.
+        // The rendition crashed in the second segment and restarted with the first IDR of the fourth.
         let away = segments[1].start + .milliseconds(200)..<segments[3].start
         for picture in transcoded(program) where !away.contains(picture.pts) { assembler.push(picture) }
         var gaps: [Int] = []

@@ -14,7 +14,7 @@ import Testing
         var writer = TransportStreamWriter()
         var reader = TransportStreamReader()
         var sizes: [Int] = []
-        // At the boundaries of packets, with and without a clock in the first one.
+        // The sizes cover the boundaries of packets, with and without a clock in the first packet.
         for segment in 0..<20 {
             let frames = (0..<20).map { index in
                 let size = segment * 20 + index + 1
@@ -28,7 +28,7 @@ import Testing
         #expect(reader.streamTypes == [0x1B])
         #expect(reader.packets.count == 400)
         for (packet, size) in zip(reader.packets, sizes) {
-            // Delimiter, the slice with its start code, and SPS and PPS before an IDR.
+            // The payload is a delimiter, the slice with its start code, and SPS and PPS before an IDR.
             let sets = packet.isRandomAccess ? HLSProgram.parameterSetBytes(1) : 0
             #expect(packet.payload.count == 6 + 5 + size + sets)
             #expect(packet.payload.starts(with: [0, 0, 0, 1, 9]))
@@ -43,7 +43,7 @@ import Testing
         let origin = MediaTime.seconds(Double(second))
         var frames: [EncodedFrame] = []
         for index in 0..<40 {
-            // Decoded before being displayed, as with B-frames.
+            // Pictures are decoded before they are displayed, as with B-frames.
             let dts = origin + .milliseconds(index * 40)
             frames.append(HLSProgram.picture(at: dts + .milliseconds(80), dts: dts, isIDR: index == 0, size: 300))
             frames.append(HLSProgram.sound(at: origin + .units(Int64(index) * 1920, rate: 48000)))

@@ -78,7 +78,7 @@ struct WebRTCOfferTests {
         #expect(
             try refusal(Offers.chromium.replacing("packetization-mode=1", with: "packetization-mode=0"))
                 == .noH264(offered: ["VP8", "H264", "AV1"]))
-        // Without a packetization mode it is 0.
+        // The packetization mode defaults to 0.
         #expect(try refusal(Offers.firefox.replacing(";packetization-mode=1", with: "")) != nil)
         #expect(try refusal(Offers.gstreamer.replacing("42E01F", with: "F4001F")) == .noH264(offered: ["H264"]))
         #expect(
@@ -164,7 +164,7 @@ struct WebRTCOfferTests {
         let candidate = "a=candidate:1 1 udp 1 192.0.2.1 4000 typ host\n"
         let many = try WebRTCOffer(Offers.gstreamer + String(repeating: candidate, count: 100))
         #expect(many.sections[0].candidates.count == WebRTCOffer.mostCandidates)
-        // Longest name of an encoding that an error repeats.
+        // The name of the encoding is longer than any that an error may repeat.
         let name = String(repeating: "X", count: 33)
         #expect(try WebRTCOffer(Offers.gstreamer.replacing("H264", with: name)).sections[0].formats.isEmpty)
     }
@@ -216,7 +216,7 @@ struct WebRTCOfferTests {
                 #expect(publication.video.format["packetization-mode"] == "1")
             }
         }
-        // Most single changes hit a line that is not read here.
+        // Most single changes hit a line that the reader ignores.
         #expect(taken > rounds / 10)
     }
 }
