@@ -22,7 +22,7 @@ struct BigEndianTests {
         bytes.appendBigEndian(Int32(-2), bytes: 3)
         #expect((0..<4).map { bytes.bigEndian(Int64.self, at: 8 * $0) } == [.min, -1, 0, .max])
         #expect(bytes.suffix(3) == [0xFF, 0xFF, 0xFE])
-        // Fewer bytes than the number has: no sign.
+        // The number has fewer bytes than its type, and therefore no sign.
         #expect(bytes.bigEndian(Int32.self, at: 32, bytes: 3) == 0xFF_FFFE)
     }
 

@@ -10,7 +10,7 @@ import Testing
         let time = MediaTime(nanoseconds: nanoseconds)
         for other in Self.edges {
             let (sum, difference) = (time + MediaTime(nanoseconds: other), time - MediaTime(nanoseconds: other))
-            // As near as a Double has it.
+            // The tolerance is that of a Double.
             #expect(abs(sum.inSeconds - min(max(time.inSeconds + Double(other) / 1e9, -9.3e9), 9.3e9)) < 1e8)
             #expect(abs(difference.inSeconds - min(max(time.inSeconds - Double(other) / 1e9, -9.3e9), 9.3e9)) < 1e8)
             let product = time * other
