@@ -51,7 +51,7 @@ struct JSONNodeTests {
         #expect(failure?.problem == problem)
     }
 
-    /// Whatever the bytes are: an answer, and never a place outside of them.
+    /// Any bytes give an answer, and never a position outside of them.
     @Test func anyBytesAreTaken() {
         var random = SeededGenerator(announcedFor: "JSON nodes")
         let alphabet = Array("{}[]\":,\\ t1\nu".utf8)

@@ -1,10 +1,10 @@
-/// The rule as it was first written, over Characters: easy to read, and quadratic for text of strangers. What the fast one
-/// has to agree with wherever the text is ASCII.
+/// The first form of the rule, over Characters: easy to read, but quadratic for arbitrary text. The fast form must
+/// agree with it wherever the text is ASCII.
 struct ReferenceURLRedaction {
     /// The URL without its secrets: `rtmp://host:1935/live/***`.
     let url: String
 
-    /// Longest first, so that no part survives the replacement of another.
+    /// Texts to replace, longest first, so that no part survives the replacement of another.
     private let secrets: [(text: String, replacement: String)]
 
     init(_ url: String) {
@@ -14,7 +14,7 @@ struct ReferenceURLRedaction {
         let key = parts.hidden
         let name = key.prefix { $0 != "?" }
         let pieces = key.split { "?&=/".contains($0) }
-        // Parts shorter than this would tear words apart; they are no secret either.
+        // Shorter parts are not secrets, and replacing them would tear words apart.
         for part in [key, name] + pieces where part.count > 3 { secrets.append((String(part), "***")) }
         for part in [parts.user] + parts.user.split(separator: ":") where !part.isEmpty {
             secrets.append((String(part), "***"))
@@ -22,7 +22,7 @@ struct ReferenceURLRedaction {
         self.secrets = secrets.sorted { $0.text.count > $1.text.count }
     }
 
-    /// `text` without the URL's secrets, and without those of any other URL in it.
+    /// Returns `text` without the URL's secrets, and without those of any other URL in it.
     func clean(_ text: String) -> String {
         Self.redact(
             secrets.reduce(text) { text, secret in
@@ -30,7 +30,7 @@ struct ReferenceURLRedaction {
             })
     }
 
-    /// The URL without its secrets, and without all that follows it; `***` for text that is none.
+    /// Returns the URL without its secrets and everything behind them; `***` for a text that is not a URL.
     static func shown(_ url: String) -> String {
         guard let separator = url.firstRange(of: "://"), url[..<separator.lowerBound].allSatisfy(isInScheme) else {
             return "***"
@@ -42,7 +42,8 @@ struct ReferenceURLRedaction {
         character.isLetter || character.isNumber || "+-.".contains(character)
     }
 
-    /// Text that somebody else wrote, with every URL in it as it is shown; what stands around them stays.
+    /// Returns a text from another source in which every URL is replaced by its shown form. The text around the URLs
+    /// stays.
     static func redact(_ text: String) -> String {
         guard text.contains("://") else { return text }
         var result = ""
@@ -63,7 +64,7 @@ struct ReferenceURLRedaction {
         return result
     }
 
-    /// Brackets of an IPv6 address belong to the URL.
+    /// Returns whether a bracket belongs to the host of a URL, as with IPv6 addresses.
     private static func isInHost(_ character: Character, of word: String) -> Bool {
         switch character {
         case "[": word.hasSuffix("://")
@@ -72,7 +73,8 @@ struct ReferenceURLRedaction {
         }
     }
 
-    /// A word with a URL in it, maybe with something in front (`location=rtmp://…`) or punctuation behind.
+    /// Returns a redacted word that contains a URL, possibly with text before it (`location=rtmp://…`) or punctuation
+    /// behind it.
     private static func redact(word: String) -> String {
         guard let separator = word.firstRange(of: "://") else { return word }
         let scheme = word[..<separator.lowerBound].reversed().prefix { $0.isLetter || $0.isNumber }.reversed()
@@ -82,10 +84,10 @@ struct ReferenceURLRedaction {
         return word[..<start] + shown(url) + word[max(end, separator.upperBound)...]
     }
 
-    /// A URL, cut without any claim that it is a good one.
+    /// The parts of a URL, which may be malformed.
     private struct Parts {
         var shown: String
-        /// What follows the shown part of the path, query included.
+        /// The text behind the shown part of the path, query included.
         var hidden: Substring
         /// User name and password.
         var user: Substring
@@ -101,7 +103,7 @@ struct ReferenceURLRedaction {
             let path = rest[end...].drop { $0 == "/" }
             let application = path.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
             hidden = path.dropFirst(application.count).drop { $0 == "/" }
-            // `app?query` has one part: nothing says that it is not the key.
+            // `app?query` has only one part, which may be the key.
             let isOnlyPart = hidden.isEmpty || !path.dropFirst(application.count).hasPrefix("/")
             if isOnlyPart { hidden = path }
             let isHost = host.utf8.allSatisfy { byte in
@@ -112,7 +114,7 @@ struct ReferenceURLRedaction {
                 default: ".-_:[]*{}".utf8.contains(byte)
                 }
             }
-            // A port that is no number may be anything.
+            // A port that is not a number may contain anything.
             let port = host.lastIndex(of: ":").map { host[$0...].dropFirst() } ?? ""
             let isPort = host.hasSuffix("]") || port.allSatisfy(\.isNumber)
             shown = scheme + (isHost && isPort ? String(host) : "***")

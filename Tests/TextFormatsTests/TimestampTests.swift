@@ -32,7 +32,7 @@ import Testing
         #expect(Timestamp.seconds(text) == nil)
     }
 
-    /// Another offset would move them out of the years that RFC 3339 can write.
+    /// Times outside the years that RFC 3339 can write are refused, even if only an offset moves them there.
     @Test(arguments: [
         "0000-01-01T00:00:00+00:01", "0000-01-01T22:59:59+23:00", "9999-12-31T23:59:59-00:01",
         "9999-12-31T23:59:60Z", "9999-12-31T23:59:59.999999999Z",
@@ -46,7 +46,8 @@ import Testing
         #expect(Timestamp.seconds(text).map(Timestamp.range.contains) == true)
     }
 
-    /// Since the Gregorian calendar began: Foundation counts earlier days in the Julian one, RFC 3339 does not.
+    /// Dates start after the introduction of the Gregorian calendar: for earlier days Foundation uses the Julian one,
+    /// and RFC 3339 does not.
     @Test func whatFoundationWritesIsReadAsTheSameTime() {
         var generator = SeededGenerator(seed: 0x3339)
         for _ in 0..<2000 {

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// A mark behind it makes a slash or a quotation mark another Character; the bytes are the same.
+    /// A combining mark behind a slash or a quotation mark makes another Character, but the bytes are the same.
     @Test func combiningMarksHideNoURLAndNoSecret() {
         #expect(URLRedaction.redact("rtmp://\u{301}host/live/key1") == "rtmp://***/live/***")
         #expect(URLRedaction.redact("x rtmp://host/\u{301}live/key1 y") == "x rtmp://host/\u{301}live/*** y")
@@ -59,7 +59,7 @@ import Testing
         #expect(URLRedaction("rtmp://host/live/key1").clean("key1\u{301} is busy") == "***\u{301} is busy")
     }
 
-    /// Ten times the text may take ten times as long and not a hundred times.
+    /// Ten times the text may take ten times as long, but not a hundred times.
     @Test(arguments: ["[", "]", "(", "://[", "://", "a", " ", ":", "é\u{301}", "\u{200B}://[::1]"])
     func theWorkGrowsWithTheTextAlone(_ piece: String) {
         func duration(_ count: Int) -> Duration {
