@@ -5,8 +5,8 @@ import LayoutEngine
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// A program as observed by a viewer, made without any encoder: host 1 alone, from 4 s on beside guest 2, from 8 s on
-/// alone again; 20 pictures a second, 48 kHz. Perfect, unless a test adds a fault.
+/// A program as observed by a viewer, made without any encoder: host 1 alone, together with guest 2 from 4 s on, and
+/// alone again from 8 s on, with 20 pictures a second and sound at 48 kHz. It is perfect unless a test adds a fault.
 struct ProbeFixture {
     static let interval: Int64 = 50
     static let host = SyntheticPublisher(id: 1)

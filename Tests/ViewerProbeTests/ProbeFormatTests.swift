@@ -46,7 +46,7 @@ import EncodedMedia
         #expect(one[0].transition == .cut)
         let slow = scene.replacing("]}", with: #"], "transition": {"duration": 300, "easing": "linear"}}"#)
         #expect(try SceneDocument.scenes(Data(slow.utf8))[0].transition == Transition(duration: 300, easing: .linear))
-        // A third of the frames is made, as the task says.
+        // A third of the frames is rendered, as in the task.
         let cheaper = #"{"scene": \#(scene), "degradation": {"level": 2, "fps": 6.666, "reason": "busy"}}"#
         #expect(try SceneDocument.scenes(Data(cheaper.utf8)).map(\.canvas.fps) == [6])
         // Without a `fit` in the document, both fits are possible.
@@ -64,7 +64,7 @@ import EncodedMedia
         #expect(trace.video.count == 240 && trace.audio.count == 562)
         #expect(trace.video.allSatisfy { $0.configuration == 0 })
         #expect(trace.audio.allSatisfy { $0.configuration == 1 })
-        // Two sequence headers are tags, too.
+        // The two sequence headers are tags too.
         #expect(trace.video.first?.arrival == 2)
         // A recording may end in the middle of a tag.
         #expect(try ProgramTrace(flv: Array(bytes.dropLast(3))).audio.count == 561)

@@ -90,7 +90,7 @@ import Testing
         PixelRectangle(x: 0, y: 0, width: 720, height: 1280), PixelRectangle(x: 14, y: 14, width: 692, height: 620),
         PixelRectangle(x: 0, y: 0, width: 400, height: 400),
     ]) func marksInTheCornerAreReadInPanes(pane: PixelRectangle) throws {
-        // The part of it that a pane of the other shape shows has no such corner.
+        // The visible part of the source does not contain that corner in a pane of the other shape.
         let upright = (width: 720, height: 1280), lying = (width: 1280, height: 720)
         for source in pane.height > pane.width ? [upright] : [upright, lying] {
             let mark = SourceMark(source: 2, counter: 0x5A3C)
@@ -98,7 +98,7 @@ import Testing
                 draw(mark, source: source, canvas: (720, 1280), pane: pane, fit: .cover, place: .corner))
             var placement = Placement(
                 area: pane, sourceWidth: source.width, sourceHeight: source.height, fit: .cover, mark: .corner)
-            // Outside the expectation: a failure would print every sample of the picture.
+            // Kept out of the expectation, because a failure would print every sample of the picture.
             let found = MarkDecoder.read(picture, at: placement)
             let reading = try #require(found, "\(source) in \(pane)")
             #expect(reading.mark == mark && !reading.isFlashing)
@@ -108,7 +108,8 @@ import Testing
         }
     }
 
-    /// A pane on its way from the whole canvas to its place, halfway and after a frame of a sixth; not if scenes are cut.
+    /// A mark is read in a pane on its way from the whole canvas to its place, halfway and after a sixth of the way. It
+    /// is not if scenes are cut.
     @Test(arguments: [1.0 / 6, 0.5]) func marksAreReadOnTheirWay(progress: Double) throws {
         func pane(_ user: String, _ y: Int, _ height: Int) -> Pane {
             Pane(source: "\(user)/camera", user: user, x: 0, y: y, width: 720, height: height)
@@ -126,7 +127,7 @@ import Testing
         var observer = PictureObserver(ProbeConfiguration(publishers: publishers, scenes: [scene]))
         let sight = observer.observe(picture)
         #expect(sight.isMoving && sight.readings.mapValues(\.mark) == [1: mark])
-        // The mark can be read in several places of the way that are near each other.
+        // The mark can be read at several places on the way that are close to each other.
         let shown = try #require(sight.shown.first)
         #expect(sight.shown.count == 1 && shown.source == 1 && !shown.isWhole)
         #expect(abs(shown.area.height - area.height) < 50, "\(shown.area)")

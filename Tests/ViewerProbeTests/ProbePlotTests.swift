@@ -11,7 +11,7 @@ import Testing
         #expect(plot.bands.map(\.seconds) == [0...4, 4...8, 8...11.95])
         #expect(plot.changes == [4, 8].map { ProbePlot.Change(seconds: $0, isWithinLimits: true) })
         #expect(plot.spacing.count == 239 && plot.spacing.allSatisfy { $0.value == 50 })
-        // The mix is 20 ms later than the bypass.
+        // The mix arrives 20 ms later than the bypass.
         #expect(plot.arrivals.filter { abs($0.value - 50) > 0.01 }.map { $0.value.rounded() } == [70, 30])
         let offsets = try #require(plot.offsets[1])
         #expect(offsets.count >= 9 && offsets.allSatisfy { abs($0.value) < 1 }, "\(offsets)")
@@ -28,7 +28,7 @@ import Testing
         #expect(try !ProbeFixture().plot().svg.contains("#e03131"))
     }
 
-    /// A day of pictures is no larger than the drawing has columns for.
+    /// The drawing of a whole day contains no more points than it has columns for.
     @Test func aLongProgramIsDrawnInBoundedSize() throws {
         var plot = try ProbeFixture().plot()
         plot.length = 86_400

@@ -6,9 +6,9 @@ import Testing
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// The probe against a real encoder, muxer and decoder, without a network.
+/// The probe with a real encoder, muxer and decoder, without a network.
 @Suite struct ProbeRecordingTests {
-    /// Records the publisher's stream, made as fast as possible into a file.
+    /// Records the publisher's stream into a file, as fast as possible.
     private func record(_ publisher: SyntheticPublisher) throws -> FLVRecording {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("publisher-\(UUID().uuidString).flv")
             .path

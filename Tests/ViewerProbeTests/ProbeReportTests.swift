@@ -27,7 +27,8 @@ import Testing
         #expect(try abs(#require(report.mixDelayMs) - 20) < 0.01)
     }
 
-    /// A mix that begins and ends with a transition: what moves is watched for lost and repeated content, and is no scene of its own.
+    /// A mix that begins and ends with a transition: pictures of a transition are checked for lost and repeated
+    /// content, but are not a scene of their own.
     @Test func whatMovesBetweenTwoScenesIsNoSwitch() throws {
         var fixture = ProbeFixture()
         for index in Array(80..<86) + Array(155..<160) {
@@ -47,7 +48,7 @@ import Testing
         #expect(report.switches.map(\.time) == ProbeFixture.splices)
         #expect(report.switches.map(\.to) == ["mix 1+2", "bypass 1"])
 
-        // A mix of the host alone is a scene, and what leads away from it is a part of it.
+        // A mix of the host alone is a scene, and the transition away from it is part of it.
         for index in 78..<80 { fixture.pictures[index].configuration = 1 }
         #expect(try fixture.report().switches.map(\.to) == ["mix 1", "mix 1+2", "bypass 1"])
         fixture.pictures[83].readings[1]?.mark.counter -= 1
