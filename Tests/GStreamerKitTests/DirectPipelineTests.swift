@@ -45,7 +45,8 @@ import Testing
         #expect(#expect(throws: GStreamerError.self) { try chain.start() }?.code == .syntax)
     }
 
-    /// An encoder and a decoder in series agree on their caps, hold no picture back, and do not copy pictures.
+    /// A requested picture is an IDR. An encoder and a decoder in series agree on their caps, hold no picture back, and
+    /// do not copy pictures.
     @Test(arguments: [[7], [3, 4, 30], [12, 41]]) func aPictureThatIsAskedForIsAnIDR(asked: [Int]) throws {
         let units = Collector<(pts: Int64?, isDelta: Bool, bytes: [UInt8])>()
         let configuration = Collector<[UInt8]>()

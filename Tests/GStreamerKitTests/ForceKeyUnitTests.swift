@@ -2,8 +2,7 @@ import GStreamerKit
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ForceKeyUnitTests {
-    /// The request does not overtake pictures: the one with the requested time is an IDR, and no other except the
-    /// first.
+    /// The request does not overtake pictures: only the first picture and the one with the requested time are IDRs.
     @Test(arguments: [[7], [3, 4, 30], [12, 41]])
     func thePictureWithTheAskedTimeIsAnIDR(asked: [Int]) async throws {
         let fps = 25
@@ -37,7 +36,7 @@ import Testing
     }
 }
 
-/// Whether an AVC access unit (4-byte lengths) holds a NAL unit of type 5.
+/// Returns whether an AVC access unit (4-byte lengths) contains a NAL unit of type 5.
 private func containsIDR(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var offset = 0
     while offset + 4 < bytes.count {

@@ -16,7 +16,7 @@ import Testing
         #expect(pixel(picture, 7, 0)[3] == 0)
     }
 
-    /// Half-transparent red on grey, with straight and with premultiplied colours.
+    /// Half-transparent red on grey looks the same with straight and with premultiplied colours.
     @Test func coloursMayBeMultipliedByTheirAlphaAlready() async throws {
         let straight = try await svg(##"<rect width="8" height="6" fill="#FF0000" fill-opacity="0.5"/>"##)
         let multiplied = try await svg(##"<rect width="8" height="6" fill="#800000" fill-opacity="0.502"/>"##)
@@ -57,7 +57,7 @@ import Testing
         await #expect(throws: GStreamerError.self) { try await ImageDecoder.svg(text) }
     }
 
-    /// Every construct that might load external content draws a green square when it works.
+    /// A construct that loads external content would draw a green square; none does.
     @Test func nothingOutsideOfTheDrawingIsRead() async throws {
         let folder = URL.temporaryDirectory.appending(path: "svg-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -105,7 +105,8 @@ import Testing
         }
     }
 
-    /// Entities that would grow to 10^9 characters, a drawing that refers to itself, and one that is too deep.
+    /// Entities that would grow to 10^9 characters, a drawing that refers to itself, and one that is nested too deeply
+    /// end soon.
     @Test func bombsEndSoon() async throws {
         let levels = (1...9).map { level in
             "<!ENTITY a\(level) \"\(String(repeating: "&a\(level - 1);", count: 10))\">"
@@ -123,7 +124,7 @@ import Testing
     @Test func cancellationEndsACall() async throws {
         let task = Task { try await ImageDecoder.svg(document("")) }
         task.cancel()
-        // Either the call is done already or it throws the reason; it does not hang.
+        // The call has either finished or throws the error; it does not hang.
         _ = try? await task.value
     }
 
@@ -149,7 +150,7 @@ import Testing
         #expect(again.plane(0) == picture.plane(0))
     }
 
-    /// The file itself says 64×48: the caller's size must match, or else nothing is decoded.
+    /// The file declares 64×48: if the caller's size differs, nothing is decoded.
     @Test(arguments: ImageDecoder.Codec.allCases)
     func anotherSizeThanAnnouncedIsRefused(codec: ImageDecoder.Codec) async throws {
         let bytes = try await file(codec)

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// Red in BT.601 has other values than in BT.709; both are the nearest integers of the standards' equations.
+    /// Red has other values in BT.601 than in BT.709; both are the nearest integers of the standards' equations.
     @Test func theCallersColorimetryDecides() throws {
         let red601 = (y: UInt8(81), u: UInt8(90), v: UInt8(240))
         let red709 = (y: 63, u: 102, v: 240)
@@ -85,7 +85,7 @@ import Testing
         #expect(Set(canvas.plane(2)).allSatisfy { abs(Int($0) - red709.v) <= 1 }, "\(Set(canvas.plane(2)))")
     }
 
-    /// Every colour that both ranges can represent, against the equations of BT.601 and BT.709.
+    /// Every colour that both ranges can represent is converted as in the equations of BT.601 and BT.709.
     @Test(arguments: [false, true]) func coloursAreConvertedToTheNearestStep(isFullRange: Bool) throws {
         var format = VideoFormat(width: 16, height: 16, colorimetry: .bt601)
         format.colorimetry.isFullRange = isFullRange
