@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The short form of scripts/attack.py: requests and stored data meant to cost other users something.
+/// The short form of scripts/attack.py: requests and stored data that are meant to cost other users resources.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct AttackTests {
     @Test func theServiceWithstandsEveryAttack() async throws {
         let directory = try Workspace.makeDirectory()

@@ -26,13 +26,14 @@ import Testing
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             try await post(badEvents, to: stage)
 
-            // A stream that is not there yet is another error.
+            // A stream that does not exist yet gives another error.
             let stat = ServiceClient(port: stage.media.httpPort)
             try await waitUntil("both are published\n\(adpcm.messages())\n\(flv1.messages())") {
                 let text = try await stat.request("GET", "/stat").text
                 return text.contains("<name>adpcm</name>") && text.contains("<name>flv1</name>")
             }
-            // Accepted, but never usable. Each is reported once, where an operator looks; other users are not affected.
+            // The events are accepted, but their streams are never usable. Each is reported once, where an operator
+            // looks, and other users are not affected.
             let silent = try OddServer(.silent)
             let garbage = try OddServer(.garbage)
             defer { for server in [silent, garbage] { server.stop() } }
@@ -92,7 +93,7 @@ import Testing
             try await waitUntil("the task tells") {
                 try await stage.client.task(stage.room)?.state.lastError?.contains(cure) ?? false
             }
-            // Time for several attempts.
+            // This is long enough for several attempts.
             try await Task.sleep(for: .seconds(4))
             try await stage.waitForOnAir("bypass")
             let told = try await stage.client.timeline(stage.room).filter { $0.contains("mixer") }
@@ -102,7 +103,7 @@ import Testing
         }
     }
 
-    /// Copies GStreamer's own plugin directory, except for one plugin.
+    /// Copies GStreamer's own plugin directory without one plugin.
     private static func copyPlugins(to directory: URL, without missing: String) throws {
         let files = FileManager.default
         let places = try files.contentsOfDirectory(atPath: "/usr/lib").map { "/usr/lib/\($0)/gstreamer-1.0" }

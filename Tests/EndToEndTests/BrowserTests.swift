@@ -8,7 +8,8 @@ import Testing
 /// The output of a program, played in a browser: pictures change size and parameter sets at switches.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct BrowserTests {
-    // Smaller than the canvas: nobody sees this participant alone, and the browser decodes without help of the hardware.
+    // Smaller than the canvas, since this participant is never shown alone and the browser decodes without hardware
+    // acceleration.
     private static let bob = SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1)
 
     @Test(.timeLimit(.minutes(15))) func recordingsAndHLSPlayAcrossSwitches() async throws {
@@ -23,7 +24,7 @@ struct BrowserTests {
             let hls = try await stage.client.request(
                 "PUT", "\(room)/hls", json: #"{"segmentSeconds":1,"enableVOD":true}"#)
             #expect(hls.status == 200, "\(hls.text)")
-            // What begins late has no pictures of alice alone.
+            // Segments and files that begin late would contain no pictures of alice alone.
             var master = ""
             try await waitUntil("HLS has begun: \(master)") {
                 let answer = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8")
@@ -52,7 +53,8 @@ struct BrowserTests {
             }
             let browser = Browser(directory: stage.directory)
 
-            // Over HTTP a page of another origin may not ask this service for recordings: it plays a copy.
+            // Over HTTP, a page of another origin may not request recordings from this service, so the browser plays a
+            // copy.
             var name = ""
             try await waitUntil("the recording is closed") {
                 let answer = try await stage.client.request("GET", "\(room)/recordings")
@@ -83,7 +85,7 @@ struct BrowserTests {
         var waits: Int
         /// Longest time between two pictures on the screen, in ms.
         var longest: Double
-        /// Number of times between two pictures of more than 150 ms.
+        /// Number of intervals between two pictures that are longer than 150 ms.
         var slow: Int
         var shown: Int
         var dropped: Int
@@ -109,7 +111,7 @@ struct BrowserTests {
                 (latest()?.shown ?? 0) > 40
             }
             var pauses: [String: [Int]] = [:]
-            /// Counts the pauses from now to three seconds after the switch.
+            /// Counts the player's pauses from now to three seconds after the switch.
             func count(_ kind: String, _ change: () async throws -> Void) async throws {
                 let before = latest().map { $0.slow + $0.waits } ?? 0
                 try await change()
@@ -132,14 +134,14 @@ struct BrowserTests {
             #expect(watched.connections == 1)
             // A browser that draws without a graphics card drops pictures on a busy machine.
             #expect(watched.shown > 100 && watched.dropped * 2 < watched.shown, "\(watched)")
-            // A browser on a busy machine stalls now and then, but not at every join or at every leave.
+            // A browser on a busy machine stalls now and then, but not at every join or leave.
             for (kind, found) in pauses { #expect(found.sorted()[(found.count - 1) / 2] == 0, "\(kind): \(found)") }
-            // It hangs nowhere: what the switches cost is counted above.
+            // No single pause is long; the pauses at switches are counted above.
             #expect(watched.longest < 4000, "\(watched)")
         }
     }
 
-    /// The same over WebRTC: the pictures that a browser shows of a bypass, of a mix, and of a bypass again.
+    /// A browser shows the pictures of a bypass, of a mix, and of a bypass again, over WebRTC.
     @Test(.timeLimit(.minutes(12))) func theWatchPagePlaysOverWebRTC() async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHEP": "on"]) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 4))
@@ -172,7 +174,8 @@ struct BrowserTests {
             #expect(watched.connections == 1 && watched.words.hasPrefix("Live"), "\(watched)")
             // A browser without a screen drops some pictures that arrive between two of its own frames.
             #expect(watched.shown > 60 && watched.dropped * 2 < watched.shown, "\(watched)")
-            // 67 to 100 on an idle machine; 2000 on average for a viewer that waits for a keyframe.
+            // The longest pause is 67 to 100 ms on an idle machine, and 2000 ms on average for a viewer that waits for
+            // a keyframe.
             #expect(watched.longest < 1500, "\(watched)")
         }
     }
@@ -183,7 +186,7 @@ struct BrowserTests {
         // Bypass, mix, bypass.
         #expect(playback.sizes == ["360x640", "720x1280", "360x640"])
         #expect(playback.duration > 6)
-        // 20 pictures a second; the last may be shown after the end.
+        // The program has 20 pictures a second; the last ones may be shown after the end.
         #expect(Double(playback.decoded) > playback.duration * 20 - 5, "of \(playback.duration) s")
     }
 }

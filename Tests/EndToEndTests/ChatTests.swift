@@ -26,7 +26,7 @@ struct ChatTests {
             try await second.click("♥")
             for page in [first, second] { try await page.wait(for: Self.shows("1 ♥")) }
 
-            // Hearts that nobody sees are not drawn, and no more than can be seen.
+            // Hearts that are not visible are not drawn, and no more are drawn than can be seen.
             let hearts = "document.querySelectorAll('room-chat .heart').length"
             try await second.wait(for: "\(hearts) === 0")
             let _: Bool = try await second.evaluate(
@@ -52,7 +52,7 @@ struct ChatTests {
             for total in stride(from: 21, through: 71, by: 10) { try await like(total) }
             try await second.wait(for: "\(hearts) === 40")
 
-            // A moderator takes the first comment away, and somebody who writes what is not allowed reads why.
+            // A moderator deletes the first comment, and a viewer who writes a forbidden word is told the reason.
             let messages = try await stage.client.request("GET", "/v1/rooms/\(stage.room)/messages")
             let history = try JSONDecoder().decode(History.self, from: Data(messages.text.utf8))
             let greeting = try #require(history.messages.first { $0.text?.hasPrefix("Hello") == true })
@@ -91,12 +91,12 @@ struct ChatTests {
         var messages: [Message]
     }
 
-    /// Returns an expression for whether the panel has a text anywhere.
+    /// Returns an expression that tells whether the panel contains a text anywhere.
     private static func shows(_ text: String) -> String {
         "document.querySelector('room-chat')?.textContent.includes('\(text)')"
     }
 
-    /// Returns an expression for whether the list of comments has a text.
+    /// Returns an expression that tells whether the list of comments contains a text.
     private static func logs(_ text: String) -> String {
         "document.querySelector('room-chat [role=log]')?.textContent.includes('\(text)')"
     }

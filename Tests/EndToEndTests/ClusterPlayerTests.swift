@@ -7,15 +7,15 @@ import Testing
 /// Viewers at the ingests of several nodes, with real processes.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
 struct ClusterPlayerTests {
-    /// A player at a node that never has the room sees it from where it is, and goes on over one connection where it has moved
-    /// to, after the first node is gone.
+    /// A player at a node that never has the room receives the program from the room's node. It continues over one
+    /// connection from the next node, even after the first one is gone.
     @Test(.timeLimit(.minutes(3))) func aPlayerOverRTMPStaysAtItsNode() async throws {
         try await ClusterStage.run(lease: 10, hasIngests: true) { stage in
             let (a, b) = (stage.a, stage.b)
             let c = try await stage.start("c")
             try await a.client.putRoom(
                 "demo", host: "alice", output: stage.media.cdn("demo"), layout: "side-by-side", canvas: .portrait)
-            // It accepts no rooms from now on, but still serves its publishers and players.
+            // The node accepts no rooms from now on, but still serves its publishers and players.
             #expect(try await b.client.request("POST", "/v1/node/drain").status == 200)
             _ = try stage.publish("demo__alice", at: b)
             try await stage.waitForOnAir("bypass", at: a)

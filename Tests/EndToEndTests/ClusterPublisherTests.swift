@@ -8,11 +8,11 @@ import Testing
 /// Publishers of one stream at the ingests of several nodes: real services, ingests, encoders and a database.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
 struct ClusterPublisherTests {
-    /// The words that a publisher's program shows.
+    /// Reasons that a publisher's program shows.
     private static let replaced = "another publisher has taken over this stream key"
     private static let refused = "another publisher is live with this stream key"
 
-    /// Whoever comes last has the place, at whichever node, and the program goes on over one connection.
+    /// The latest publisher at any node takes the place over, and the program continues over one connection.
     @Test(.timeLimit(.minutes(15))) func whoComesToAnotherNodeTakesOver() async throws {
         try await ClusterStage.run(lease: 10, hasIngests: true, settings: ["INGEST_GRACE": "30"]) { stage in
             let (a, b) = (stage.a, stage.b)
@@ -25,7 +25,8 @@ struct ClusterPublisherTests {
             try await stage.goesOn(viewer, "after the takeover")
             #expect(second.isRunning, "\(second.messages())")
 
-            // Killed without a word, and back at another node within the grace: nobody has left meanwhile.
+            // The publisher is killed and comes back at another node within the grace period: the participant has not
+            // left meanwhile.
             second.kill9()
             try await waitUntil("the ingest has lost the publisher") { c.ingestLog.contains("a publisher has left") }
             let third = try stage.publish("demo__alice", at: b)
@@ -36,7 +37,7 @@ struct ClusterPublisherTests {
             }
             #expect(try await a.client.users("demo") == ["alice"])
 
-            // A node whose service is down while its publisher is taken over finds out when it is back.
+            // A node whose publisher was taken over while its service was down learns of it after the restart.
             b.service.kill9()
             let fourth = try stage.publish("demo__alice", at: c)
             try await stage.begins(2, at: c)
@@ -63,8 +64,8 @@ struct ClusterPublisherTests {
         }
     }
 
-    /// With `takeover: refuse`, whoever comes second is refused at any node while the first is connected, and for as long as the
-    /// lease if the node of the first is lost.
+    /// With `takeover: refuse`, a second publisher is refused at any node while the first one is connected. If the
+    /// first one's node is lost, it is refused for the duration of the lease.
     @Test(.timeLimit(.minutes(15))) func theSecondIsRefusedAtAnotherNode() async throws {
         let lease = 6
         let settings = ["INGEST_GRACE": "30", "INGEST_TAKEOVER": "refuse"]
@@ -87,13 +88,14 @@ struct ClusterPublisherTests {
             #expect(try await a.client.users("demo") == ["alice"])
             #expect(third.isRunning, "\(third.messages())")
 
-            // Its machine is gone.
+            // The node's machine is lost.
             c.destroy()
             let begin = MonotonicClock.now()
             let last = try await stage.publishAgain(at: b, after: 1)
             let time = Double(MonotonicClock.now() - begin) / 1e9
             print("let in \(time) s after the loss of the other node, lease \(lease) s")
-            // Each attempt is a start of ffmpeg. The grace of the ingest, which is longer, plays no part.
+            // Each attempt takes one start of ffmpeg. The grace period of the ingest is longer, and does not count
+            // here.
             #expect(time < Double(lease) + 18)
             try await stage.goesOn(viewer, "after the loss of a node")
             #expect(try await a.client.users("demo") == ["alice"])
@@ -103,7 +105,8 @@ struct ClusterPublisherTests {
         }
     }
 
-    /// A client of WebRTC publishes at a node that does not have the room, is on air there, and ends the session through a third.
+    /// A WebRTC client publishes at a node that does not have the room, is on air there, and ends the session through a
+    /// third node.
     @Test(.timeLimit(.minutes(12))) func aWebRTCClientPublishesAtAnyNode() async throws {
         try await ClusterStage.run(lease: 10, hasIngests: true, settings: ["WEBRTC_WHIP": "on"]) { stage in
             let (a, b) = (stage.a, stage.b)
@@ -138,14 +141,15 @@ extension ClusterStage {
         return (publisher, viewer)
     }
 
-    /// Returns when a node's ingest has begun with so many publishers.
+    /// Returns when this many publishers have begun at a node's ingest.
     fileprivate func begins(_ count: Int, at node: Node) async throws {
         try await waitUntil("publisher \(count) begins at \(node.name)\n\(node.ingestLog)") {
             node.ingestLog.ranges(of: "a publisher has begun").count == count
         }
     }
 
-    /// Returns when a viewer sees two more seconds, which come from the newest publisher: the room's relay has pulled it.
+    /// Returns when a viewer has received two more seconds that come from the newest publisher, whose stream the room's
+    /// relay pulls.
     fileprivate func goesOn(_ viewer: ProbeRecorder, _ when: String) async throws {
         try await waitUntil("the stream is live \(when)") {
             let onAir = try await a.client.task("demo")?.state.onAir
@@ -154,7 +158,7 @@ extension ClusterStage {
         try await sees(viewer, when)
     }
 
-    /// Publishes until the ingest of a node, which has begun with `count` publishers before, lets alice in.
+    /// Publishes until a node's ingest, at which `count` publishers have begun before, accepts alice.
     fileprivate func publishAgain(at node: Node, after count: Int) async throws -> ManagedProcess {
         let deadline = ContinuousClock.now + .seconds(patience)
         while true {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Rooms of several nodes with a real stream. One room goes through every step, because each node costs a start.
+/// Rooms on several nodes with a real stream. One room goes through every step, because starting nodes takes time.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
 struct ClusterTests {
     @Test(.timeLimit(.minutes(15))) func aRoomOutlivesItsNodes() async throws {
@@ -18,7 +18,7 @@ struct ClusterTests {
             try await stage.waitForOnAir("bypass", at: a)
             let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
 
-            // The other node tells the same.
+            // The other node reports the same.
             try await stage.waitForOnAir("bypass", at: b)
             #expect(b.relays.isEmpty)
             let other = try await stage.record("http://127.0.0.1:\(b.client.port)/live/demo.flv", as: "other")
@@ -28,7 +28,7 @@ struct ClusterTests {
             try await waitUntil("a viewer sees more") { other.progress.tags > 60 }
             other.stop()
 
-            // A machine that stalls: its relay must not send when it resumes.
+            // The machine stalls: its relay must not send when it resumes.
             let frozen = a.relays
             let at = MonotonicClock.now()
             a.freeze(true)
@@ -42,10 +42,10 @@ struct ClusterTests {
             #expect(a.relayLog.contains("sends nothing more"), "\(a.relayLog)")
             try await stage.waitForOnAir("bypass", at: a)
             #expect(a.relays.isEmpty, "it is the other node's program")
-            // The destination takes the second relay once the first one's connection is gone.
+            // The destination accepts the second relay once the first one's connection is gone.
             try await stage.sees(viewer, "of the second node")
 
-            // A machine that is lost, and known to be lost.
+            // The machine is lost, and known to be lost.
             b.destroy()
             try await stage.expel(b)
             try await waitUntil("the first node has the program again") { !a.relays.isEmpty }
@@ -60,7 +60,8 @@ struct ClusterTests {
                 let times = track.map(\.frame.dts)
                 #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "timestamps go on")
             }
-            // A server begins with what it has held back, up to a group of pictures of 2 s: the earliest frame of more counts.
+            // A server first sends its backlog, up to a group of pictures of 2 s, so the earliest of several frames
+            // counts.
             let delays = trace.video.compactMap { entry in
                 entry.arrival.map { Double($0) / 1e6 - entry.frame.dts.inMilliseconds }
             }
@@ -70,15 +71,15 @@ struct ClusterTests {
         }
     }
 
-    /// A publisher at the ingest of a node that never owns the room is on air where the room is, and where it moves to,
-    /// over one connection.
+    /// A publisher at the ingest of a node that never owns the room is on air at the room's node, and continues over
+    /// one connection when the room moves.
     @Test(.timeLimit(.minutes(12))) func publishersReachAnyNode() async throws {
         try await ClusterStage.run(lease: 10, hasIngests: true) { stage in
             let (a, b) = (stage.a, stage.b)
             let c = try await stage.start("c")
             try await a.client.putRoom(
                 "demo", host: "alice", output: stage.media.cdn("demo"), layout: "side-by-side", canvas: .portrait)
-            // It accepts no rooms from now on, but still serves its publishers.
+            // The node accepts no rooms from now on, but still serves its publishers.
             #expect(try await b.client.request("POST", "/v1/node/drain").status == 200)
             let publisher = try stage.publish("demo__alice", at: b)
             try await stage.waitForOnAir("bypass", at: a)
@@ -127,7 +128,7 @@ struct ClusterTests {
             b.freeze(true)
             try await stage.say("three", at: c)
             try await second.hears(#""text":"three""#)
-            // For a moment it still believes that it owns the room.
+            // For a moment, the node still believes that it owns the room.
             b.freeze(false)
             try await stage.say("four", at: b)
             for follower in [first, second] {

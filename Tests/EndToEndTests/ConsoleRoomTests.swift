@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The parts of the console that need no program: preparing a room, access, and pages where nothing is on air.
+/// The parts of the console that need no program: preparing a room, access, and pages of rooms that are not on air.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct ConsoleRoomTests {
-    /// The pages of viewers and of publishers, in a room where nothing is on air.
+    /// The pages for viewers and publishers, in a room that is not on air.
     @Test(.timeLimit(.minutes(15)), arguments: [1400, 390])
     func everyOtherPageIsAccessible(width: Int) async throws {
         try await ControlStage.run { stage in
@@ -17,7 +17,7 @@ struct ConsoleRoomTests {
                 ("watch/show", "document.querySelector('room-chat li')"),
                 ("publish/show", "document.querySelector('#user')"),
                 ("embed/show", "document.querySelector('h1')?.textContent === 'show'"),
-                // A single participant, and the way back.
+                // The view of a single participant, with the button back.
                 ("embed/show#user=alice", "document.querySelector('#back:not([hidden])')"),
             ] {
                 let page = try await BrowserPage.open(
@@ -78,7 +78,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// An operator sets values of the layout's parameters; refusals are shown in the service's words.
+    /// An operator sets values of the layout's parameters; refusals are shown in the service's own words.
     @Test(.timeLimit(.minutes(12))) func valuesOfTheLayoutAreSet() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home", "maxLength": 8, "title": "Name at the left"},
@@ -104,7 +104,7 @@ struct ConsoleRoomTests {
             )
             #expect(types == ["text", "number", "checkboxswitch", "color", "text"])
 
-            // A stepper takes effect at once; the rest with "Apply".
+            // A stepper takes effect at once, other controls with "Apply".
             let _: Bool = try await page.evaluate(
                 "(document.querySelector('[aria-label=\"Increase score immediately\"]').click(), true)")
             try await page.hear("On air: score 1")
@@ -139,7 +139,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// The editor's picture is tried with other values; forbidden ones are reported, and none of them is stored.
+    /// The editor's picture is tried with other values. Invalid ones are reported, and none of them is stored.
     @Test(.timeLimit(.minutes(12))) func valuesAreTriedInTheEditor() async throws {
         let board = """
             {"params": {"home": {"type": "text", "default": "Home"}, "score": {"type": "number", "default": 0, "max": 9},
@@ -201,8 +201,8 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// The page asks for a token, in the words of the refusal, until one is valid; it appears in no address and in no
-    /// persistent storage.
+    /// The page asks for a token, showing the reason of the refusal, until a token is valid. The token appears in no
+    /// address and in no persistent storage.
     @Test(.timeLimit(.minutes(12))) func aTokenThatIsNoGoodIsSaidToBeNone() async throws {
         let token = "token-of-the-operator-0123"
         let environment = [
@@ -233,10 +233,10 @@ struct ConsoleRoomTests {
                 "[location.href, JSON.stringify(localStorage), document.cookie]")
             #expect(places.allSatisfy { !$0.contains(token) }, "\(places)")
 
-            // A room asks for many things at once, and for one token.
+            // A room's page makes many requests at once, and asks for one token.
             let room = try await ConsoleTests.open("rooms/show", of: stage.client.port, in: stage.directory)
             try await room.wait(for: "document.querySelector('dialog[open]')")
-            // The feed has been refused, too, by the time that its next attempt would have come.
+            // By the time of its next attempt, the feed has been refused too.
             try await Task.sleep(for: .seconds(1))
             #expect(try await room.evaluate("document.querySelectorAll('dialog').length", as: Int.self) == 1)
             try await room.type(token, inPlaceOf: "", in: "#login-token")
@@ -251,7 +251,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// Who leaves a room with settings that are not applied is asked, as in a layout.
+    /// An operator who leaves a room with settings that are not applied is asked first, as in a layout.
     @Test(.timeLimit(.minutes(12))) func changesOfARoomAreNotLostUnasked() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("show")
@@ -279,7 +279,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// An answer that comes when its view is closed leaves the next view alone.
+    /// An answer that arrives after its view was closed does not affect the next view.
     @Test(.timeLimit(.minutes(12))) func aClosedViewIsNotDrawn() async throws {
         try await ControlStage.run { stage in
             let client = stage.client
@@ -322,7 +322,7 @@ struct ConsoleRoomTests {
         }
     }
 
-    /// A room that is not there is said to be missing.
+    /// A room that does not exist is reported as missing.
     @Test(.timeLimit(.minutes(12))) func aRoomThatIsNotThereIsSaidToBeMissing() async throws {
         try await ControlStage.run { stage in
             let page = try await ConsoleTests.open("rooms/nobody", of: stage.client.port, in: stage.directory)

@@ -31,14 +31,16 @@ struct ConsoleTests {
         try await BrowserPage.open("http://127.0.0.1:\(port)/console#/\(place)", in: directory, width: width)
     }
 
-    /// `Tests/Console/console-tests.js`: JSON with places, completion, panes, differences, feeds and words.
+    /// The tests in `Tests/Console/console-tests.js` pass: JSON with places, completion, panes, differences, feeds and
+    /// texts.
     @Test(.timeLimit(.minutes(12))) func thePartsThatNeedNoServiceAreRight() async throws {
         let found = try await Browser.runParts(of: "Tests/Console/console-tests.js")
         print("the console's parts: \(found.passed) passed, seed \(found.seed)")
         #expect(found.failed == [] && found.passed >= 18, "seed \(found.seed)")
     }
 
-    /// Labels, roles, headings, focus order, contrast and reflow, on every view, at the size of a desktop and of a phone.
+    /// Labels, roles, headings, focus order, contrast and reflow are right on every view, at the size of a desktop and
+    /// of a phone.
     @Test(.timeLimit(.minutes(15)), arguments: [1400, 390])
     func everyViewIsAccessible(width: Int) async throws {
         try await ControlStage.run { stage in
@@ -75,7 +77,7 @@ struct ConsoleTests {
         }
     }
 
-    /// A layout with an error is refused in the words of the API, with the position of the error.
+    /// A layout with an error is refused with the API's message and the position of the error.
     @Test(.timeLimit(.minutes(12))) func theEditorRefusesABrokenLayoutAsTheAPIDoes() async throws {
         struct Problem: Decodable {
             struct Issue: Decodable {
@@ -118,7 +120,7 @@ struct ConsoleTests {
         }
     }
 
-    /// When two operators change the same layout, the second sees both texts, and neither is lost.
+    /// When two operators change the same layout, the second one sees both texts, and neither is lost.
     @Test(.timeLimit(.minutes(12))) func twoOperatorsConflict() async throws {
         try await ControlStage.run { stage in
             #expect(try await stage.client.request("PUT", "/v1/layouts/mine", json: Self.panes).status == 201)
@@ -197,7 +199,7 @@ struct ConsoleTests {
             try await page.wait(for: "document.querySelector('[aria-label=\"Show bob\"][aria-pressed=true]')")
             #expect(try await bob().hidden)
 
-            // Refusals are shown in the service's words.
+            // Refusals are shown in the service's own words.
             for number in 1..<256 {
                 let path = "\(room)/participants/u\(number)"
                 #expect(try await stage.client.request("PATCH", path, json: #"{"muted": true}"#).status == 200)
@@ -221,7 +223,7 @@ struct ConsoleTests {
             #expect(try await stage.client.request("GET", "\(room)/messages").text.contains(#""messages":[]"#))
             #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 403)
 
-            // A preview plays again when the page is seen again, unless it was paused before.
+            // A preview plays again when the page becomes visible, unless it was paused before.
             let states: [String] = try await page.evaluate(
                 """
                 (() => {
@@ -288,7 +290,7 @@ struct ConsoleTests {
             let was = try #require(before.first { $0.user == "alice" })
             #expect(alice.x > was.x && alice.y > was.y && alice.width == was.width && alice.height == was.height)
 
-            // From the click to the program's picture; a key moves the pane further.
+            // Measures from the click to the program's picture. A key moves the pane further.
             var waits: [Double] = []
             for _ in 0..<5 {
                 let shown = panes
@@ -312,7 +314,7 @@ struct ConsoleTests {
                 waits.append((ContinuousClock.now - clicked) / .milliseconds(1))
             }
             print("take to air in ms: \(waits.map { $0.rounded() })")
-            // The figure that counts is the printed one; a busy machine takes several times as long.
+            // The printed figure is the result; a busy machine takes several times as long.
             #expect(waits.sorted()[2] < 5000, "\(waits)")
             #expect(await page.complaints == [])
             await page.close()

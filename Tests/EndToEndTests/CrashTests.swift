@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import EncodedMedia
 
-/// The service is killed at its writes, right before and right after one: a script of calls has the same outcome as
-/// without a crash. The long form kills it at every write, the short one at every third.
+/// The service is killed at its writes, right before and right after one. A script of calls then has the same outcome
+/// as without a crash. The long form kills it at every write, the short one at every third.
 ///
 /// The client does what every client has to do: it repeats a call until it is answered.
 @Suite(.serialized) struct CrashTests {
@@ -65,11 +65,11 @@ import EncodedMedia
         /// Ids of the stored events, in order.
         var events: [String] = []
         var rooms: [Room] = []
-        /// Whether each stored task is active, with the mode, sources and outputs of its plan.
+        /// The mode, sources and outputs of each stored task's plan, and whether the task is active.
         var tasks: [String: [String]] = [:]
         /// Number of relays of each task.
         var relays: [String: Int] = [:]
-        /// Processes and files left over once the service was stopped.
+        /// Processes and files left over after the service was stopped.
         var leftovers: [String: Int] = [:]
     }
 
@@ -90,7 +90,7 @@ import EncodedMedia
                     try await startAgainIfNeeded()
                     var headers = call.headers
                     if call.method == "PATCH" {
-                        // Read again each time: the present state decides whether the change is still to be made.
+                        // The state is read again each time, to decide whether the change must still be made.
                         guard let tag = try? await stage.client.request("GET", call.path).entityTag else {
                             return false
                         }
@@ -111,7 +111,7 @@ import EncodedMedia
             var outcome = Outcome()
             var found = ""
             try await waitUntil("a's program is as it should be and b's has ended: \(found)", every: 20) {
-                // A write that it makes only now may also be its last.
+                // A write that the service makes only now may also be its last.
                 try await startAgainIfNeeded()
                 let settled = try await stage.stateIfSettled("auto-a")
                 let relays = stage.relays
@@ -124,12 +124,12 @@ import EncodedMedia
                     guard let answer = try? await stage.client.request("GET", path) else { return false }
                     outcome.answers[path] = try timeless(answer)
                 }
-                // The relay ends a moment before that is stored.
+                // The relay ends a moment before its end is stored.
                 return outcome.answers["/v1/tasks/extra"]?.contains(#""host""#) == false
             }
             outcome.relays = stage.relays.mapValues(\.count)
             await stage.service.stop(within: 30)
-            // A relay that the service took over closes its connection, and ends a moment later.
+            // A relay that the service took over closes its connection and ends a moment later.
             try? await waitUntil("the relays have ended", every: 10) { stage.relays.isEmpty }
             outcome.leftovers = stage.relays.mapValues(\.count)
             try await stage.withStore { store in
@@ -176,7 +176,7 @@ import EncodedMedia
         #expect(expected.leftovers.isEmpty)
         #expect(expected.rooms.map(\.id) == ["a"])
 
-        // Until the script completes without reaching the write.
+        // The loop runs until the script completes without reaching the write.
         var crashes = 0
         let step = TestLength.of(short: 3, long: 1)
         var random = SeededGenerator(announcedFor: "everyWriteMayBeTheLast")

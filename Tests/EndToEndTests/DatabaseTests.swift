@@ -2,7 +2,7 @@ import Foundation
 import StoreSupport
 import Testing
 
-/// The service with its store in a PostgreSQL database. Real processes, no media.
+/// The service with its store in a PostgreSQL database. The processes are real; there are no media.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
 struct DatabaseTests {
     /// Runs `body` with a service whose store is an empty schema, and the password in a file.
@@ -66,7 +66,7 @@ struct DatabaseTests {
         }
     }
 
-    /// An unusable setting is reported in one line, by the program itself, and nothing is served.
+    /// An unusable setting is reported in one line by the program itself, and the service does not start.
     @Test(.timeLimit(.minutes(12))) func aDatabaseThatCannotBeUsedIsNamed() async throws {
         let server = try PostgreSQLServer.shared.get()
         let newer = try server.makeSchema()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Two publishers and nothing else: the delay until a viewer has both in the picture, and one again.
+/// The delay with two publishers and nothing else until a viewer has both in the picture, and one again.
 ///
-/// Only in `make test-long`, because it measures time.
+/// Runs only in `make test-long`, because it measures time.
 @Suite(.serialized, .enabled(if: TestLength.isLong)) struct FirstMixTests {
     private static let rounds = 5
 

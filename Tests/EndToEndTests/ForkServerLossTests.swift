@@ -3,7 +3,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// The program on air does not depend on the process that makes mixers.
+/// The program on air does not depend on the process that starts mixers.
 @Suite(.serialized) struct ForkServerLossTests {
     @Test(.timeLimit(.minutes(12))) func participantsJoinWithoutIt() async throws {
         try await Stage.run { stage in
@@ -16,7 +16,7 @@ import Testing
             let server = try #require(stage.forkServer)
             #expect(!stage.workers.contains { $0.arguments.contains("mixer") }, "a mixer waits")
 
-            // First a server that hangs, then one that is gone.
+            // First a server that hangs, then one that has ended.
             kill(server, SIGSTOP)
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])

@@ -21,7 +21,7 @@ import Testing
     private func run(_ program: String, _ arguments: [String], _ stage: Stage) async throws -> String {
         let name = "\(URL(fileURLWithPath: program).lastPathComponent)-\(UInt32.random(in: 0...UInt32.max))"
         let process = try ManagedProcess(name, program, arguments, in: stage.directory)
-        // Long enough for an installation.
+        // This is long enough for an installation.
         try await waitUntil("\(program) has ended: \(process.messages())", within: 400) { !process.isRunning }
         guard process.exitStatus == 0 else { throw EndToEndError("\(program): \(process.messages())") }
         return process.messages()
@@ -52,7 +52,8 @@ import Testing
         // Small, because an encoder of H.265, one of H.264 and the players share two cores.
         let canvas = Canvas(width: 360, height: 640, fps: 20)
         try await Stage.run(canvas: canvas) { stage in
-            // Not beside the mix, which shares two processors with everything else here: pictures would come late.
+            // The player is installed before the mix runs, which shares two processors with everything else here:
+            // otherwise pictures would be late.
             _ = try await player(["--install"], stage)
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
@@ -75,7 +76,8 @@ import Testing
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
 
-            // Our own server, and one that does not know the codec and has seen no other in this program.
+            // The program is played from our own server, and from one that does not know the codec and has seen no
+            // other in this program.
             let second = #"{"id":"plain","url":"\#(stage.media.plain(stage.room))"}"#
             let added = try await stage.client.request("POST", "/v1/tasks/auto-\(stage.room)/outputs", json: second)
             #expect(added.status == 201, "\(added.text)")
@@ -85,7 +87,7 @@ import Testing
                 print("\(url): \(played)")
                 #expect(played.codec == "hevc" && played.profile == "Main")
                 #expect(played.width == stage.canvas.width && played.height == stage.canvas.height)
-                // Two seconds of pictures, except for some that a busy machine drops.
+                // The limit is two seconds of pictures, except for some that a busy machine drops.
                 #expect(played.pictures >= 30 && played.errors == 0 && played.gapMs <= 202, "\(played)")
                 #expect(played.messages.contains { $0.contains("round 3") }, "\(played.messages)")
             }
@@ -96,7 +98,7 @@ import Testing
                 return master.contains("hvc1.1.")
             }
             let variants = master.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { "\(base)/\($0)" }
-            // After a while only H.265 is left in the window, and the smaller rendition is H.264 throughout.
+            // After a while the window contains only H.265, and the smaller rendition is H.264 throughout.
             try await waitUntil("the mix fills the window") {
                 let text = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
                 return text.contains("hvc1.") && text.components(separatedBy: "avc1.").count == 2
@@ -121,7 +123,7 @@ import Testing
             var codecs: [String] = []
             for file in files { codecs.append(try await inspect(recordings.appendingPathComponent(file).path, stage)) }
             let size = "\(canvas.width),\(canvas.height)"
-            // The second and third names have a number, which comes before the first one's dot.
+            // The second and third names have a number before the first dot.
             #expect(codecs == ["hevc,\(size)", "h264,\(size)", "h264,\(size)"], "\(files)")
 
             let report = try await stage.judge(viewer, expectedSwitches: 2)

@@ -19,7 +19,7 @@ import Testing
             let body = #"{"segmentSeconds":2,"enableVOD":true,"metadata":"stage","renditions":[{"height":320}]}"#
             let asked = try await stage.client.request("PUT", "/v1/rooms/demo/hls", json: body)
             #expect(asked.status == 200, "\(asked.text)")
-            // The service waits for the first segment, too, but not for as long as a busy machine may take.
+            // The service waits for the first segment too, but not for as long as a busy machine may take.
             var master = ""
             try await waitUntil("HLS has begun: \(master)") {
                 let answer = try await stage.client.request("GET", "/live/demo/index.m3u8")
@@ -29,7 +29,7 @@ import Testing
             let top = try #require(uris(master).first)
             let base = "/live/demo/" + top.dropLast("video.m3u8".count)
 
-            // Every version of the playlist, as seen by a player that polls often.
+            // The inspector reads the playlist like a player that polls often.
             let inspector = Box()
             let watching = Task {
                 while !Task.isCancelled {
@@ -57,12 +57,12 @@ import Testing
             watching.cancel()
             _ = await watching.result
             #expect(inspector.complaints == [])
-            // Two splices, each to another configuration.
+            // There are two splices, each to another configuration.
             #expect(inspector.discontinuities == 2)
 
-            // The kept archive, unpacked elsewhere.
+            // The archive that was kept is unpacked elsewhere.
             let onDemand = try #require(hls["onDemand"] as? [String: String])
-            // The session is over a moment after its playlists are closed.
+            // The session ends a moment after its playlists are closed.
             var packed: ServiceClient.Answer?
             try await waitUntil("the archive is there: \(packed.map { "\($0.status)" } ?? "")") {
                 packed = try await stage.client.request("GET", onDemand["archive"] ?? "")
@@ -74,7 +74,7 @@ import Testing
             let zip = folder.appendingPathComponent("all.zip")
             try archive.body.write(to: zip)
             try await run("python3", ["-m", "zipfile", "-e", zip.path, folder.path], in: stage.directory)
-            // Every picture is there and is decoded: a copy into FLV goes through the viewer's stopwatch.
+            // Every picture is there and can be decoded: a copy into FLV goes through the viewer's checks.
             let flv = stage.directory.appendingPathComponent("vod.flv").path
             try await run(
                 "ffmpeg",
@@ -88,7 +88,7 @@ import Testing
             for change in report.splices {
                 #expect(change.contentStep.map { $0 == 1 } ?? true, "\(report.table)")
             }
-            // The smaller rendition has its segments at the same times.
+            // The smaller rendition has segments at the same times.
             let times = try await [top, top.replacing("video.m3u8", with: "320p.m3u8")].asyncMap { uri in
                 try await pictureTimes("http://127.0.0.1:\(stage.client.port)/live/demo/\(uri)", in: stage.directory)
             }

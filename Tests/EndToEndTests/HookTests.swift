@@ -48,7 +48,7 @@ import Testing
             var server = try await HookingMediaServer.start(
                 in: stage.directory, port: port, application: try Self.application(stage), name: "hooking", stat: stat)
             do {
-                // With a second participant the room is mixed, without one it is copied.
+                // With a second participant the room is mixed; without one the program is a copy.
                 let alice = try Self.publish("lobby__alice", 1, server, stage)
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
                 let viewer = try await stage.record(stage.media.cdn("lobby"), as: "viewer")
@@ -64,21 +64,21 @@ import Testing
                 let trace = try await viewer.recording().trace()
                 #expect(trace.video.count > 20, "the viewer has a program")
 
-                // A name that is already published: nginx rejects the second publisher, and the first one stays.
+                // The name is already published: nginx rejects the second publisher, and the first one stays.
                 let twin = try Self.publish("lobby__alice", 3, server, stage)
                 try await waitUntil("the twin is turned away\n\(twin.messages())") { !twin.isRunning }
                 #expect(alice.isRunning, "\(alice.messages())")
                 #expect(try await stage.client.users("lobby") == ["alice"])
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
 
-                // A name without a room is published as before, and is in no room.
+                // A name without a room is published as before, but is in no room.
                 let other = try Self.publish("elsewhere", 4, server, stage)
                 try await Task.sleep(for: .seconds(3))
                 #expect(other.isRunning, "\(other.messages())")
                 #expect(try await stage.client.users("lobby") == ["alice"])
                 await other.stop()
 
-                // nginx is killed and started again: its connections are counted from 1.
+                // nginx is killed and started again, so that its connections are counted from 1.
                 try await server.kill()
                 await alice.stop()
                 server = try await HookingMediaServer.start(
@@ -86,7 +86,7 @@ import Testing
                     stat: stat)
                 let again = try Self.publish("lobby__alice", 1, server, stage)
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
-                // The statistics have listed it once.
+                // By then the statistics have listed the publisher once.
                 try await Task.sleep(for: .seconds(3))
                 await again.stop()
                 try await waitUntil("alice has left") { try await stage.client.users("lobby").isEmpty }
@@ -109,8 +109,8 @@ import Testing
         }
     }
 
-    /// nginx does not repeat callbacks. While the service is down, its publishers stay, and its statistics tell what
-    /// happened.
+    /// nginx does not repeat callbacks. While the service is down, its publishers stay, and its statistics later show
+    /// the changes.
     @Test(.timeLimit(.minutes(15))) func whatHappensWhileTheServiceIsDownBecomesKnown() async throws {
         let (port, stat) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         try await Stage.run(environment: Self.environment(port, stat: stat)) { stage in
@@ -126,7 +126,8 @@ import Testing
                 try await stage.killService()
                 // The callback of this end is lost.
                 await bob.stop()
-                // Not reported at all, because nginx rejects a publisher whose first callback is not answered.
+                // The attempt is not reported at all, because nginx rejects a publisher whose first callback is not
+                // answered.
                 let carol = try ManagedProcess(
                     "publisher-carol", "ffmpeg",
                     SyntheticPublisher(id: 3, width: 360, height: 640, gopSeconds: 1).arguments(
@@ -150,7 +151,7 @@ import Testing
                         corrections.contains { $0.hasSuffix(#"{hook="nginx-rtmp",change="\#(change)"} 1"#) }
                     }
                 }
-                // They are counted after the room has changed.
+                // The corrections are counted after the room has changed.
                 try await waitUntil("one correction each is counted: \(corrections)") {
                     try await isOneCorrectionEach()
                 }

@@ -9,7 +9,7 @@ import Testing
 /// An app server of 100ms, with a page on loopback and an RTMP destination, starts a stream with a recording, and gets
 /// pictures, webhooks and the file.
 @Suite(.serialized, .timeLimit(.minutes(20)), .enabled(if: PagePrograms.missing.isEmpty)) struct HundredMSTests {
-    /// Made by Python's hmac with the key below; valid until 2100.
+    /// The token was made by Python's hmac with the key below, and is valid until 2100.
     private static let token =
         "eyJhbGciOiJIUzI1NiJ9.eyJhY2Nlc3Nfa2V5IjoidGVzdGlkIiwidHlwZSI6Im1hbmFnZW1lbnQiLCJ2ZXJzaW9uI"
         + "joyLCJleHAiOjQxMDI0NDQ4MDB9.62FCIZ9SartxxolUbcXJeJMG6TunNmDtQybbWDNoIAs"
@@ -52,7 +52,7 @@ import Testing
             try await waitUntil("the viewer has some seconds: \(viewer.progress)") { viewer.progress.videoTags > 90 }
             let report = try await stage.judge(viewer)
             let pictures = report.sources.first { $0.id == 3 }?.pictures ?? 0
-            // Some seconds of a page on a busy machine, until the last recorded keyframe.
+            // The viewer has recorded some seconds of a page on a busy machine, up to the last keyframe.
             #expect(pictures > 3 && report.decodeErrors.isEmpty, "the page arrives: \(report.table)")
 
             #expect(try await call("POST", "external-streams/\(id)/stop")["status"] as? String == "stopping")

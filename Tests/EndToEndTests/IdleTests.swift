@@ -10,7 +10,8 @@ import Testing
 @Suite(.serialized) struct IdleTests {
     private static let clipColour = RGB(red: 40, green: 150, blue: 70)
 
-    /// An empty room, alice, an empty room, alice: on one connection, without a missing or black picture.
+    /// The room is empty, has alice, is empty and has alice again: the viewer gets all of it on one connection, without
+    /// a missing or black picture.
     @Test(.timeLimit(.minutes(15))) func filesArePlayedWhileNobodyIsOnAir() async throws {
         let clip = SyntheticPublisher(
             id: 9, width: 360, height: 640, gopSeconds: 1, colour: Self.clipColour, seconds: 3)
@@ -43,7 +44,7 @@ import Testing
                     idle = try await Self.idle(of: stage)
                     return idle.hasPrefix("playing clip.flv")
                 }
-                // One and a half rounds.
+                // The wait covers one and a half rounds of the clip.
                 try await Task.sleep(for: .seconds(5))
                 try await waitUntil("what cannot be played is told of") {
                     try await Self.complaints(of: stage) >= round

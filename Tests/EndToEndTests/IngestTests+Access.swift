@@ -21,7 +21,7 @@ extension IngestTests {
                     Self.source(1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(key)"),
                     in: stage.directory)
             }
-            // No publisher is accepted while it does not answer.
+            // Publishers are not accepted while the hook does not answer.
             let early = try publish("k3y-of-alice")
             try await waitUntil("silence refuses") { !early.isRunning }
             #expect(early.messages().contains("cannot be asked at the moment"), "\(early.messages())")
@@ -64,7 +64,7 @@ extension IngestTests {
                 Self.source(1).arguments(url: String(try #require(signed))),
                 in: stage.directory)
             try await waitUntil("alice is there") { try await stage.client.users(stage.room) == ["alice"] }
-            // The room has a program now, whose timeline reports on its publishers.
+            // The room now has a program, whose timeline reports on its publishers.
             let second = try Self.publish("bob", 2, port, stage)
             try await waitUntil("bob is refused") { !second.isRunning }
             alice.kill9()

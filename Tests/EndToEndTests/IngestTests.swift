@@ -7,12 +7,12 @@ import Testing
 
 /// Publishers of the service's own RTMP server: no app server, no events, and no media server except the destination.
 @Suite(.serialized) struct IngestTests {
-    /// - Parameter grace: Time in seconds for which the place of a publisher that is lost is kept.
+    /// - Parameter grace: Time in seconds for which the place of a lost publisher is kept.
     static func environment(_ port: Int, grace: Int = 20) -> [String: String] {
         ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "\(grace)"]
     }
 
-    /// A publisher that is small: its pictures are counted, and not looked at.
+    /// Returns the settings of a small publisher: its pictures are counted, not inspected.
     static func source(_ id: Int) -> SyntheticPublisher {
         SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1)
     }
@@ -59,7 +59,8 @@ import Testing
             let player = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
             let viewer = try await stage.watch()
 
-            // Killed without closing, and back within the grace period: the same pane, and no destination is affected.
+            // The publisher is killed without closing and back within the grace period: it has the same pane, and no
+            // destination is affected.
             bob.kill9()
             try await waitUntil("bob's process is gone") { !bob.isRunning }
             try await Task.sleep(for: .seconds(1))
@@ -82,7 +83,7 @@ import Testing
             #expect(after.outputs.map(\.reconnects) == [0], "\(after.outputs)")
             #expect(alice.isRunning && bob.isRunning, "\(alice.messages())\n\(bob.messages())")
 
-            // A clean end counts at once, without the grace period.
+            // A clean end takes effect at once, without the grace period.
             await bob.stop()
             try await waitUntil("bob has left", within: 16) { try await stage.client.users(stage.room) == ["alice"] }
             let last = try await stage.waitForOnAir("bypass")
@@ -92,7 +93,7 @@ import Testing
             let seen = await viewer.recording()
             #expect(seen.connections == 1, "the viewer was connected \(seen.connections) times")
 
-            // An end during the absence of a service is found afterwards.
+            // An end while no service runs is noticed afterwards.
             try await stage.killService()
             await alice.stop()
             try await stage.startServiceAgain()
@@ -106,7 +107,7 @@ import Testing
     /// A crash of the ingest costs publishers one connection, and viewers the pictures of that time.
     @Test(.timeLimit(.minutes(12))) func aCrashOfTheIngestIsBridged() async throws {
         let port = HookingMediaServer.anyPort()
-        // Longer than a busy machine takes for a restart of the ingest and of two publishers.
+        // This is longer than a busy machine takes for a restart of the ingest and of two publishers.
         try await Stage.run(environment: Self.environment(port, grace: 60)) { stage in
             try await Self.prepare(stage, port)
             let ingest = try #require(Self.ingest(stage))
@@ -143,7 +144,8 @@ import Testing
         }
     }
 
-    /// The program over RTMP: one connection from bypass to mix and back, while the service is killed and started again.
+    /// The program is played over one RTMP connection from bypass to mix and back, while the service is killed and
+    /// started again.
     @Test(.timeLimit(.minutes(15))) func theProgramIsPlayed() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
@@ -165,7 +167,7 @@ import Testing
 
             try await stage.killService()
             let before = viewer.progress.tags
-            // The connection needs no service.
+            // The connection does not depend on the service.
             try await waitUntil("the play goes on") { viewer.progress.tags > before + 60 }
             try await stage.startServiceAgain()
             await bob.stop()
@@ -189,7 +191,7 @@ import Testing
     }
 
     /// The service is started with another port, and then without one. A room's output is a participant of another
-    /// room, and never of its own.
+    /// room, but never of its own.
     @Test(.timeLimit(.minutes(12))) func aProgramIsPublishedIntoAnotherRoom() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
@@ -278,7 +280,7 @@ import Testing
             let before = player.progress.tags
             try await waitUntil("alice goes on") { player.progress.tags > before + 20 }
             #expect(alice.isRunning && player.progress.connections == 1)
-            // Once she has left, the key is free.
+            // After alice has left, the key is free.
             await alice.stop()
             try await waitUntil("alice has left") { try await stage.client.users(stage.room).isEmpty }
             let third = try Self.publish("alice", 2, port, stage)

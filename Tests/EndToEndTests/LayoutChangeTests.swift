@@ -33,7 +33,7 @@ import Testing
                     try await stage.client.putLayout("picture-in-picture", json: Self.inset(corner, size: size))
                 }
             }
-            // As an operator with an editor does it.
+            // The file is changed as by an operator with an editor.
             _ = try await change(stage, from: panes) {
                 let file = stage.layouts.appendingPathComponent("picture-in-picture.json")
                 try Self.inset("bottom-right", size: 0.3).write(to: file, atomically: true, encoding: .utf8)
@@ -45,7 +45,7 @@ import Testing
             try await viewer.receive(pictures: 25)
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
-            // Both were visible all the time, and each of their pictures was shown.
+            // Both participants were visible all the time, and each of their pictures was shown.
             #expect(report.sources.map(\.id).sorted() == [1, 2])
             #expect(report.isWhole(), "\(report.sources)")
         }

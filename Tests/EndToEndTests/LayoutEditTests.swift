@@ -18,7 +18,7 @@ import Testing
         case recreate
     }
 
-    /// Twenty saves: as a rule each reaches the viewer at once, and none costs a frame.
+    /// Each of twenty saves normally reaches the viewer at once, and none costs a frame.
     @Test(.timeLimit(.minutes(15))) func twentyEditsOnAirAreSeenAtOnce() async throws {
         var random = SeededGenerator(announcedFor: "twenty edits")
         try await Stage.run(layout: "edited") { stage in
@@ -37,7 +37,7 @@ import Testing
             var saved: [Int64] = []
             for index in 0..<20 {
                 if index % 5 == 2 { try await breakFile(file, stage, expecting: panes) }
-                // Never the same twice: every edit moves or resizes both.
+                // No two edits are equal: each moves or resizes both panes.
                 let text = Self.layout(host: 40 + index % 4 * 6, guest: 30 + index % 5 * 2)
                 let manner = Manner.allCases[index % Manner.allCases.count]
                 saved.append(try Self.save(text, to: file, manner))
@@ -61,7 +61,7 @@ import Testing
             try #require(seen.count == saved.count, "seed \(random.seed)\n\(report.table)")
             let waits = zip(saved, seen).map { Double($1 - $0) / 1e6 }
             print("save to viewer in ms: \(waits.map { $0.rounded() }.sorted())")
-            // Within 200 ms on an idle machine. A service that looks for changes now and then would take longer.
+            // The delay is at most 200 ms on an idle machine. A service that polls for changes would take longer.
             #expect(waits.sorted()[waits.count / 2] <= 400, "seed \(random.seed): \(waits)")
             #expect(waits.allSatisfy { $0 <= 5000 }, "seed \(random.seed): \(waits)")
         }

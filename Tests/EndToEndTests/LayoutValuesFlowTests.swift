@@ -7,8 +7,8 @@ import Testing
 /// Values of a layout that change while viewers watch: set by an operator, or taken from the room's channel.
 @Suite(.serialized) struct LayoutValuesFlowTests {
     private static let (blue, red) = (RGB(red: 32, green: 64, blue: 112), RGB(red: 120, green: 32, blue: 32))
-    /// Both participants at the top, the score below them at the left, the comment at the bottom; background between
-    /// them.
+    /// The layout: both participants at the top, the score below them at the left, the comment at the bottom, and
+    /// background between them.
     private static let board = """
         {"params": {"score": {"type": "number", "default": 1, "min": 0, "max": 99999},
                     "ground": {"type": "color", "default": "\(blue)"}},
@@ -25,7 +25,7 @@ import Testing
 
     /// The state of the values that a viewer sees.
     private enum Seen: Hashable {
-        /// A picture that is not of the layout.
+        /// A picture that does not show the layout.
         case other
         case board(isRed: Bool, isScoreLong: Bool, hasComment: Bool)
     }
@@ -67,7 +67,7 @@ import Testing
             #expect(try await stage.client.request("DELETE", "\(messages)/\(id)").status == 204)
             try await viewer.receive(pictures: 60)
             #expect(try stage.mixer() == mixer && stage.relay() == relay)
-            // One decision for the join and one for the score, none for the comments.
+            // There is one decision for the join and one for the score, and none for the comments.
             let plans = try await stage.client.timeline(stage.room).filter { $0.contains(": mix of 2") }
             #expect(plans.count == 2, "\(plans)")
 
@@ -90,15 +90,15 @@ import Testing
         }
     }
 
-    /// Returns the states that pictures of the layout show, each once: a participant alone may have any colour in its
-    /// place. Texts may be drawn some pictures after the colour that changes with them, on a busy machine a second
-    /// later; each state is shown for 60 pictures, and counts from the half of them on.
+    /// Returns the states shown by pictures of the layout, each once. A participant alone may have any colour in its
+    /// place. Texts may be drawn some pictures after the colour that changes with them, on a busy machine up to a
+    /// second later, so a state counts if it lasts for at least half of its 60 pictures.
     private static func seen(in recording: FLVRecording) throws -> [Seen] {
         var seen: [(what: Seen, pictures: Int)] = []
         _ = try PictureDecoder.decode(recording.path) { _, picture in
             let (width, height) = (Double(picture.width), Double(picture.height))
             func has(_ colour: RGB) -> Bool {
-                // Between the participants and the score.
+                // The area between the participants and the score.
                 guard
                     let mean = picture.meanColour(
                         x: width * 0.3, y: height * 0.52, width: width * 0.4, height: height * 0.12)

@@ -6,9 +6,9 @@ import Testing
 @testable import ViewerProbe
 
 @Suite(.serialized) struct LeakTests {
-    /// After many joins and leaves the relay has about the threads and descriptors that it had after ten, no mixer is
-    /// left except the one that waits for the next join, and its memory has not grown by more than a few MB. Every
-    /// mixer ended by itself when told to, and neither the relay nor any mixer leaks a GStreamer object.
+    /// After many joins and leaves, the relay has about as many threads and descriptors as after ten. No mixer is left
+    /// except the one that waits for the next join, and the relay's memory has grown by at most a few MB. Every mixer
+    /// ended by itself when told to, and neither the relay nor any mixer leaks a GStreamer object.
     @Test(.timeLimit(.minutes(20))) func joinsAndLeavesLeaveNothingBehind() async throws {
         try await Stage.run(environment: LeakTracer.environment) { stage in
             try await stage.publish(
@@ -49,7 +49,7 @@ import Testing
             #expect(ends == Array(repeating: "exit code 0", count: pids.count - 1), "\(Set(ends))")
 
             try await stage.close()
-            // The last mixer ends with the relay, and reports at its end.
+            // The last mixer ends with the relay, and writes its report at its end.
             try? await waitUntil("every mixer has reported") {
                 pids.allSatisfy { LeakTracer.report(of: $0, in: stage.directory).listed != nil }
             }
@@ -101,7 +101,7 @@ import Testing
         var description: String { "\(threads) threads, \(descriptors) descriptors, \(resident) kB" }
     }
 
-    /// Returns the relay's use of resources once its last mixer has ended and the next one waits.
+    /// Returns the relay's use of resources after its last mixer has ended and the next one waits.
     private func settled(_ relay: Int32) async throws -> Use {
         var left: [ProcessTable.Entry] = []
         try await waitUntil("one mixer is left: \(left)") {

@@ -6,7 +6,7 @@ import Testing
 @testable import ProgramMixer
 @testable import ViewerProbe
 
-/// More mixes than the machine can make: they reduce their load by steps, none ends, and rooms without a place wait.
+/// More mixes than the machine can carry reduce their load in steps: none ends, and rooms without capacity wait.
 @Suite(.serialized) struct OverloadTests {
     private struct Load: Decodable {
         struct Degradation: Decodable {
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20))) func tooManyMixesGiveWayAndNoneEnds() async throws {
-        // Admits twice the machine's capacity.
+        // The service admits twice the machine's capacity.
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let environment = [
             "MIXORCHESTRATOR_ADMISSION_CORES": "1000", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "4",
@@ -53,7 +53,7 @@ import Testing
             let begin = ContinuousClock.now
             var steps: [String] = []
             var loads: [Load] = []
-            // All of them begin, and then there is too much to do.
+            // All mixes begin, and then there is more work than capacity.
             try await waitUntil("levels rise: \(loads)", within: 300) {
                 loads = try await Self.loads(stage, rooms)
                 let line = Self.line(loads, begin)
@@ -70,8 +70,8 @@ import Testing
             try await waitUntil("the timeline tells") {
                 try await stage.client.timeline(rooms[index]).contains { $0.contains("frame is rendered (load level") }
             }
-            // All except one are deleted: the load falls and the last one returns to full quality, if the machine is
-            // otherwise idle.
+            // All mixes except one are deleted: the load falls, and the last one returns to full quality if the machine
+            // is otherwise idle.
             for room in rooms where room != rooms[index] { try await stage.client.deleteRoom(room) }
             let isWhole: Void? = try? await waitUntil("the levels fall", within: 75) {
                 try await Self.loads(stage, [rooms[index]]).allSatisfy { $0.degradation == nil }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A page as a participant: alone it is on air as encoded, beside another participant in a mix.
+/// A page as a participant: alone, it is on air as encoded; together with another participant, in a mix.
 @Suite(.serialized, .timeLimit(.minutes(8)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageTests {
     private static let canvas = Canvas(width: 640, height: 360, fps: TestPage.rate)
     private static let board = SyntheticPublisher(id: 3, width: 640, height: 360, fps: TestPage.rate)
@@ -44,7 +44,7 @@ import Testing
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))
             let report = try await stage.judge(viewer, expectedSwitches: 2, limits: Self.limits)
-            // A picture of a page may be taken twice at a switch, too: the step of its content is not evidence.
+            // A picture of a page may be captured twice at a switch too, so the step of its content is not evidence.
             let failures = (report.failures + report.switches.flatMap(\.failures)).filter {
                 !$0.contains("content steps by")
             }
@@ -71,7 +71,7 @@ import Testing
          "canvas": {"background": "#404040"}}
         """
 
-    /// Returns a bar that covers the right half of the page, and changes colour when the page is told to.
+    /// Returns a bar that covers the right half of the page and changes its colour on request.
     private static func bar(_ colour: String) -> String {
         """
         <body style="margin:0"><div id="bar" style="position:absolute;left:50%;top:0;width:50%;height:100%;\
@@ -80,7 +80,8 @@ import Testing
         """
     }
 
-    /// A page over a mix: transparent outside its content, changed while it is on air, and gone with the layout.
+    /// A page over a mix is transparent outside its content, changes while it is on air, and disappears with the
+    /// layout.
     @Test func aPageLiesOverTheMix() async throws {
         let server = try PageServer(["/": Self.bar("#FFFFFF"), "/colour": "#FFFFFF"])
         defer { server.stop() }
@@ -92,7 +93,7 @@ import Testing
             try Self.layout.replacingOccurrences(of: "PAGE", with: "http://127.0.0.1:\(server.port)/").write(
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
             try await stage.publish("alice", SyntheticPublisher(id: 1))
-            // As large as its pane: a browser, an encoder and a mixer have two cores here.
+            // Bob's picture is as large as his pane, because a browser, an encoder and a mixer have two cores here.
             try await stage.publish(
                 "bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1, videoBitrate: 600_000))
             try await waitUntil("the layout is read") {
@@ -118,7 +119,7 @@ import Testing
             let recording = await viewer.recording()
             let report = try await stage.judge(recording, expectedSwitches: 2)
             #expect(report.isWithinLimits && report.isWhole(), "\(report.table)")
-            // Colours of the background: beside the page's bar and under it.
+            // Colours of the background: beside the page's bar, and under it.
             var seen: [[Int]] = []
             _ = try PictureDecoder.decode(recording.path) { _, picture in
                 let (width, height) = (Double(picture.width), Double(picture.height))
@@ -137,15 +138,16 @@ import Testing
         }
     }
 
-    /// A page paints by its own clock, and its pictures are sampled by another: some are taken twice or not at all.
+    /// A page paints by its own clock and its pictures are sampled by another, so some are captured twice or not at
+    /// all.
     private static var limits: ProbeLimits {
         var limits = ProbeLimits.ofTests
         limits.videoGapMs = 40
-        // Two pictures of the page.
+        // This is the duration of two pictures of the page.
         limits.avShiftMs = 70
         limits.audioGapMs = 2
         limits.contentFaults = .max
-        // With two publishers, a mix and a browser on two cores a page stalls for some pictures.
+        // With two publishers, a mix and a browser on two cores, a page stalls for some pictures.
         limits.frozenMs = 4000
         limits.unreadable = 10
         return limits

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// Operators mute, turn down and hide participants on air, and see and hear them without a player: with real streams.
+/// Operators mute, turn down and hide participants on air, and see and hear them without a player, with real streams.
 @Suite(.serialized) struct PeopleTests {
     private static func control(_ stage: Stage, _ user: String, _ body: String) async throws {
         let answer = try await stage.client.request(
@@ -32,7 +32,7 @@ import Testing
         return amplitude * 0.85...amplitude * 1.15
     }
 
-    /// Returns the amplitudes of a tone every 50 ms.
+    /// Returns the amplitudes of a tone, one every 50 ms.
     private static func amplitudes(_ runs: [SoundRun], of frequency: Int) -> [Double] {
         runs.flatMap { run in
             stride(from: run.sampleRate / 10, to: run.samples.count - run.sampleRate / 10, by: run.sampleRate / 20)
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    /// Whether the effect of a control lasted from one call to the next. A busy machine answers a call late, before or
-    /// after the effect begins.
+    /// Returns whether the effect of a control lasted from one call to the next. A busy machine answers a call late,
+    /// before or after the effect begins.
     private static func lasts(_ found: Double, _ asked: Duration) -> Bool {
         let asked = asked / .seconds(1)
         return asked - 2...asked + 2 ~= found
@@ -59,7 +59,7 @@ import Testing
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(3))
-            // In the bypass: silence at the times of the same packets, without a switch.
+            // In the bypass, the muted packets are silent at the same times, without a switch.
             let clock = ContinuousClock()
             try await Self.control(stage, "alice", #"{"muted": true}"#)
             let muted = clock.now
@@ -79,7 +79,7 @@ import Testing
             try await Self.control(stage, "bob", #"{"muted": true}"#)
             let half = clock.now - turned
             try await Task.sleep(for: .milliseconds(2500))
-            // Hidden and shown again, as if he had left and come back.
+            // Bob is hidden and shown again, as if he had left and come back.
             try await Self.control(stage, "bob", #"{"hidden": true}"#)
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .milliseconds(2500))
@@ -131,7 +131,7 @@ import Testing
             let own = Self.amplitudes(runs, of: alice.toneFrequency)
             let loud = Self.longest(own, within: Self.around(2), step: 0.05)
             print("alice at twice her level for \(loud) s")
-            // The bypass follows the mix with her next keyframe, or a later one on a busy machine.
+            // The bypass follows the mix at her next keyframe, or at a later one on a busy machine.
             #expect(loud >= 1 && loud < asked / .seconds(1) + 4, "\(loud) s of \(asked)")
             #expect(recording.connections == 1)
         }
@@ -185,7 +185,8 @@ import Testing
                 #expect(answer.contentType == "image/jpeg")
                 return try Self.look(at: answer.body, in: stage.directory)
             }
-            /// Suspends while a busy machine needs longer for a picture than the service waits for it.
+            /// Returns the first picture. Retries while a busy machine needs longer for a picture than the service
+            /// waits.
             func firstPicture(_ name: String) async throws -> (width: Int, height: Int, colour: [Int]) {
                 var first: (width: Int, height: Int, colour: [Int])?
                 var refusal = ""
@@ -222,7 +223,7 @@ import Testing
             var found: Levels?
             // The tones have a tenth of the full amplitude; beeps are louder.
             try await waitUntil("both are heard: \(String(describing: found))") {
-                // Refused while a busy machine needs too long for them.
+                // The service refuses the levels while a busy machine needs too long for them.
                 guard let now = try? await levels() else { return false }
                 found = now
                 return (now.program.rms ?? -100) > -25 && now.sources.count == 2
@@ -231,20 +232,20 @@ import Testing
             for user in ["alice", "bob"] { try await Self.control(stage, user, #"{"muted": true}"#) }
             // Their pictures are still shown.
             try await waitUntil("nobody is heard: \(String(describing: found))") {
-                // Refused while a busy machine needs too long for them.
+                // The service refuses the levels while a busy machine needs too long for them.
                 guard let now = try? await levels() else { return false }
                 found = now
                 return (now.program.peak ?? 0) < -80 && now.sources.count == 2
                     && now.sources.allSatisfy { ($0.rms ?? -100) > -28 }
             }
 
-            // A process that hangs is killed, and the next request starts another.
+            // A hung process is killed, and the next request starts another.
             kill(first.first ?? -1, SIGSTOP)
             try await Task.sleep(for: .milliseconds(1500))
             let began = ContinuousClock.now
             let refused = try await stage.client.request("GET", "\(path)/thumbnail.jpg")
             #expect(refused.status == 503, "\(refused.text)")
-            // It would be for ever.
+            // Without a limit, the request would wait for ever.
             #expect(ContinuousClock.now - began < .seconds(50))
             try await waitUntil("there is a picture again") { (try? await picture("thumbnail")) != nil }
             #expect(thumbnailers().count == 1 && thumbnailers() != first)

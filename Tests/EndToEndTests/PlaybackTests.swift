@@ -10,7 +10,8 @@ import EncodedMedia
     /// While the service is stopped the program continues, and its viewers miss nothing when it resumes.
     @Test(.timeLimit(.minutes(5))) func aServiceThatStandsStillHurtsNobody() async throws {
         try await Stage.run { stage in
-            // Small: another test runs beside this one, and an encoder that is late is a host who stalls.
+            // The stream is small because another test runs at the same time, and a late encoder looks like a stalled
+            // host.
             try await stage.publish(
                 "alice", SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 600_000))
             try await stage.open(host: "alice")
@@ -33,7 +34,7 @@ import EncodedMedia
         }
     }
 
-    /// A third-party player, with a signed URL, from the middle to the end.
+    /// A third-party player with a signed URL plays from the middle to the end.
     @Test(.timeLimit(.minutes(5))) func ffmpegPlaysToTheEndOfTheProgram() async throws {
         let key = "0123456789abcdef"
         try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_KEY": key]) { stage in
@@ -64,7 +65,7 @@ import EncodedMedia
             try await waitUntil("the player has ended") { !player.isRunning }
             #expect(player.exitStatus == 0)
             #expect(player.messages() == "", "\(player.messages())")
-            // Three seconds of it, with a margin for the start.
+            // The player's file holds three seconds, with a margin for the start.
             let probe = try ManagedProcess(
                 "ffprobe", "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", file],
                 in: stage.directory)

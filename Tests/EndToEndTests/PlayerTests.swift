@@ -7,7 +7,7 @@ import Testing
 /// The player, and the page around it, in Chromium.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct PlayerTests {
-    /// Returns the page's own latest report of its playback, which comes once a second.
+    /// Returns the page's latest report of its playback, which it makes once a second.
     private static func latest(_ page: ManagedProcess) -> BrowserTests.Watched? {
         (Browser.logged("WATCH ", by: page) as [BrowserTests.Watched]).last
     }
@@ -22,15 +22,15 @@ struct PlayerTests {
         #expect(complaints.isEmpty, "\(complaints)")
     }
 
-    /// `Tests/Player/player-tests.js`: reader, timeline, fragments, decisions and words.
+    /// The tests in `Tests/Player/player-tests.js` pass: reader, timeline, fragments, decisions and texts.
     @Test(.timeLimit(.minutes(4))) func thePartsThatNeedNoBrowserAreRight() async throws {
         let found = try await Browser.runParts(of: "Tests/Player/player-tests.js")
         print("the player's parts: \(found.passed) passed, seed \(found.seed)")
         #expect(found.failed == [] && found.passed >= 15, "seed \(found.seed)")
     }
 
-    /// A page that stalls, a service that is killed, and the end of the program: the viewer is told of each, and sees
-    /// the program again.
+    /// The viewer is told of a page that stalls, of a killed service and of the end of the program, and then sees the
+    /// program again.
     @Test(.timeLimit(.minutes(6))) func aViewerComesBackAndIsToldTheEnd() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
@@ -42,7 +42,8 @@ struct PlayerTests {
 
             try await waitUntil("it says how many watch") { Self.latest(page)?.viewers == "1 watching" }
 
-            // Long enough for a jump: from a shorter pause it catches up by playing faster, at 0.15 s a second.
+            // The pause is long enough for a jump: after a shorter one, the page catches up by playing faster, gaining
+            // 0.15 s per second.
             let stopped = [page.identifier] + ProcessTable.descendants(of: page.identifier).map(\.identifier)
             for identifier in stopped { kill(identifier, SIGSTOP) }
             try await Task.sleep(for: .seconds(10))
@@ -74,7 +75,7 @@ struct PlayerTests {
         }
     }
 
-    /// Two lines embed the player in a page of another site, which receives the participants of the picture.
+    /// Two lines of HTML embed the player in a page of another site, which receives the participants in the picture.
     @Test(.timeLimit(.minutes(5))) func aStrangerEmbedsThePlayer() async throws {
         struct Told: Decodable {
             var state: String

@@ -26,7 +26,7 @@ struct ProgramMoveTests {
         try await stage.a.client.published(room, user: "alice", url: stage.source, role: "host")
     }
 
-    /// Whether frames of the stream have arrived within the last second.
+    /// Returns whether frames of the stream have arrived within the last second.
     private static func flows(_ room: String, to receiver: RTMPReceiver) -> Bool {
         let last = receiver.senders(of: room).compactMap { $0.frames.last?.at }.max() ?? 0
         return MonotonicClock.now() - last < 1_000_000_000
@@ -63,7 +63,8 @@ struct ProgramMoveTests {
             let senders = receiver.senders(of: room)
             freezes += receiver.freezes(of: room)
             #expect(senders.count == 1 + moves, "\(room): one reconnect for each move, \(senders.count) senders")
-            // Two that send at once go on until one is ended. Less is a frame that a busy receiver has read late.
+            // Two relays that send at once go on until one is ended. A shorter overlap is a frame that a busy receiver
+            // has read late.
             #expect(receiver.overlap(of: room).seconds < 0.15, "\(room): \(receiver.overlap(of: room))")
             for isVideo in [true, false] {
                 let times = senders.flatMap(\.frames).filter { $0.isVideo == isVideo }.map(\.timestamp)
@@ -82,7 +83,7 @@ struct ProgramMoveTests {
     }
 
     /// Each destination is connected to once more, two relays never send to it at once, and its viewers hardly notice.
-    /// Viewers of the node stay connected to it. Then the same after SIGTERM.
+    /// Viewers of the node stay connected to it. The same holds after SIGTERM.
     @Test(.timeLimit(.minutes(10))) func aDrainMovesPrograms() async throws {
         let receiver = try RTMPReceiver()
         defer { receiver.stop() }
@@ -102,7 +103,7 @@ struct ProgramMoveTests {
             try Self.expectNoSeam(await viewer.recording())
             Self.expectMoved(rooms, times: 1, receiver)
 
-            // A service that is asked to stop first does the same.
+            // A service that is asked to stop moves its programs first.
             #expect(try await stage.a.client.request("DELETE", "/v1/node/drain").status == 204)
             kill(stage.b.service.identifier, SIGTERM)
             try await waitUntil("node b has ended", within: 180) { !stage.b.service.isRunning }
@@ -113,8 +114,8 @@ struct ProgramMoveTests {
         }
     }
 
-    /// A process of either node is killed or stalls at any moment of a move, and resumes: two relays never send at once
-    /// for longer than the data in flight, and the program comes back.
+    /// A process of either node is killed or stalls at any moment of a move, and resumes. Two relays never send at once
+    /// for longer than the data in flight takes, and the program comes back.
     @Test(.timeLimit(.minutes(60))) func movesThatAreDisturbed() async throws {
         let receiver = try RTMPReceiver()
         defer { receiver.stop() }

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaFormats
 @testable import ViewerProbe
 
-/// Programs of participants named individually, seen by a viewer.
+/// Programs whose participants are listed by name, as seen by a viewer.
 @Suite(.serialized) struct ProgramTests {
     private static let single = #"{"program": {"composition": {"mode": "single", "source": {"user": "alice"}}}}"#
 
@@ -52,8 +52,8 @@ import Testing
         return found
     }
 
-    /// The flow of a co-streaming app server: one participant, both in two panes, one again; every limit of the
-    /// automatic flow holds, and players are told of both.
+    /// The flow of a co-streaming app server: one participant, both in two panes, one again. Every limit of the
+    /// automatic flow holds, and players are told of both changes.
     @Test(.timeLimit(.minutes(6))) func oneThenTwoPanesThenOne() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -85,7 +85,7 @@ import Testing
             #expect(report.isWithinLimits, "\(report.table)")
             let messages = try await Self.messages(viewer)
             let layouts = messages.filter { $0.text.contains("\"ver\":\"20190611\"") }
-            // A copy is not decoded, so its volume is unknown.
+            // A copied stream is not decoded, so its volume is unknown.
             let alone = layouts.filter { !$0.text.contains("volume") }
             let both = layouts.filter { $0.text.contains("\"uid\":\"alice\"") && $0.text.contains("\"uid\":\"bob\"") }
             #expect(alone.count >= 4, "\(messages)")
@@ -97,7 +97,7 @@ import Testing
             let gaps = zip(layouts, layouts.dropFirst()).map { $1.time - $0.time }
             #expect(gaps.allSatisfy { $0 <= 1100 }, "\(gaps)")
             #expect(messages.contains { $0.text == "{\"goal\":1}" })
-            // The time of day goes with the frames, even across switches, where they wait or come in a burst.
+            // The time of day stays with the frames, even across switches, where they wait or come in a burst.
             let clock = messages.compactMap { message in
                 message.text.wholeMatch(of: #/\{"ts":(\d+)\}/#).flatMap { Int64($0.1) }.map { ($0, message.time) }
             }
@@ -109,8 +109,8 @@ import Testing
         }
     }
 
-    /// Another encoding needs another mixer: the old one continues, with motion, until the new one takes over, and one
-    /// participant's packets do not replace it in the meantime.
+    /// Another encoding needs another mixer. The old one continues, with motion, until the new one takes over, and is
+    /// not replaced by one participant's packets meanwhile.
     @Test(.timeLimit(.minutes(6))) func anotherEncodingOnAir() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    /// A mix with its own sound format: its header comes where it begins, and no sound is missing.
+    /// A mix with its own sound format: its header comes at its first frame, and no sound is missing.
     @Test(.timeLimit(.minutes(6))) func aMixInAnotherFormatThanItsHost() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -230,7 +230,7 @@ import Testing
             for (before, after) in zip(frames, frames.dropFirst()) {
                 let format = AudioSpecificConfig(trace.configurations[before.1].bytes)
                 let length = 1024_000 / Int64(format?.sampleRate ?? 1)
-                // At the change the nearest frame follows, up to half a frame early or late; that offset is removed
+                // At the change, the nearest frame follows, up to half a frame early or late. The offset is removed
                 // later.
                 #expect(abs(after.0 - before.0 - length) <= (before.1 == after.1 ? 2 : length / 2 + 2))
             }

@@ -5,7 +5,8 @@ import Testing
 
 /// The program survives the death of the service.
 @Suite(.serialized) struct ReadoptionTests {
-    /// Killed in a bypass and in a mix: the relay continues, and the restarted service takes it over.
+    /// The service is killed during a bypass and during a mix: the relay continues, and the restarted service takes it
+    /// over.
     @Test(.timeLimit(.minutes(5))) func aKilledServiceCostsNoFrame() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    /// The service ends in order at any moment: just after the event, while the relay starts, on air.
+    /// The service ends in order at any moment: just after the event, while the relay starts, or on air.
     @Test(.timeLimit(.minutes(4)), arguments: [0, 40, 2500])
     func nothingOutlivesTheService(milliseconds: Int) async throws {
         try await Stage.run { stage in
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    /// A deleted room, and an empty one, release everything.
+    /// A deleted room and an empty one release all resources.
     @Test(.timeLimit(.minutes(4))) func nothingOutlivesTheRoom() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
@@ -83,7 +84,7 @@ import Testing
         }
     }
 
-    /// Begins with a host on air and a guest who never comes: a relay, and a mixer that waits.
+    /// Starts a program with a host on air and a guest who never comes: a relay, and a mixer that waits.
     private func beginProgram(_ stage: Stage) async throws {
         let output = stage.media.cdn(stage.room)
         let answer = try await stage.client.request(

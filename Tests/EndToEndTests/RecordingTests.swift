@@ -10,7 +10,8 @@ import EncodedMedia
 
 /// Recording while a program is on air does not affect the program.
 @Suite(.serialized) struct RecordingTests {
-    /// Started and stopped twice on air, across both switches, with a killed service and a killed recorder in between.
+    /// A recording is started and stopped twice on air, across both switches, with a killed service and a killed
+    /// recorder in between.
     @Test(.timeLimit(.minutes(6)), arguments: TestLength.of(short: [2], long: [0, 2]))
     func recordingsComeAndGoOnAir(bFrames: Int) async throws {
         try await Stage.run { stage in
@@ -41,7 +42,7 @@ import EncodedMedia
             try await shelf.start("")
             try await waitUntil("recording runs again") { try await shelf.isRunning }
             try await Task.sleep(for: .seconds(3))
-            // A recorder that is killed is replaced; its file is playable as it is.
+            // A killed recorder is replaced, and its file can be played as it is.
             let recorder = try #require(stage.recorders.first)
             kill(recorder, SIGKILL)
             try await waitUntil("another recorder writes another file") {
@@ -121,7 +122,7 @@ import EncodedMedia
             }
             // The program continues.
             try await stage.waitForOnAir("bypass")
-            // A new request starts it again.
+            // A new request starts the recording again.
             try await shelf.start("")
             try await waitUntil("recording runs again") {
                 guard try await shelf.isRunning else { return false }
@@ -212,14 +213,14 @@ private struct RecordingClient {
         let times = try run(
             "ffprobe -v error -select_streams v -show_entries packet=pts_time -of csv=p=0 '\(local.path)'"
         ).split(separator: "\n").compactMap { Double($0.split(separator: ",").first ?? "") }.sorted().dropLast(3)
-        // It may have been stopped between a picture and those that are shown before it.
+        // The recording may have been stopped between a picture and those displayed before it.
         result.pictures = times.count
         // The publishers make 20 pictures a second, and so does the mix.
         result.steps = zip(times, times.dropFirst()).map { ($1, $1 - $0) }.filter { abs($0.1 - 0.05) > 0.003 }
         return result
     }
 
-    /// Returns the number of pictures in the fetched file for GStreamer, which must play it to its end.
+    /// Returns the number of pictures that GStreamer finds in the fetched file, which it must play to the end.
     func picturesInGStreamer(_ file: File) async throws -> Int {
         let count = Mutex(0)
         let local = stage.directory.appending(path: "fetched-\(file.file)").path

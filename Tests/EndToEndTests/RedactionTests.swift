@@ -73,7 +73,7 @@ import Testing
         let urls = [
             "rtmp://127.0.0.1:1/live/\(key)", "rtmps://localhost:1/live/\(key)", "http://127.0.0.1:1/\(key)",
             "rtmp://127.0.0.1:\(server.port)/live/\(key)", "http://127.0.0.1:\(server.port)/live/deep/\(key)",
-            // Refused.
+            // These URLs are refused.
             "rtmp://media.example/live/\(key)", "rtmp://\(Self.secret):\(Self.secret)@127.0.0.1/live/x",
             "gopher://127.0.0.1/live/\(key)", "rtmp://127.0.0.1/live/\(key) \(Self.secret)", "rtmp://10.0.0.1/\(key)",
             "file:///\(Self.secret)", "rtmp://127.0.0.1:\(Self.secret)/live/x",
@@ -94,7 +94,7 @@ import Testing
                 try await Self.call(
                     port, "POST", "/v1/tasks/auto-demo/outputs", #"{"id":"x\#(index)","url":"\#(url)"}"#, Self.token
                 ).text)
-            // A URL where none is allowed.
+            // A URL in a field that does not allow one.
             answers.append(
                 try await Self.call(
                     port, "POST", "/v1/rooms/demo/events", #"{"type":"\#(url)","user":"\#(url)","x":"\#(url)"}"#,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A relay is killed without warning: its successor continues where it was.
+/// When a relay is killed without warning, its successor continues where it stopped.
 @Suite(.serialized) struct RelayLossTests {
     /// The pictures that a viewer received around the loss of a relay.
     private struct Gap {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// Killed in a bypass and in a mix.
+    /// The relay is killed during a bypass and during a mix.
     @Test(.timeLimit(.minutes(6))) func aKilledRelayCostsAPauseAndNothingElse() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
@@ -87,7 +87,7 @@ import Testing
                     print(
                         "\(name) \(program): \(gap.arrival) ms without a picture, \(gap.timestamps) ms in the timestamps"
                     )
-                    // 700 to 900 on an idle machine.
+                    // The pause is 700 to 900 ms on an idle machine.
                     #expect(gap.arrival < 5000, name)
                     #expect(abs(gap.timestamps - gap.arrival) < 600, name)
                 }

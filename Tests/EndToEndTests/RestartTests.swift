@@ -4,7 +4,7 @@ import TaskStore
 import Testing
 import EncodedMedia
 
-/// A starting service finds the remains of an earlier run, and deals with them. Real processes, no media.
+/// A starting service finds and handles the remains of an earlier run. The processes are real; there are no media.
 @Suite(.serialized) struct RestartTests {
     @Test(.timeLimit(.minutes(4))) func whatChangedMeanwhileIsAppliedToTheSameRelay() async throws {
         try await ControlStage.run { stage in
@@ -16,7 +16,7 @@ import EncodedMedia
 
             try await stage.kill()
             #expect(stage.relays == relays, "the relay went with the service")
-            // As written by another process meanwhile.
+            // The change is stored as by another process.
             try await stage.withStore { store in
                 var room = try #require(try await store.room("a"))
                 room.document.settings.outputs?.append(
@@ -56,12 +56,13 @@ import EncodedMedia
             #expect(stage.relays == relays)
             await stage.service.stop(within: 30)
             #expect(stage.service.exitStatus == 0)
-            // A relay that the service took over closes its connection, and ends a moment later. An orphan would go on.
+            // A relay that the service took over closes its connection and ends a moment later. An orphan would
+            // continue.
             try await waitUntil("without --keep-relays they end") { stage.relays.isEmpty }
         }
     }
 
-    /// The store was lost, so no service knows the task; its program must not go on for ever.
+    /// The store was lost, so no service knows the task, and its program must not continue for ever.
     @Test(.timeLimit(.minutes(4))) func aRelayThatNoTaskWantsIsDrained() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")
@@ -77,7 +78,7 @@ import EncodedMedia
             try await waitUntil("the relay has ended") { stage.relays.isEmpty }
             #expect(stage.service.messages(last: .max).contains("an orphaned relay is drained"))
             #expect(try await stage.client.request("GET", "/v1/tasks/auto-a").status == 404)
-            // The room can begin again at once.
+            // The room can start again at once.
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
@@ -113,7 +114,7 @@ import EncodedMedia
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
             let orphan = try #require(stage.relays["auto-a"]?.first)
-            // While the service is running it stays.
+            // The file stays while the service runs.
             try await Task.sleep(for: .seconds(2))
             #expect(stage.relays["auto-a"] == [orphan])
             try await stage.kill()
@@ -136,7 +137,7 @@ import EncodedMedia
             func continuations() throws -> Int {
                 try String(contentsOf: log, encoding: .utf8).components(separatedBy: "continues the program").count - 1
             }
-            // As a relay with media would have written it.
+            // The file is written as by a relay with media.
             let boot = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8).prefix(36)
             let text = #"{"boot":"\#(boot)","zero":1,"wallZero":0,"noted":1000000000,"ahead":50000000}"#
             try text.write(to: clock, atomically: true, encoding: .utf8)
@@ -144,7 +145,7 @@ import EncodedMedia
             try await waitUntil("another relay continues") { try continuations() == 1 }
             try await stage.settled("auto-a")
 
-            // The service has to start another relay itself.
+            // The service has to start another relay by itself.
             try await stage.kill()
             kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
             try await waitUntil("the relay is gone", every: 5) { stage.relays["auto-a"] == nil }
@@ -166,7 +167,7 @@ import EncodedMedia
             #expect(try await stage.start())
             try await waitUntil("the clock is gone") { access(clock.path, F_OK) != 0 }
 
-            // A program that ends in order leaves none either.
+            // A program that ends in order leaves no file either.
             try await stage.makeRoom("a")
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
@@ -177,7 +178,7 @@ import EncodedMedia
         }
     }
 
-    /// A hung relay holds its sockets and outputs; it no longer answers, not even a command to end.
+    /// A hung relay holds its sockets and outputs, and no longer answers, not even a command to end.
     @Test(.timeLimit(.minutes(4))) func aRelayThatHangsIsReplaced() async throws {
         try await ControlStage.run { stage in
             for room in ["a", "b"] {
@@ -205,7 +206,7 @@ import EncodedMedia
         }
     }
 
-    /// The file names a process that is not ours, another task's relay, a process that does not exist, or nothing.
+    /// The file names an unrelated process, another task's relay, a process that does not exist, or nothing.
     @Test(.timeLimit(.minutes(4))) func aProcessFileThatLiesIsHarmless() async throws {
         try await ControlStage.run { stage in
             try await stage.makeRoom("a")

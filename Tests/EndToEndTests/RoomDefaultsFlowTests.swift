@@ -4,7 +4,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Two publishers, a viewer, and no settings at all.
+/// Two publishers and a viewer, without any settings.
 @Suite(.serialized) struct RoomDefaultsFlowTests {
     /// A landscape host keeps its size and frame rate when a portrait guest joins, and a silent guest loses the pane.
     @Test(.timeLimit(.minutes(8))) func theMixHasTheShapeOfTheHost() async throws {
@@ -34,15 +34,15 @@ import Testing
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))
 
-            // The subject is the canvas: a debug build can hardly compose 30 pictures a second in time beside anything
-            // else.
+            // The test is about the canvas: a debug build can hardly compose 30 pictures a second in time besides
+            // everything else.
             var limits = ProbeLimits.ofTests
             (limits.mixDelayMs, limits.frozenMs, limits.contentFaults) = (3000, 3000, 150)
             let report = try await stage.judge(viewer, expectedSwitches: 2, limits: limits)
             #expect(report.failures.isEmpty, "\(report.failures)")
             #expect(report.isWithinLimits, "\(report.switches.map(\.failures))")
             #expect(report.connections == 1 && report.decodeErrors.isEmpty)
-            // The same size and rate from the first picture to the last.
+            // The size and rate stay the same from the first picture to the last.
             let last = try #require(report.videoIntervalsMs.last)
             #expect(last <= 35, "\(report.videoIntervalsMs)")
             let timeline = try await stage.client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// A guest whose client hangs keeps the connection and sends nothing.
+    /// A guest whose client hangs keeps the connection but sends nothing.
     @Test(.timeLimit(.minutes(6))) func aSilentGuestLosesThePaneAndGetsItBack() async throws {
         try await Stage.run(layout: "drop") { stage in
             let file = stage.layouts.appendingPathComponent("drop.json")
@@ -68,7 +68,7 @@ import Testing
             try stage.holdPublisher("bob", true)
             let clock = ContinuousClock()
             let begin = clock.now
-            // Alone again, alice is copied.
+            // When alice is alone again, she is copied.
             try await stage.waitForOnAir("bypass")
             #expect(clock.now - begin >= .seconds(2), "the card has its time")
             try stage.holdPublisher("bob", false)

@@ -7,8 +7,8 @@ import EncodedMedia
 @testable import ProgramMixer
 @testable import ViewerProbe
 
-/// The flow of Alibaba Cloud's guide, with its own SDKs unchanged, real streams, and a viewer who judges: one stream, a
-/// mix with a guest, one stream again, all on one connection.
+/// The flow of Alibaba Cloud's guide, with its own SDKs unchanged, real streams, and a viewer who judges the result:
+/// one stream, a mix with a guest, and one stream again, all on one connection.
 @Suite(.serialized) struct SDKFlowTests {
     private static let key = "testid"
     private static let secret = "testsecret-of-the-flow"
@@ -19,7 +19,8 @@ import EncodedMedia
     private static let task = "program"
     private static let ids = #""AppId": "default", "ChannelId": "demo", "TaskId": "program""#
     private static let single = #""MixMode": "0", "SingleSubParams": {"UserId": "alice", "StreamType": "0"}"#
-    /// Panes of the publishers' shape, and with names for both, or by the order in which they joined.
+    /// Returns the settings of a mix. Its panes have the publishers' shape, and name their publishers or are filled in
+    /// the order of joining.
     private static func mix(_ users: [String?], codec: String, canvas: Canvas) -> String {
         let panes = users.enumerated().map { index, user in
             let person = user.map { #", "UserInfo": {"UserId": "\#($0)"}"# } ?? ""
@@ -97,7 +98,8 @@ import EncodedMedia
     }
 
     @Test(.timeLimit(.minutes(10))) func theMixIsH265WhereItIsAskedFor() async throws {
-        // Small: at 720×1280 the encoder alone takes most of a core, and the seam would be the machine's.
+        // The canvas is small because at 720×1280 the encoder alone takes most of a core, and the seam would show the
+        // machine's limits.
         try await flow(
             .new, mixes: [["alice", "bob"]], codec: "H.265", canvas: Canvas(width: 360, height: 640, fps: 20))
     }

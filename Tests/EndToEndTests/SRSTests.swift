@@ -85,7 +85,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 print("\(times.count) pictures, \(steps.min() ?? 0) to \(steps.max() ?? 0) ms apart")
                 #expect(times.count > 40 && steps.allSatisfy { 1...100 ~= $0 })
 
-                // SRS asks, and then rejects a second publisher of a name.
+                // SRS asks before it rejects a second publisher of a name.
                 let second = try server.publish("lobby__alice", 3, stage)
                 try await waitUntil("the second one is turned away\n\(server.log)") { !second.isRunning }
                 #expect(alice.isRunning)

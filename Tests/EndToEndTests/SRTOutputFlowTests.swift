@@ -5,8 +5,8 @@ import Testing
 
 /// A program over SRT, as seen by a viewer.
 @Suite(.serialized) struct SRTOutputFlowTests {
-    /// One SRT connection carries copy, mix and copy without a seam beyond those of RTMP. ffmpeg receives it and passes
-    /// its packets on to the probe.
+    /// One SRT connection carries copy, mix and copy, and adds no seam beyond those of RTMP. ffmpeg receives it and
+    /// passes its packets on to the probe.
     @Test(.timeLimit(.minutes(5))) func oneConnectionCarriesCopyAndMix() async throws {
         try await Stage.run { stage in
             let port = HookingMediaServer.anyPort()
@@ -21,7 +21,7 @@ import Testing
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
             try await stage.open(host: "alice")
             try await stage.waitForOnAir("bypass")
-            // SRT drops what comes later than its latency, which a busy machine does.
+            // SRT drops packets that are later than its latency, as on a busy machine.
             let answer = try await stage.client.request(
                 "PUT", "/v1/rooms/\(stage.room)",
                 json: #"{"outputs": [{"id": "srt", "url": "srt://127.0.0.1:\#(port)?latency=1000"}]}"#)
@@ -29,7 +29,7 @@ import Testing
             let viewer = try await stage.record(received, as: "viewer")
             try await waitUntil("the program is seen") { viewer.progress.timestamp > 2000 }
             try await stage.mixAndReturn("alice", with: "bob")
-            // The viewer is behind by the latency.
+            // The viewer is behind by this latency.
             let mark = viewer.progress.timestamp
             try await waitUntil("the last switch is seen") { viewer.progress.timestamp > mark + 1000 }
             let report = try await stage.judge(viewer, expectedSwitches: 2)

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// A neighbour comes and goes, the service is killed, and a mix begins and ends: viewers see the same as from a
-    /// relay with its own process.
+    /// relay with a process of its own.
     @Test(.timeLimit(.minutes(5))) func aNeighbourCostsNoFrame() async throws {
         try await Stage.run(environment: Self.environment) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))

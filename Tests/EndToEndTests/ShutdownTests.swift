@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import EncodedMedia
 
-/// The service stops while it is in use. Real processes, no media. A shutdown that takes longer than 10 s ends with
-/// another exit code, so the exit code also proves the time.
+/// The service stops while it is in use. The processes are real; there are no media. A shutdown that takes longer than
+/// 10 s ends with another exit code, so the exit code also proves the duration.
 @Suite(.serialized) struct ShutdownTests {
-    /// Sends events until the service accepts no more; returns the ids of those answered with 202, by room.
+    /// Sends events until the service accepts no more, and records the ids of those answered with 202, by room.
     private func send(_ senders: Int, to client: ServiceClient, _ accepted: Accepted) async {
         await withTaskGroup(of: Void.self) { group in
             for sender in 0..<senders {
@@ -37,7 +37,7 @@ import EncodedMedia
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
             #expect(stage.relays.count == 1)
-            // The slate: the source never comes.
+            // The program is the slate, because the source never comes.
             try await waitUntil("the program is on air") {
                 try await stage.settled("auto-a")["onAir"] is String
             }
@@ -68,7 +68,7 @@ import EncodedMedia
             #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
             #expect(stage.service.messages().contains("stopped"))
             try await waitUntil("relays are drained") { stage.relays.isEmpty }
-            // The program ended in order; it was not cut off.
+            // The program ended in order and was not cut off.
             let seen = viewer.receive()
             #expect(seen.hasPrefix("HTTP/1.1 200 ") && seen.hasSuffix("\r\n0\r\n\r\n"), "\(seen.suffix(100))")
             for cut in [idle, halfHead, halfBody] { #expect(cut.receive().isEmpty) }
@@ -133,8 +133,8 @@ import EncodedMedia
             try await waitUntil("the service ends", every: 5) { !stage.service.isRunning }
             #expect(stage.service.exitStatus == 128 + signal, "\(stage.service.messages())")
             #expect(stage.service.messages().contains("second signal"))
-            // Either it was told to end and does so by itself, or the signal came first and it goes on: the next start
-            // handles both.
+            // The relay either was told to end, or continues because the signal came first. The next start handles both
+            // cases.
             kill(relay, SIGCONT)
             #expect(try await stage.start())
             try await stage.settled("auto-a")

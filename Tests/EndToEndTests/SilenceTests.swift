@@ -43,7 +43,7 @@ import Testing
         try await withRelay { process, tell in
             try tell(.hello(version: RelayCommand.version))
             try tell(.hold(until: inSeconds(4)))
-            // Extended twice, as by a service that renews its lease.
+            // The deadline is extended twice, as by a service that renews its lease.
             var until: Int64 = 0
             for _ in 0..<2 {
                 try await Task.sleep(for: .milliseconds(500))
@@ -64,7 +64,7 @@ import Testing
             try tell(.hello(version: RelayCommand.version))
             let until = inSeconds(4)
             try tell(.hold(until: until))
-            // A busy relay has read it by then.
+            // Even a busy relay has read the deadline by then.
             try await Task.sleep(for: .milliseconds(1500))
             kill(process.identifier, SIGSTOP)
             let threads = "/proc/\(process.identifier)/task"
@@ -74,7 +74,7 @@ import Testing
                         ?? true
                 }
             }
-            // It would be allowed to continue, had it read this before.
+            // If the relay had read this before, it would be allowed to continue.
             try tell(.hold(until: inSeconds(60)))
             try await Task.sleep(for: .nanoseconds(max(0, until - BootClock.now()) + 700_000_000))
             kill(process.identifier, SIGCONT)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A slate that stays costs no mixer, and is left and entered like a mixed one.
+/// A slate that stays on air uses no mixer, and is entered and left like a mixed one.
 @Suite(.serialized) struct SlateTests {
-    /// Alice leaves and comes back: once into a bypass, once into a mix of her alone.
+    /// Alice leaves and comes back, once into a bypass and once into a mix of her alone.
     @Test(.timeLimit(.minutes(5)), arguments: TestLength.of(short: ["auto"], long: ["auto", "never"]))
     func aSlateIsRepeatedWithoutAMixer(bypass: String) async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_RELAY_READY_MIXER": "false"]) { stage in

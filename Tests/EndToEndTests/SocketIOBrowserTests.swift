@@ -8,14 +8,14 @@ struct SocketIOBrowserTests {
     private struct Visit: Decodable {
         /// The transport at the end of the visit.
         var transport: String
-        /// Acknowledgements in the order of the calls, by `ok`.
+        /// Acknowledgements in the order of the calls; the value is `ok`.
         var answers: [Bool]
         /// Events that the viewer received, as `event text`.
         var seen: [String]
         var rooms: String
     }
 
-    /// A host and a viewer, each with a separate connection: `transports` as the client takes them.
+    /// A page with a host and a viewer, each with a separate connection. `transports` is the client's own option.
     private static let page = """
         <!doctype html><script src="socket.io.min.js"></script><script>
         async function visit(address, room, transports) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// The host, alone in a bypass, stalls: a real sender that is stopped.
+/// A host who is alone in a bypass stalls: a real sender that is stopped.
 @Suite(.serialized) struct StallTests {
     @Test(.timeLimit(.minutes(5)), arguments: TestLength.of(short: [(2, [1.5])], long: [(0, [1.5, 3.0]), (2, [1.5])]))
     func viewersGetTheLastPictureWhileTheHostStalls(bFrames: Int, lengths: [Double]) async throws {
@@ -44,7 +44,8 @@ import Testing
                     let arrivals = track.compactMap(\.arrival).filter { at - 200_000_000...at + 1_400_000_000 ~= $0 }
                     let gap = zip(arrivals, arrivals.dropFirst()).map { Double($1 - $0) / 1e6 }.max() ?? .infinity
                     print("\(gap) ms without \(name)")
-                    // 300 on an idle machine, 1450 without a watch. A busy one takes longer to begin a mix.
+                    // The gap is 300 ms on an idle machine, and 1450 ms without a watch. A busy machine takes longer to
+                    // begin a mix.
                     #expect(gap < 1000, "\(gap) ms without \(name)")
                 }
             }

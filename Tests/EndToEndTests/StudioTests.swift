@@ -6,7 +6,7 @@ import Testing
 /// Two publishers in browsers, and a viewer: no media server, no app server, no event.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct StudioTests {
-    /// The publish page's report about the others.
+    /// The publish page's report about the other participants.
     private struct Studio: Decodable {
         struct Other: Decodable {
             var user: String
@@ -16,7 +16,7 @@ struct StudioTests {
         var words: String
     }
 
-    /// How a page keeps its connection, and how it opens devices.
+    /// The scripts by which a page keeps its connection and opens devices pass their tests.
     @Test(.timeLimit(.minutes(4)), arguments: ["publish-tests.js": 17, "devices-tests.js": 12])
     func thePartsThatNeedNoCameraAreRight(file: String, least: Int) async throws {
         let found = try await Browser.runParts(of: "Tests/Player/\(file)")
@@ -65,7 +65,7 @@ struct StudioTests {
                 return studio.others[0].pictures > 30 && studio.words == "You are live."
             }
             try await Task.sleep(for: .seconds(2))
-            // Killed without closing.
+            // The page is killed without closing.
             bob.kill9()
             try await waitUntil("bob's browser is gone") { !bob.isRunning }
             try await waitForOnAir("bypass", [alice])
@@ -90,7 +90,8 @@ struct StudioTests {
         (Browser.logged("PUBLISH ", by: page) as [Studio]).last?.words
     }
 
-    /// A room of another app, and two pages under one name: the second one takes over, and the first does not take it back.
+    /// The room belongs to another app. Of two pages with one name, the second takes the stream over, and the first
+    /// does not take it back.
     @Test(.timeLimit(.minutes(6))) func pagesAreForEveryAppAndANameIsForOne() async throws {
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
@@ -122,14 +123,14 @@ struct StudioTests {
             try await waitUntil("the first one says why it is not\n\(first.messages())") {
                 Self.words(first) == "another publisher has taken over this stream key"
             }
-            // Longer than the first one would need to come back.
+            // The wait is longer than the first page would need to come back.
             try await Task.sleep(for: .seconds(5))
             #expect(Self.words(second) == "You are live.", "\(second.messages(last: 20))")
             for page in [first, second] { await page.stop() }
         }
     }
 
-    /// A machine without a camera: its microphone is on air all the same.
+    /// On a machine without a camera, the microphone is on air nevertheless.
     @Test(.timeLimit(.minutes(5))) func whoHasNoCameraIsHeard() async throws {
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
@@ -152,7 +153,7 @@ struct StudioTests {
         }
     }
 
-    /// A machine without any device: a screen can be chosen, and what was wrong is not said any more.
+    /// On a machine without any device, a screen can be chosen, and the earlier error is no longer shown.
     @Test(.timeLimit(.minutes(4))) func whoHasNoDeviceShowsAScreen() async throws {
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
@@ -180,11 +181,11 @@ struct StudioTests {
             try await page.wait(for: "\(state) === '' && document.getElementById('preview').srcObject")
             try await page.click("Go live")
             try await page.wait(for: "\(state) === 'You are live.' && document.getElementById('user').readOnly")
-            // What a browser may show again later is no longer live.
+            // A page that the browser may show again later is no longer live.
             let _: Bool = try await page.evaluate("(dispatchEvent(new Event('pagehide')), true)")
             try await page.wait(
                 for: "\(state) === 'You are no longer live.' && !document.getElementById('user').readOnly")
-            // Its end is said, and it can be chosen again.
+            // The end of the screen share is shown, and the screen can be chosen again.
             let _: Bool = try await page.evaluate(
                 "(screenStream.getTracks()[0].dispatchEvent(new Event('ended')), true)")
             try await page.wait(for: "\(state).startsWith('The camera or screen share has stopped')")
@@ -197,7 +198,7 @@ struct StudioTests {
         }
     }
 
-    /// Tokens that let people publish and nothing else: they see who is on air with them.
+    /// Tokens that only allow publishing: participants see who is on air with them.
     @Test(.timeLimit(.minutes(5))) func whoMayOnlyPublishSeesTheOthers() async throws {
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",

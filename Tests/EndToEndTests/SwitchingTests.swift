@@ -33,12 +33,12 @@ import Testing
                 #expect(change.contentStep != nil && change.colourError != nil && change.phaseJumpDegrees != nil)
             }
             #expect(report.splices.contains { $0.avShiftMs != nil })
-            // The first picture of every mix already shows both: no pane is empty for even a frame.
+            // The first picture of every mix already shows both participants: no pane is empty for even a frame.
             let alone = report.switches.filter { $0.from == "bypass 1" && $0.to != "mix 1+2" }
             #expect(alone.isEmpty, "seed \(random.seed)\n\(report.table)")
             let task = try await stage.waitForOnAir("bypass")
             #expect(task.outputs.map(\.reconnects) == [0])
-            // The service lists the newest first.
+            // The service lists the newest switch first.
             let latencies = task.switches.reversed().filter { $0.to == "mix" }.map { $0.latencyMs.rounded() }
             // The guest is pulled after the event and is decodable from its next keyframe on.
             guest.stop()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// A guest whose every picture is decodable does not wait for a keyframe: the rest is the service's own time.
+    /// A guest whose every picture is decodable does not wait for a keyframe. The remaining delay is the service's own.
     @Test(.timeLimit(.minutes(5))) func aDecodableGuestIsOnAirAtOnce() async throws {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
@@ -73,7 +73,7 @@ import Testing
                 try await stage.waitForOnAir("bypass")
             }
             let task = try await stage.waitForOnAir("bypass")
-            // The service lists the newest first.
+            // The service lists the newest switch first.
             let latencies = task.switches.reversed().filter { $0.to == "mix" }.map(\.latencyMs)
             print("event to mix on air in ms: \(latencies)")
             try #require(latencies.count == 5)
@@ -89,7 +89,7 @@ import Testing
         var random = SeededGenerator(announcedFor: "a thousand switches")
         let wanted = ProcessInfo.processInfo.environment["MIX_SWITCHES"].flatMap { Int($0) } ?? 1000
         let joinsOfAPart = 10
-        // The publishers' size, so that several parts a minute can be made and judged.
+        // The canvas has the publishers' size, so that several parts a minute can be made and judged.
         try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
             try await stage.publish(
                 "alice", SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 600_000))
@@ -121,14 +121,14 @@ import Testing
         }
     }
 
-    /// A different shape, frame rate, number of channels and sample rate, and B-frames.
+    /// The host differs from the guest in shape, frame rate, number of channels and sample rate, and has B-frames.
     @Test(.timeLimit(.minutes(6))) func aHostWithBFramesBesideAnotherKindOfGuest() async throws {
         try await Stage.run { stage in
             try await stage.publish(
                 "alice",
                 SyntheticPublisher(
                     id: 1, width: 1280, height: 720, fps: 30, bFrames: 2, sampleRate: 44100, channels: 1))
-            // As large as the pane: the host's encoder and the mixer take most of the machine.
+            // The guest is as large as its pane, because the host's encoder and the mixer take most of the machine.
             try await stage.publish(
                 "bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1, videoBitrate: 600_000))
             try await stage.open(host: "alice")
@@ -152,7 +152,7 @@ import Testing
         try await Stage.run(layout: "grid") { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             for (id, user) in [(2, "bob"), (3, "carol"), (4, "dave")] {
-                // Small pictures: four encoders and the service share the machine.
+                // The pictures are small because four encoders and the service share the machine.
                 try await stage.publish(
                     user, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1, videoBitrate: 500_000))
             }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Publishers behind a network that passes only a TURN server.
+/// Publishers behind a network that passes only packets of a TURN server.
 @Suite(.serialized, .enabled(if: TurnServer.executable != nil, "coturn is not installed: run deploy/setup.sh --tests"))
 struct TurnTests {
     @Test(.timeLimit(.minutes(6))) func whoComesThroughATURNServerIsOnAir() async throws {
@@ -16,7 +16,7 @@ struct TurnTests {
             let alice = try await WhipPublisher("alice", source, on: stage, relay: turn.url)
             let candidates = alice.candidates
             #expect(!candidates.isEmpty && candidates.allSatisfy { $0.contains("typ relay") }, "\(candidates)")
-            // Its log comes in pieces.
+            // The log arrives in pieces.
             try await waitUntil("the server tells of the client\n\(turn.log)") { turn.allocations > 0 }
             let ofTheClient = turn.allocations
             try await alice.publish()
@@ -27,7 +27,7 @@ struct TurnTests {
         }
     }
 
-    /// A browser without UDP, as behind a company's firewall, connects with the information from the service.
+    /// A browser without UDP, as behind a company's firewall, connects with the settings that the service gives it.
     @Test(.timeLimit(.minutes(6)), .enabled(if: Browser.executable != nil, "chromium is not installed"))
     func aBrowserWithoutUDPIsOnAir() async throws {
         try await withTurnServer(.secret, over: "tcp") { stage, turn in

@@ -3,10 +3,11 @@ import Testing
 
 @testable import ViewerProbe
 
-/// The commands of `docs/integrations/obs.md`, exactly as written, with a stock nginx, and without any posted event.
+/// The commands of `docs/integrations/obs.md` work exactly as written, with a stock nginx, and without any posted
+/// event.
 @Suite(.serialized) struct TutorialTests {
-    /// Replaces the page's ports and files by the test's, and its pixels by a quarter of them: two encoders and a mixer
-    /// of a debug build have two cores here, beside another test.
+    /// Replaces the page's ports and files by the test's, and its picture size by a quarter of the pixels, because two
+    /// encoders and a mixer of a debug build have two cores here, beside another test.
     private struct Place {
         var directory: URL
         var service = HookingMediaServer.anyPort()
@@ -93,7 +94,7 @@ import Testing
         let blocks = try Self.blocks()
         #expect(blocks.count == 7)
         try await Self.run("step-1", place.adapted(blocks[0]), in: directory)
-        // Drops the commands that need a machine of one's own.
+        // Drops the commands that need a machine of their own.
         let second = place.adapted(blocks[1]).split(separator: "\n").filter {
             !$0.contains("apt-get") && !$0.contains("systemctl")
         }.joined(separator: "\n").replacing("sudo ", with: "")

@@ -7,17 +7,17 @@ import Testing
 /// A room whose mix has a twin, as seen by a viewer.
 @Suite(.serialized) struct TwinTests {
     /// Returns the time at which a process began, in 1/100 s since the start of the system (proc(5)); `.max` if it has
-    /// ended. Identifiers of processes begin again when they are used up.
+    /// ended. It identifies processes, since the system reuses their numbers.
     private static func start(of process: Int32) -> Int {
         let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
         let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
         return fields.count > 19 ? Int(fields[19]) ?? .max : .max
     }
 
-    /// Each kill costs a picture, or some on a busy machine; without a twin each would cost a second.
+    /// Each kill costs one picture, or some on a busy machine. Without a twin, each would cost a second.
     @Test(.timeLimit(.minutes(6))) func killedMixersCostAtMostOnePictureEach() async throws {
         let kills = 4
-        // Small: two mixers of a debug build render it at once.
+        // The canvas is small because two mixers of a debug build render it at once.
         try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
             for (id, name) in [(1, "alice"), (2, "bob")] {
                 try await stage.publish(
@@ -38,7 +38,7 @@ import Testing
             var killed: Set<Int32> = []
             let viewer = try await stage.watch()
             for _ in 0..<kills {
-                // The older mixer is on air: its twin is started beside it.
+                // The older mixer is on air, and its twin is started beside it.
                 var pair: [Int32] = []
                 try await waitUntil("a twin is ready") {
                     pair = stage.workers.filter { $0.arguments.contains("mixer") && !killed.contains($0.identifier) }
@@ -56,7 +56,7 @@ import Testing
             #expect(report.backwardTimestamps == 0 && report.decodeErrors.isEmpty, "\(report.decodeErrors)")
             #expect(Set(report.sources.map(\.id)) == [1, 2])
             for source in report.sources {
-                // 20 for each kill without a twin.
+                // Without a twin, each kill would cost 20 pictures.
                 #expect(source.lost + source.repeated <= 4 * kills, "\(source)")
                 #expect(source.backward == 0 && source.torn == 0, "\(source)")
             }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Publisher, media server and probe alone, without the service: the instruments of the other tests.
+/// Publisher, media server and probe alone, without the service: a test of the other tests' instruments.
 @Suite(.serialized) struct ViewerTests {
     private func withMediaServer(_ body: (URL, MediaServer) async throws -> Void) async throws {
         let directory = try Workspace.makeDirectory()
@@ -36,7 +36,8 @@ import Testing
         }
     }
 
-    /// A publisher that comes back under the same name is a reconnect, even if the viewer's own connection survives.
+    /// A publisher that comes back under the same name counts as a reconnect, even if the viewer's own connection
+    /// survives.
     @Test(.timeLimit(.minutes(4))) func aPublisherThatReconnectsIsNoticed() async throws {
         try await withMediaServer { directory, media in
             let source = SyntheticPublisher(id: 3, gopSeconds: 0.5)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ViewerProbe
 
-/// A program over WebRTC, into another room of the same service.
+/// A program that is sent over WebRTC into another room of the same service.
 @Suite(.serialized) struct WHIPOutputFlowTests {
     /// Returns the newest process of a stage that has this argument: an earlier one may still be ending.
     private static func worker(_ name: String, _ stage: Stage) -> Int32? {

@@ -8,8 +8,8 @@ import Testing
 
 @testable import ViewerProbe
 
-/// Hosts and guests over WebRTC, and a viewer who records and judges every switch. `MIX_LONG=1` runs it: it needs an
-/// otherwise idle machine.
+/// Hosts and guests over WebRTC, and a viewer who records and judges every switch. Runs only with `MIX_LONG=1`, because
+/// it needs an otherwise idle machine.
 @Suite(.serialized, .enabled(if: TestLength.isLong)) struct WhipSeamTests {
     private static let canvas = Canvas(width: 360, height: 640, fps: 20)
     private static let host = SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 800_000)
@@ -32,9 +32,9 @@ import Testing
 
     private static func milliseconds(_ from: Int64, _ to: Int64) -> Double { (Double(to - from) / 1e5).rounded() / 10 }
 
-    /// Starts a viewer of HTTP-FLV who waits for a program that has not begun, as a page does.
+    /// Starts a viewer of HTTP-FLV that waits for a program that has not begun, as a page does.
     ///
-    /// - Returns: The time at which the first picture has arrived, in ns of CLOCK_MONOTONIC.
+    /// - Returns: The time at which the first picture arrived, in ns of CLOCK_MONOTONIC.
     private static func firstPicture(_ stage: Stage) async throws -> Int64 {
         while true {
             let body = try await stage.client.body("/live/\(stage.room).flv")
@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// The time from the posted offer of a service's first publisher to the first picture at a viewer of HTTP-FLV. It
-    /// cannot be measured for later ones: the room's program goes on without them.
+    /// Measures the time from the posted offer of a service's first publisher to the first picture at a viewer of
+    /// HTTP-FLV. It cannot be measured for later publishers, because the room's program continues without them.
     @Test(.timeLimit(.minutes(6))) func theFirstPicture() async throws {
         try await Self.run { stage in
             let alice = try await WhipPublisher("alice", Self.host, on: stage)
@@ -115,7 +115,7 @@ import Testing
         return limits
     }
 
-    /// Packets are lost and reordered, and for a second none arrives: viewers see a whole picture all the time.
+    /// Packets are lost and reordered, and for a second none arrives. Viewers see a whole picture all the time.
     @Test(.timeLimit(.minutes(6))) func aPoorNetwork() async throws {
         let random = SeededGenerator(announcedFor: "a poor network")
         try await Self.run { stage in

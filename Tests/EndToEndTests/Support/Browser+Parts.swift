@@ -1,7 +1,7 @@
 import Foundation
 
 extension Browser {
-    /// The result of the tests of a page's parts.
+    /// The result of the tests of a page's scripts.
     struct Outcome: Decodable {
         var passed: Int
         var failed: [String]
@@ -10,7 +10,8 @@ extension Browser {
 
     /// Runs the tests of scripts that need no service.
     ///
-    /// - Parameter path: A module below the repository that exports `run()`, which returns an outcome or a promise of one.
+    /// - Parameter path: A module below the repository that exports `run()`, which returns an outcome or a promise of
+    ///   one.
     static func runParts(of path: String) async throws -> Outcome {
         let directory = try Workspace.makeDirectory()
         let file = directory.appendingPathComponent("page.html")

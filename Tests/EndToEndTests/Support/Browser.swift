@@ -1,6 +1,6 @@
 import Foundation
 
-/// Chromium without a window: shows what a user sees who opens a link.
+/// Chromium without a window: the view of a user who opens a link.
 struct Browser {
     /// The result of playing a stream to its end.
     struct Playback: Decodable {
@@ -10,7 +10,7 @@ struct Browser {
         var duration: Double
         var decoded: Int
         var dropped: Int
-        /// The element's own words; `nil` if it played to its end.
+        /// The element's error message; `nil` if it played to its end.
         var error: String?
     }
 
@@ -47,7 +47,7 @@ struct Browser {
         return try ManagedProcess(
             name, executable,
             [
-                // Containers and root have no user namespaces for its sandbox; it plays only content of these tests.
+                // Containers and root have no user namespaces for its sandbox. It shows only content of these tests.
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
                 "--no-first-run", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
                 "--autoplay-policy=no-user-gesture-required", "--allow-file-access-from-files",
@@ -59,7 +59,8 @@ struct Browser {
 
     private static let mark = "PLAYBACK "
 
-    /// Returns the values that the page has logged as JSON behind `mark`. Chromium quotes the messages of pages.
+    /// Returns the values that the page has logged as JSON behind `mark`. Chromium puts the messages of pages in
+    /// quotes.
     static func logged<Value: Decodable>(_ mark: String, by process: ManagedProcess) -> [Value] {
         process.messages(last: 1000).split(separator: "\n").compactMap { line in
             guard let start = line.firstRange(of: mark), let end = line.range(of: "}", options: .backwards) else {

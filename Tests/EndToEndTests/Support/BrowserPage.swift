@@ -1,6 +1,6 @@
 import Foundation
 
-/// A page in Chromium that a test uses as a person does: over the DevTools protocol, on a pair of named pipes.
+/// A page in Chromium that a test uses as a person does, over the DevTools protocol on a pair of named pipes.
 actor BrowserPage {
     private let process: ManagedProcess
     private let commands: Int32
@@ -22,7 +22,7 @@ actor BrowserPage {
     {
         let page = try BrowserPage(directory)
         try await page.begin(url, width, height)
-        // Its elements are there from then on.
+        // From then on, the page's elements are there.
         try await page.wait(for: "location.href !== 'about:blank' && document.readyState !== 'loading'")
         return page
     }
@@ -35,7 +35,7 @@ actor BrowserPage {
         let path = directory.appendingPathComponent(name).path
         var pipes: [Int32] = []
         for kind in ["commands", "answers"] {
-            // Opened for both directions, so that neither side waits for the other to open it.
+            // Each pipe is opened for both directions, so that neither side waits for the other to open it.
             guard mkfifo("\(path).\(kind)", 0o600) == 0 else { throw EndToEndError("mkfifo: \(errno)") }
             pipes.append(Foundation.open("\(path).\(kind)", O_RDWR | O_NONBLOCK | O_CLOEXEC))
         }
@@ -46,7 +46,7 @@ actor BrowserPage {
             name, "/bin/sh",
             [
                 "-c", #"exec "$@" 3<"$0.commands" 4>"$0.answers""#, path, executable,
-                // As in `Browser`.
+                // For the same reason as in `Browser`.
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
                 "--no-first-run", "--autoplay-policy=no-user-gesture-required", "--remote-debugging-pipe",
                 "--user-data-dir=\(path).profile", "about:blank",
@@ -66,7 +66,7 @@ actor BrowserPage {
         _ = try await call("Page.navigate", ["url": url])
     }
 
-    /// Records the page's announcements to screen readers: each one takes the place of the one before.
+    /// Records the page's announcements to screen readers, each of which replaces the previous one.
     private static let listener = """
         window.announced = [];
         new MutationObserver(() => {
@@ -112,7 +112,7 @@ actor BrowserPage {
         }
     }
 
-    /// Returns whether an expression is true; false while a page takes the place of another one.
+    /// Returns whether an expression is true; false while another page is loading.
     private func isTrue(_ expression: String) async throws -> Bool {
         do {
             return try await evaluate("Boolean(\(expression))", as: Bool.self)
@@ -138,7 +138,7 @@ actor BrowserPage {
                 """)
     }
 
-    /// Returns the faults that `Tests/Console/accessibility.js` finds in the page as it is shown.
+    /// Returns the faults that `Tests/Console/accessibility.js` finds in the page as shown.
     func faults() async throws -> [String] {
         try await waitUntilShown()
         return try await evaluate(
@@ -156,7 +156,7 @@ actor BrowserPage {
         let _: Bool = try await evaluate("(\(button).click(), true)")
     }
 
-    /// Writes in place of the first occurrence of `old` in the control that `selector` finds.
+    /// Replaces the first occurrence of `old` in the control that `selector` finds.
     func type(_ text: String, inPlaceOf old: String, in selector: String) async throws {
         let found: Bool = try await evaluate(
             """
@@ -171,7 +171,7 @@ actor BrowserPage {
         _ = try await call("Input.insertText", ["text": text])
     }
 
-    /// Presses the pointer at a place, moves it by steps, and releases it. Positions are in CSS pixels.
+    /// Presses the pointer at a position, moves it in steps, and releases it. Positions are in CSS pixels.
     func drag(from start: (x: Double, y: Double), to end: (x: Double, y: Double)) async throws {
         try await mouse("mousePressed", start.x, start.y)
         for step in 1...8 {
@@ -244,7 +244,7 @@ actor BrowserPage {
         case "Log.entryAdded":
             let entry = parameters["entry"] as? [String: Any]
             let text = entry?["text"] as? String ?? ""
-            // Chromium reports every answer that is a refusal; the page shows those itself.
+            // Chromium reports every refused request, which the page shows itself.
             if entry?["level"] as? String == "error", !text.hasPrefix("Failed to load resource") {
                 complaints.append(text)
             }

@@ -4,9 +4,9 @@ import Synchronization
 
 @testable import ViewerProbe
 
-/// Two nodes on one database, a media server that is also the CDN, and a publisher. Real processes.
+/// Two nodes on one database, a media server that is also the CDN, and a publisher. The processes are real.
 final class ClusterStage: Sendable {
-    /// A node: its service, and the directory by which its workers are known.
+    /// A node: its service, and the directory that identifies its workers.
     struct Node: Sendable {
         let name: String
         let data: String
@@ -28,7 +28,7 @@ final class ClusterStage: Sendable {
                         }))
         }
 
-        /// Relays that are running.
+        /// The running relays.
         var relays: [Int32] {
             ProcessTable.entries().filter { entry in
                 entry.arguments.contains("relay") && entry.arguments.contains { $0.hasPrefix(data) }
@@ -45,9 +45,9 @@ final class ClusterStage: Sendable {
         /// Log of its ingest.
         var ingestLog: String { ManagedProcess.text(of: data + "/ingest/ingest.log") }
 
-        /// Ends every process at once, as the loss of the machine does.
+        /// Kills every process at once, like the loss of the machine.
         func destroy() {
-            // The service first, which would start a worker in place of one that has ended.
+            // The service comes first, because it would replace a worker that has ended.
             service.kill9()
             for process in processes { kill(process, SIGKILL) }
         }
@@ -60,7 +60,7 @@ final class ClusterStage: Sendable {
     let b: Node
     /// URL of the stream that every room shows.
     var source: String { media.live("alice") }
-    // Small: its pictures are counted, and not looked at.
+    // The publisher is small: its pictures are counted, not inspected.
     private static let alice = SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1)
     private let environment: [String: String]
     private let hasIngests: Bool
@@ -142,10 +142,10 @@ final class ClusterStage: Sendable {
             "MIXORCHESTRATOR_STORE_URL": server.url(schema: try server.makeSchema()),
             "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
             "MIXORCHESTRATOR_NODE_LEASE_SECONDS": "\(lease)", "MIXORCHESTRATOR_NODE_DRAIN_SECONDS": "150",
-            // The log of a node that crashes says where.
+            // The log of a crashing node contains the place of the crash.
             "SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no,images=none,registers=none",
         ]
-        // No other URL: relays pull from the ingests of the nodes all the same.
+        // No other URL is allowed; relays pull from the nodes' ingests nevertheless.
         if hasIngests { environment["MIXORCHESTRATOR_SOURCES_ALLOW"] = "rtmp://media.example" }
         for (name, value) in settings { environment["MIXORCHESTRATOR_\(name)"] = value }
         self.environment = environment
@@ -175,7 +175,7 @@ final class ClusterStage: Sendable {
                 own["MIXORCHESTRATOR_INGEST_RTMP_LISTEN"] = "127.0.0.1:\(ingest)"
                 own["MIXORCHESTRATOR_INGEST_RTMP_ADVERTISE"] = "127.0.0.1:\(ingest)"
             }
-            // A log for each start: that of a service which was killed is still read.
+            // Each start has its own log, because the log of a killed service is still read.
             let service = try ManagedProcess(
                 "node-\(name)-\(port)", Workspace.executable("mixorchestrator"),
                 [
@@ -188,7 +188,7 @@ final class ClusterStage: Sendable {
                 return (try? await client.request("GET", "/readyz").status) == 200
             }
             if service.isRunning {
-                // The service answers before its ingest has been started.
+                // The service answers before its ingest is started.
                 if let ingest {
                     try await waitUntil("the ingest of \(name) listens\n\(service.messages())") {
                         HookingMediaServer.isServed(ingest)
@@ -220,7 +220,7 @@ final class ClusterStage: Sendable {
         return recorder
     }
 
-    /// Returns when the room's program is on air according to this node.
+    /// Returns when this node reports the room's program as on air.
     func waitForOnAir(_ kind: String, at node: Node, within seconds: Double = patience) async throws {
         var last = "no task"
         try await waitUntil("\(kind) on air at \(node.name): \(last)", within: seconds) {

@@ -3,7 +3,7 @@ import Synchronization
 import TaskStore
 import EncodedMedia
 
-/// A service with real relays and nothing to pull from or push to, for tests that need no media.
+/// A service with real relays but nothing to pull from or push to, for tests that need no media.
 final class ControlStage: Sendable {
     let directory: URL
     let client: ServiceClient
@@ -66,7 +66,7 @@ final class ControlStage: Sendable {
                 "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
                 "--layouts", directory.appendingPathComponent("layouts").path,
             ] + arguments, in: directory,
-            // Other load on the machine must not decide a test. Without outputs a room has no program.
+            // Other load on the machine must not decide a test. Without outputs, a room has no program.
             environment: [
                 "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
                 "MIXORCHESTRATOR_ROOMS_OUTPUTS": "",
@@ -101,7 +101,7 @@ final class ControlStage: Sendable {
         try await waitUntil("the service is gone", every: 5) { !service.isRunning }
     }
 
-    /// Relays of this stage's data directory, by task; including those whose service is gone.
+    /// Relays of this stage's data directory by task, including those whose service is gone.
     var relays: [String: [Int32]] {
         let sockets = data.appendingPathComponent("relays").path
         return ProcessTable.entries().reduce(into: [:]) { relays, entry in
@@ -148,7 +148,7 @@ final class ControlStage: Sendable {
         return state
     }
 
-    /// Returns the task as the API tells it, if its relay has its newest plan.
+    /// Returns the task as the API reports it, if its relay has its newest plan.
     func stateIfSettled(_ task: String) async throws -> [String: any Sendable]? {
         guard let answer = try? await client.request("GET", "/v1/tasks/\(task)"), answer.status == 200,
             let state = try JSONSerialization.jsonObject(with: answer.body) as? [String: any Sendable],

@@ -13,7 +13,8 @@ struct HookingMediaServer {
     var isRunning: Bool { process.isRunning }
 
     private static let given = Mutex<Set<Int>>([])
-    /// A file of all test processes of this user: the process that has locked byte n hands out port n, until it ends.
+    /// A lock file that all test processes of this user share: a process that has locked byte n owns port n until it
+    /// ends.
     private static let book: Int32 = {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("mix-ports-\(getuid())").path
         return Foundation.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -39,14 +40,14 @@ struct HookingMediaServer {
         }
     }
 
-    /// Whether a server listens on a port of 127.0.0.1, over TCP.
+    /// Returns whether a server listens on a port of 127.0.0.1 over TCP.
     static func isServed(_ port: Int) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         return LoopbackListener.connect(descriptor, to: port)
     }
 
-    /// Whether a server could now listen on a port of 127.0.0.1, over TCP and over UDP.
+    /// Returns whether a server could now listen on a port of 127.0.0.1, over TCP and over UDP.
     private static func isFree(_ port: Int) -> Bool {
         [SOCK_STREAM, SOCK_DGRAM].allSatisfy { kind in
             let descriptor = socket(AF_INET, Int32(kind.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -77,7 +78,7 @@ struct HookingMediaServer {
     /// - Parameters:
     ///   - application: The block `application live { … }`.
     ///   - name: Name of the process's directory.
-    ///   - stat: Port of the statistics, if there are any.
+    ///   - stat: Port of the statistics, if any.
     static func start(
         in stage: URL, port: Int, application: String, name: String, stat: Int? = nil
     ) async throws -> HookingMediaServer {
@@ -122,12 +123,12 @@ struct HookingMediaServer {
     }
 
     func stop() async { await process.stop() }
-    /// Kills it with its workers, without notice to any peer.
+    /// Kills nginx with its workers, without notice to any peer.
     func kill() async throws {
         let workers = ProcessTable.descendants(of: process.identifier)
         process.kill9()
         for worker in workers { Foundation.kill(worker.identifier, SIGKILL) }
-        // Workers hold the port, too.
+        // Workers hold the port too.
         let gone = Set(workers.map(\.identifier))
         try await waitUntil("nginx is gone") {
             !process.isRunning && !ProcessTable.entries().contains { gone.contains($0.identifier) }

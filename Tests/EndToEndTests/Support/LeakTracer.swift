@@ -1,12 +1,12 @@
 import Foundation
 
-/// GStreamer's own count of the objects alive in a process at its end, written to one file per process.
+/// GStreamer's own count of the objects that are alive at a process's end, written to one file per process.
 enum LeakTracer {
     /// The tracer's report at the end.
     struct Report: Equatable {
-        /// Number of objects that it counted; `nil` if it never reported.
+        /// Number of objects that the tracer counted; `nil` if it never reported.
         var listed: Int?
-        /// Types of the objects alive.
+        /// Types of the objects that are alive.
         var objects: [String]
     }
 

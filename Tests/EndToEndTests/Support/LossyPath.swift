@@ -10,7 +10,7 @@ final class LossyPath: Sendable {
         var loss = 0.0
         /// Longest delay in ms; each packet has its own.
         var jitter = 0.0
-        /// Whether all packets are lost.
+        /// Whether the network loses all packets.
         var isOut = false
     }
 
@@ -33,7 +33,7 @@ final class LossyPath: Sendable {
     init(seed: SeededGenerator) throws {
         state = Mutex(State(random: seed))
         (front, port) = try Self.socket("127.0.0.1")
-        // The service is not on loopback: its packets come back to the address at which it is reached.
+        // The service is not on loopback: its packets return to the address at which it is reached.
         (back, _) = try Self.socket("0.0.0.0")
         let thread = Thread { [self] in run() }
         thread.name = "lossy-path"
@@ -42,7 +42,7 @@ final class LossyPath: Sendable {
 
     func set(_ weather: Weather) { state.withLock { $0.weather = weather } }
 
-    /// Numbers of packets that have passed and that were lost.
+    /// Numbers of packets that have passed, and that were lost.
     var counts: (passed: Int, lost: Int) { state.withLock { ($0.passed, $0.lost) } }
 
     func stop() { state.withLock { $0.isStopped = true } }

@@ -2,33 +2,33 @@ import EncodedMedia
 import Foundation
 import Synchronization
 
-/// Records when this machine stood still: when a thread that sleeps for 20 ms woke much later.
+/// Records the standstills of this machine: times at which a thread that sleeps for 20 ms woke much later.
 ///
-/// A relay cannot tell a host that stalls from a machine that does, so one failed run has to say which it was.
+/// A relay cannot distinguish a stalled host from a stalled machine, so a failed run has to report which it was.
 final class MachineWatch: Sendable {
     static let shared = MachineWatch()
-    /// Shortest standstill that is recorded, in ns.
+    /// Shortest recorded standstill, in ns.
     private static let least: Int64 = 100_000_000
-    /// Largest number of standstills that are kept.
+    /// Largest number of recorded standstills.
     private static let most = 1000
 
     private struct Standstill {
         /// Begin in ns of CLOCK_MONOTONIC.
         var at: Int64
-        /// In ns.
+        /// Length in ns.
         var length: Int64
     }
     private let found = Mutex<[Standstill]>([])
     private let hasBegun = Mutex(false)
 
-    /// Begins to watch; does nothing if it has begun.
+    /// Starts watching; does nothing if it has started before.
     func begin() {
         let isFirst = hasBegun.withLock { hasBegun in
             defer { hasBegun = true }
             return !hasBegun
         }
         guard isFirst else { return }
-        // Runs as long as the process.
+        // The thread runs as long as the process.
         Thread.detachNewThread { [self] in watch() }
     }
 

@@ -25,7 +25,7 @@ final class ManagedProcess: Sendable {
 
     var identifier: Int32 { process.processID }
     var isRunning: Bool { process.isRunning }
-    /// The exit status, or the signal that ended it.
+    /// The exit status, or the signal that ended the process.
     var exitStatus: Int32? {
         switch process.exit {
         case .status(let code), .signal(let code): code
@@ -40,12 +40,12 @@ final class ManagedProcess: Sendable {
     }
 
     /// Returns the content of a log; empty if there is none. A character whose last bytes are not written yet, and any
-    /// other byte that is not UTF-8, is shown as U+FFFD.
+    /// other byte that is not UTF-8, is replaced by U+FFFD.
     static func text(of path: String) -> String {
         String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }
 
-    /// Asks it to end, and kills it at the deadline.
+    /// Asks the process to end, and kills it at the deadline.
     func stop(within seconds: Double = 15) async {
         guard process.isRunning else { return }
         process.signal(SIGTERM)
@@ -57,7 +57,7 @@ final class ManagedProcess: Sendable {
         }
     }
 
-    /// Kills it. It is always waited for: exit tests wait for ever beside an unreaped child.
+    /// Kills the process. It is always reaped, because exit tests wait for ever beside an unreaped child.
     func kill9() {
         guard process.isRunning else { return }
         process.signal(SIGKILL)
@@ -69,15 +69,15 @@ final class ManagedProcess: Sendable {
 enum ProcessTable {
     struct Entry: Sendable {
         var identifier: Int32
-        /// The parent process. A mixer's is its relay, even if a fork server has made it.
+        /// The parent process. A mixer's parent is its relay, even if a fork server has started it.
         var parent: Int32
         var arguments: [String]
-        /// The parent process as the system has it.
+        /// The parent process according to the system.
         fileprivate var maker: Int32
     }
 
-    /// Returns every process, except for children that have not begun their own program yet: until then they have the
-    /// arguments of the process that made them, and would be taken for another one of its kind.
+    /// Returns every process, except children that have not started their own program yet: until then they have the
+    /// arguments of their parent, and would be mistaken for another process of its kind.
     static func entries() -> [Entry] {
         let all = read()
         let arguments = Dictionary(all.map { ($0.identifier, $0.arguments) }) { first, _ in first }
@@ -91,7 +91,7 @@ enum ProcessTable {
             guard let identifier = Int32(name), let stat = FileManager.default.contents(atPath: "/proc/\(name)/stat"),
                 let command = FileManager.default.contents(atPath: "/proc/\(name)/cmdline")
             else { return nil }
-            // The name in parentheses may itself hold spaces and parentheses.
+            // The name in parentheses may itself contain spaces and parentheses.
             let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
             guard fields.count > 1, fields[0] != "Z", let parent = Int32(fields[1]) else { return nil }
             let arguments = String(decoding: command, as: UTF8.self).split(separator: "\0").map(String.init)

@@ -7,7 +7,7 @@ struct MediaServer: Sendable {
     let httpPort: Int
 
     func live(_ name: String) -> String { "rtmp://127.0.0.1:\(rtmpPort)/live/\(name)" }
-    /// Returns the URL of another CDN, which forwards from any frame on.
+    /// Returns the URL of another CDN, which forwards streams from any frame on.
     func plain(_ name: String) -> String { "rtmp://127.0.0.1:\(rtmpPort)/plain/\(name)" }
     func cdn(_ name: String) -> String { "rtmp://127.0.0.1:\(rtmpPort)/cdn/\(name)" }
 

@@ -26,7 +26,7 @@ final class OddServer: Sendable {
         Thread { [weak self] in
             while true {
                 let connection = accept(descriptor, nil, nil)
-                // A client that has given up, or a signal, does not end the server.
+                // A client that has disconnected, or a signal, does not end the server.
                 if connection < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
                 guard connection >= 0, let self else { return }
                 self.take(connection)

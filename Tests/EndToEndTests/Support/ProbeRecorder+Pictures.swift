@@ -1,8 +1,8 @@
 @testable import ViewerProbe
 
 extension ProbeRecorder {
-    /// Returns when so many more pictures have arrived, however long the machine takes: what is judged does not depend on
-    /// its speed.
+    /// Returns when this many more pictures have arrived, however long the machine takes, so that the result does not
+    /// depend on its speed.
     func receive(pictures count: Int) async throws {
         let before = progress.videoTags
         try await waitUntil("\(count) more pictures arrive: \(progress), \(before) before") {

@@ -5,7 +5,8 @@ import RTMP
 import Synchronization
 import TestSupport
 
-/// A destination that accepts everything, even from two senders of one stream at once, and records the time of arrival.
+/// A destination that accepts everything, even from two senders of one stream at once, and records the times of
+/// arrival.
 final class RTMPReceiver: Sendable {
     /// A frame on arrival.
     struct Arrival: Sendable {
@@ -17,7 +18,7 @@ final class RTMPReceiver: Sendable {
         var bytes: Int
     }
 
-    /// The frames that one connection has sent.
+    /// The frames sent by one connection.
     struct Publication: Sendable {
         var name: String
         var frames: [Arrival] = []
@@ -44,7 +45,7 @@ final class RTMPReceiver: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let connection = accept(listener, nil, nil)
-                // A client that has given up, or a signal, does not end the server.
+                // A client that has disconnected, or a signal, does not end the server.
                 if connection < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
                 guard connection >= 0 else { break }
                 Thread.detachNewThread { [self] in serve(connection) }
@@ -82,7 +83,7 @@ final class RTMPReceiver: Sendable {
         return most
     }
 
-    /// Returns the longest times between two pictures, in seconds, where one sender follows another.
+    /// Returns the longest times between two pictures, in seconds, at which one sender follows another.
     func freezes(of name: String) -> [Double] {
         let senders = senders(of: name)
         return zip(senders, senders.dropFirst()).compactMap { earlier, later in

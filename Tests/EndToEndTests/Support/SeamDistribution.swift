@@ -1,6 +1,6 @@
 @testable import ViewerProbe
 
-/// Measures of many switches, as seen by viewers.
+/// The measures of many switches, as seen by viewers.
 struct SeamDistribution {
     private let seams: [SwitchReport]
 

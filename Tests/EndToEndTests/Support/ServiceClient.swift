@@ -46,20 +46,22 @@ struct ServiceClient: Sendable {
         var lastError: String?
 
         var panes: Set<SceneState.Pane> { Set(scene?.panes ?? []) }
-        /// Users that are seen on air, in a mix.
+        /// Users in the picture of a mix.
         var users: Set<String> { Set(scene?.panes.map(\.user) ?? []) }
     }
 
     let port: Int
 
-    /// Fails at once if there is no listener.
+    /// An HTTP client that fails at once if there is no listener.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// - Parameter limit: The default is long enough for a service that looks for the outcome of a lost COMMIT, which
+    /// Sends a request.
+    ///
+    /// - Parameter limit: The default is long enough for a service that looks up the outcome of a lost COMMIT, which
     ///   answers after 12 s.
     func request(
         _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:],
@@ -97,6 +99,8 @@ struct ServiceClient: Sendable {
         return answer
     }
 
+    /// Creates or changes a room.
+    ///
     /// - Parameter layout: The name of one of the package's layouts.
     func putRoom(_ room: String, host: String, output: String, layout: String, canvas: Canvas) async throws {
         _ = try await expectSuccess(
@@ -121,7 +125,7 @@ struct ServiceClient: Sendable {
         return try JSONDecoder().decode(Timeline.self, from: answer.body).entries.map(\.message)
     }
 
-    /// Returns the errors of each user's streams, as the room tells them; only of streams with an error.
+    /// Returns the errors of the users' streams as reported by the room, only for streams with an error.
     func streamErrors(_ room: String) async throws -> [String: String] {
         struct Room: Decodable {
             struct Person: Decodable {

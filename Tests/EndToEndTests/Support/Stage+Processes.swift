@@ -2,9 +2,9 @@ import Foundation
 
 @testable import ViewerProbe
 
-/// Processes of the service, and what they say.
+/// The processes of the service, and their output.
 extension Stage {
-    /// Every relay of this stage, including one whose service has been killed.
+    /// All relays of this stage, including those whose service has been killed.
     private var relays: [ProcessTable.Entry] {
         let sockets = directory.appendingPathComponent("data/relays").path
         return ProcessTable.entries().filter { entry in
@@ -12,13 +12,13 @@ extension Stage {
         }
     }
 
-    /// Every process that the service started, and their descendants.
+    /// All processes that the service started, and their descendants.
     var workers: [ProcessTable.Entry] {
         let relays = relays
         return relays + relays.flatMap { ProcessTable.descendants(of: $0.identifier) }
     }
 
-    /// The process that makes mixers; `nil` if there is none at the moment.
+    /// The process that starts mixers; `nil` if there is none at the moment.
     var forkServer: Int32? {
         ProcessTable.descendants(of: service.identifier).first { $0.arguments.contains("forkserver") }?.identifier
     }
@@ -54,7 +54,7 @@ extension Stage {
         (relayLog() ?? "").split(separator: "\n").suffix(lines).joined(separator: "\n")
     }
 
-    /// Prints what explains a recording beyond the limits, and in any case when the machine stood still during it.
+    /// Prints the causes of a recording beyond the limits, and in any case standstills of the machine during it.
     func tellCauses(of report: ProbeReport, in recording: FLVRecording) async {
         if let begin = recording.arrivals.first, let end = recording.arrivals.last {
             for standstill in MachineWatch.shared.standstills(in: begin...max(begin, end)) { print(standstill) }

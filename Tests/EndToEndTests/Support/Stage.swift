@@ -32,7 +32,9 @@ final class Stage: Sendable {
 
     /// Runs `body` on a stage, and always takes the stage down. If `body` throws, the messages of every process are
     /// printed first, and the directory stays; `E2E_KEEP=1` always keeps it.
-    /// - Parameter environment: That of the service and its workers; `%STAGE%` in a value is the stage's directory.
+    ///
+    /// - Parameter environment: The environment of the service and its workers; `%STAGE%` in a value is the stage's
+    ///   directory.
     static func run(
         canvas: Canvas = .portrait, layout: String = "side-by-side", environment: [String: String] = [:],
         _ body: (Stage) async throws -> Void
@@ -92,7 +94,7 @@ final class Stage: Sendable {
         client = ServiceClient(port: started.port)
     }
 
-    /// Returns when the service answers, or has ended.
+    /// Returns when the service answers or has ended.
     private static func startService(
         in directory: URL, port: Int, name: String = "mixorchestrator", environment: [String: String]
     ) async throws -> ManagedProcess {
@@ -117,7 +119,7 @@ final class Stage: Sendable {
         try await waitUntil("the service is gone") { !service.isRunning }
     }
 
-    /// Starts the service again, with the same data on the same port; returns when it answers.
+    /// Starts the service again with the same data on the same port. Returns when it answers.
     ///
     /// - Parameter changes: Environment variables that differ from the previous start.
     func startServiceAgain(changing changes: [String: String] = [:]) async throws {
@@ -130,7 +132,7 @@ final class Stage: Sendable {
 
     // MARK: Publishers
 
-    /// Starts to push `source` as `name`; its stream can be pulled when this returns.
+    /// Starts to push `source` as `name`. Returns when its stream can be pulled.
     func publish(_ name: String, _ source: SyntheticPublisher) async throws {
         let process = try publish(name, source, to: media.live(name))
         let stat = ServiceClient(port: media.httpPort)
@@ -208,7 +210,7 @@ final class Stage: Sendable {
         try await Task.sleep(for: .seconds(2))
     }
 
-    /// Suspends until the program is of this kind, and in a mix shows exactly these users.
+    /// Suspends until the program is of this kind and, in a mix, shows exactly these users.
     ///
     /// - Parameter name: Name of the task; `nil` for the room's own.
     @discardableResult
@@ -248,7 +250,7 @@ final class Stage: Sendable {
 
     // MARK: Viewer
 
-    /// Starts a viewer of `url`, recording into `name`.flv; returns when the first bytes have arrived.
+    /// Starts a viewer of `url` that records into `name`.flv. Returns when the first bytes have arrived.
     func record(_ url: String, as name: String) async throws -> ProbeRecorder {
         let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
         state.withLock { $0.recorders.append(recorder) }

@@ -53,10 +53,10 @@ struct TurnServer {
             ] + credentials, in: directory)
     }
 
-    /// Its URL with the password, in GStreamer's form.
+    /// The server's URL with the password, in GStreamer's form.
     var url: String { "turn://\(Self.user):\(Self.password)@127.0.0.1:\(port)" }
 
-    /// The service's settings for it.
+    /// The service's settings for this server.
     ///
     /// - Parameter transport: `udp` or `tcp`, between clients and the server; `nil` means either.
     func environment(over transport: String? = nil) -> [String: String] {
@@ -71,9 +71,9 @@ struct TurnServer {
         return url.merging(credentials) { $1 }
     }
 
-    /// Number of allocations (RFC 8656) that it has given to clients.
+    /// Number of allocations (RFC 8656) that the server has given to clients.
     var allocations: Int { log.components(separatedBy: "packet ALLOCATE processed, success").count - 1 }
-    /// Complete log of the server.
+    /// The server's complete log.
     var log: String { process.messages(last: .max) }
 
     func stop() async { await process.stop() }

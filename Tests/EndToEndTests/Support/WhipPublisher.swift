@@ -5,8 +5,8 @@ import Synchronization
 
 @testable import ViewerProbe
 
-/// A WebRTC client that publishes a synthetic source over WHIP as a browser would: encoded here, at a rate that its
-/// camera chooses, with a keyframe at the beginning and at every request.
+/// A WebRTC client that publishes a synthetic source over WHIP like a browser: it encodes at the rate of its camera,
+/// with a keyframe at the beginning and at every request.
 final class WhipPublisher: Sendable {
     private struct State {
         var offer: String?
@@ -31,7 +31,7 @@ final class WhipPublisher: Sendable {
     private static func description(
         _ pipe: String, _ source: SyntheticPublisher, dropping: Double, isRelayed: Bool
     ) -> String {
-        // Drops pictures, as a camera does in poor light.
+        // The element drops pictures, as a camera does in poor light.
         let identity = dropping > 0 ? "! identity drop-probability=\(dropping)" : ""
         return """
             webrtcbin name=peer bundle-policy=max-bundle \(isRelayed ? "ice-transport-policy=relay" : "")
@@ -116,7 +116,7 @@ final class WhipPublisher: Sendable {
     /// - Returns: The time at which the offer was posted, in ns of CLOCK_MONOTONIC.
     @discardableResult func publish() async throws -> Int64 {
         let offer = shared.state.withLock { state in
-            // Behind a network the service learns the client's address from its packets.
+            // Behind a network, the service learns the client's address from its packets.
             (state.offer ?? "") + (path == nil ? state.candidates.map { "a=\($0)\r\n" }.joined() : "")
         }
         let begin = MonotonicClock.now()
@@ -130,10 +130,10 @@ final class WhipPublisher: Sendable {
         return begin
     }
 
-    /// Ends the session, as a closed page does.
+    /// Ends the session, like a page that is closed.
     ///
-    /// - Parameter other: The service that is asked to, if not the one that has taken the offer.
-    /// - Returns: CLOCK_MONOTONIC in ns when that was asked for.
+    /// - Parameter other: The service that is asked to end it, if not the one that took the offer.
+    /// - Returns: The time of the request, in ns of CLOCK_MONOTONIC.
     @discardableResult func leave(through other: ServiceClient? = nil) async throws -> Int64 {
         let begin = MonotonicClock.now()
         if let session = shared.state.withLock({ $0.session }) {

@@ -36,9 +36,8 @@ struct EndToEndError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Deadline in seconds of a condition that must come true, in tests that are not about time. Programs of a debug build
-/// on two cores with other load are given up by the service and started again with longer and longer waits: 75 s for
-/// four attempts.
+/// Deadline in seconds for conditions in tests that are not about time. With a debug build on two cores and other load,
+/// the service gives a program up and starts it again after longer and longer waits: four attempts take 75 s.
 let patience = 120.0
 
 /// Suspends until `condition` holds.
