@@ -22,7 +22,9 @@ extension RealTime {
                 ], sound: SceneSound(levels: [.init(source: id.rawValue)]))
         }
 
-        /// - Parameter rounds: How often its four seconds are played.
+        /// Returns a stream of four seconds.
+        ///
+        /// - Parameter rounds: Number of times that the four seconds are repeated.
         private static func stream(rounds: Int, fps: Int = 20, luma: UInt8 = 90) async throws -> [TestTrack] {
             [
                 try await TestStreams.video(
@@ -110,7 +112,7 @@ extension RealTime {
                 $0.status?.sources.first.map { $0.usesBackup == true && $0.poor == nil } ?? false
             }
             try await rig.untilMorePictures(20)
-            // The poor stream's own interval, and one picture of the canvas at most.
+            // The longest interval is at most that of the poor stream plus one picture of the canvas.
             checkTimes(rig, longest: 255)
             try await rig.stop()
         }

@@ -75,12 +75,12 @@ extension RealTime {
             }
         }
 
-        /// Publishes a stream, and checks what the program makes of it.
+        /// Publishes a stream, and checks that the program contains its sound, transcoded.
         ///
         /// - Parameters:
         ///   - target: URL to which ffmpeg publishes.
         ///   - url: URL from which the relay pulls.
-        ///   - isPublished: Whether the server has the stream: a pull without one is an error after a while.
+        ///   - isPublished: Returns whether the server has the stream: a pull without one is an error after a while.
         private func expectSoundTranscoded(
             _ sound: [String], to target: String, from url: String, isPublished: () async throws -> Bool
         ) async throws {
@@ -144,8 +144,8 @@ extension RealTime {
             }
         }
 
-        /// Returns the program's pictures, split where their configuration changes: that of H.265 is repeated before
-        /// each IDR.
+        /// Returns the program's pictures, split where their configuration changes. H.265 repeats its configuration
+        /// before each IDR.
         private func program(_ rig: RelayRig) -> [TestTrack] {
             rig.segments.reduce(into: []) { segments, next in
                 if segments.last?.configuration == next.configuration {
@@ -158,7 +158,7 @@ extension RealTime {
 
         /// Returns the mark of each picture that a viewer sees, in display order.
         ///
-        /// - Parameter missing: Number of pictures for which nobody waits, because the decoder may withhold them.
+        /// - Parameter missing: Number of pictures that may be missing, because the decoder may withhold them.
         private func marks(_ segment: TestTrack, missing: Int) async throws -> [Int?] {
             try await TestStreams.pictures(segment, missing: missing).map { _, picture in
                 TestMark.read(picture.frame, width: 360)
@@ -211,11 +211,11 @@ extension RealTime {
             let oddities = steps.indices.filter { steps[$0] != 1 }
             #expect(oddities.count { inside.contains($0) } <= max(3, inside.count / 5), "\(steps)")
             #expect(steps.allSatisfy { 0...2 ~= $0 }, "\(steps)")
-            // A decoder that is not told of the end withholds the last picture that it reorders.
+            // A decoder that does not know of the end withholds the last picture that it reorders.
             let others = oddities.filter { !inside.contains($0) }
             #expect(others.count <= (bFrames == 0 ? 0 : 1) && others.allSatisfy { steps[$0] == 2 }, "\(steps)")
             let times = segments.flatMap(\.frames).map(\.pts.inMilliseconds).sorted()
-            // At the end, pictures displayed before the last ones had not arrived yet.
+            // At the end, pictures that are displayed before the last ones had not arrived yet.
             let intervals = zip(times, times.dropFirst()).map { $1 - $0 }.dropLast(bFrames)
             #expect(intervals.allSatisfy { abs($0 - 50) <= 1.5 }, "a picture is lost or shown twice: \(intervals)")
         }

@@ -9,7 +9,7 @@ import Testing
 enum CodecStreams {
     /// Returns AV1 or VP9 video in Enhanced RTMP: 320×240, 20 pictures per second, a keyframe each second.
     ///
-    /// - Parameter rounds: How often the seconds are played in succession.
+    /// - Parameter rounds: Number of times that the seconds are played in succession.
     static func enhancedVideo(_ codec: ForeignCodec, seconds: Int, rounds: Int = 1) async throws -> [FLVTag] {
         let file = FileManager.default.temporaryDirectory.appending(path: "codec-\(UUID().uuidString).ivf")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -42,7 +42,8 @@ enum CodecStreams {
         return tags
     }
 
-    /// Returns the frames of an IVF file: a header of 32 bytes, and before each frame its size and its time in 12.
+    /// Returns the frames of an IVF file, which has a header of 32 bytes, and 12 bytes with size and time before each
+    /// frame.
     private static func units(_ file: Data) -> [[UInt8]] {
         var units: [[UInt8]] = []
         var rest = Array(file)[32...]

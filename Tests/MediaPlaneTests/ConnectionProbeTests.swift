@@ -28,7 +28,7 @@ import TextFormats
         #expect(await Self.probe("no-such-host.invalid", 554)?.kind == .unreachable)
     }
 
-    /// A second of a hundred sources whose single server is down.
+    /// A hundred sources whose single server is down are probed for a second without much work.
     @Test func aHundredSourcesAskWithoutMuchWork() async throws {
         let nobody = try ReservedPort()
         let port = nobody.number

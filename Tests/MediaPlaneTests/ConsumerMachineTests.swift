@@ -81,7 +81,7 @@ import Testing
         // The queue is empty: the process may be idle for ever.
         #expect(machine.advance(to: .seconds(100), taken: 10, isWaiting: false) == nil)
         #expect(machine.advance(to: .seconds(114), taken: 10, isWaiting: true) == nil)
-        // It makes progress, however slowly.
+        // The process makes progress, however slowly.
         #expect(machine.advance(to: .seconds(115), taken: 11, isWaiting: true) == nil)
         #expect(machine.advance(to: .seconds(130), taken: 11, isWaiting: true) == nil)
         #expect(machine.advance(to: .seconds(131), taken: 11, isWaiting: true) == .kill)

@@ -19,7 +19,7 @@ import Testing
 
     /// Checks for two seconds that a full process neither uses more descriptors nor spins.
     ///
-    /// - Parameter most: Descriptors that it may have when other clients have taken all that they can.
+    /// - Parameter most: Number of descriptors of the process after other clients have taken all that they can.
     private func expectCalm(_ process: LaunchedProcess, most: Int, _ name: String) async throws {
         let before = try #require(ProcessClock.seconds(of: process.processID))
         let begin = ContinuousClock.now
@@ -31,9 +31,9 @@ import Testing
         let used = try #require(ProcessClock.seconds(of: process.processID)) - before
         let cores = used / ((ContinuousClock.now - begin) / .seconds(1))
         print("\(name): \(highest) of \(Self.limit) descriptors, \(cores) cores")
-        // A loop that spins uses all the time it gets, most of a core on an idle machine.
+        // A loop that spins uses all the time that it gets, which is most of a core on an idle machine.
         #expect(cores < 0.3)
-        // A descriptor that it opens for itself for a moment is not a connection.
+        // A descriptor that the process opens for itself for a moment is not a connection.
         #expect(highest >= most && highest <= most + 3)
         #expect(process.isRunning)
     }
@@ -48,7 +48,8 @@ import Testing
         }
         let player = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { player.frames > 60 })
-        // More than it can accept; the kernel queues the others. During the handshake they may be silent for 15 s.
+        // More connections than the process can accept; the kernel queues the others. During the handshake they may be
+        // silent for 15 s.
         var strangers = (0..<Self.limit + 60).map { _ in RawClient(port: rig.port ?? 0) }
         for stranger in strangers { stranger.send([3] + [UInt8](repeating: 0x11, count: 3072)) }
         #expect(try await outputEventually { rig.process.descriptors >= Self.strangers })
@@ -100,7 +101,7 @@ import Testing
         #expect(isFull, "\(viewers.count) connections, \(relay.descriptors) descriptors")
         try await expectCalm(relay.process, most: Self.service, "relay")
 
-        // Only now does it open any connection.
+        // Only now does the relay open any connection.
         let source: SourceID = "alice/camera"
         relay.send(
             .apply(

@@ -8,7 +8,7 @@ extension DestinationOutput {
     /// Waits until `count` bytes are sent, makes the destination stop reading, and expects the output to notice in
     /// time.
     ///
-    /// Decided after 3.2 s, promised within 5 s; printed, because a busy machine adds to it.
+    /// The output decides after 3.2 s, and 5 s are promised. The time is printed, because a busy machine adds to it.
     func expectWedgeNoticed(_ name: String, afterBytes count: Int64, _ freeze: () throws -> Void) async throws {
         #expect(try await outputEventually { self.status.bytesSent > count })
         #expect(status.state == .live && status.reconnects == 0)

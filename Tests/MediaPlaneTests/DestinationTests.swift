@@ -61,7 +61,8 @@ import EncodedMedia
         #expect(try Self.destination(nil, answers: [mixed]).addresses().count == 5)
     }
 
-    /// A name that resolves to a public address when it is checked, and to this machine when it is connected to.
+    /// Each look-up is checked: the name resolves to a public address at the first one, and to this machine at the
+    /// next.
     @Test func everyLookUpIsCheckedAnew() throws {
         let destination = Self.destination(Self.publicOnly, answers: [["93.184.216.34"], ["127.0.0.1"]])
         #expect(try destination.addresses().count == 1)
@@ -76,7 +77,7 @@ import EncodedMedia
             await Self.firstEvent(Self.destination(.loopback, port: port, answers: [["127.0.0.1"]])) == "received [7]")
         let refused = await Self.firstEvent(Self.destination(Self.publicOnly, port: port, answers: [["127.0.0.1"]]))
         #expect(refused.hasPrefix("ended may not connect: media.example is at 127.0.0.1"), "\(refused)")
-        // By its address, without a look-up.
+        // The host is an address, which needs no look-up.
         let byNumber = await Self.firstEvent(
             Self.destination(Self.publicOnly, host: "127.0.0.1", port: port, answers: [[]]))
         #expect(byNumber.hasPrefix("ended may not connect: 127.0.0.1 is in a local network"), "\(byNumber)")
@@ -203,7 +204,7 @@ final class HTTPRecorder: Sendable {
                 guard connection >= 0 else { return }
                 var heard: [UInt8] = []
                 var buffer = [UInt8](repeating: 0, count: 8192)
-                // A request may come in pieces.
+                // A request may arrive in pieces.
                 while heard.count < buffer.count, heard.firstRange(of: Array("\r\n\r\n".utf8)) == nil,
                     case let count = recv(connection, &buffer, buffer.count, 0), count > 0
                 { heard += buffer[..<count] }

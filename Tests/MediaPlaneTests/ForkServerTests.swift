@@ -8,7 +8,7 @@ import Testing
 
 /// The real fork server, and the mixers that it starts.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ForkServerTests {
-    /// A fork server that ends with this object.
+    /// A fork server whose process ends with this object.
     private final class Server {
         let process: LaunchedProcess
         let path: String
@@ -23,7 +23,7 @@ import Testing
             process = try launch.start()
             try lifeline.fileHandleForReading.close()
             let path = path
-            // The socket's file is there slightly before anybody listens.
+            // The socket's file exists slightly before it has a listener.
             try await until {
                 guard let connection = try? PacketSocket.connect(to: path, patience: 30) else { return false }
                 close(connection)
@@ -75,7 +75,9 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    /// - Parameter patience: In seconds. Long, because the machine may be busy.
+    /// Returns a client of the fork server.
+    ///
+    /// - Parameter patience: Time limit in seconds; long, because the machine may be busy.
     private static func client(
         _ server: Server, _ failures: Failures = Failures(), patience: Double = 30
     ) -> ForkClient {
@@ -97,7 +99,7 @@ import Testing
         #expect(mixer.read("limits").contains("Max data size             \(700 << 20)"))
         #expect(mixer.read("status").contains("NoNewPrivs:\t1"))
         #expect(mixer.read("status").contains("CapEff:\t0000000000000000"))
-        // It has inherited nothing from the server, so that no peer waits in vain for the end of a connection.
+        // The mixer has inherited nothing from the server, so no peer waits in vain for the end of a connection.
         let sockets = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(mixer.process.processID)/fd")
             .compactMap {
                 try? FileManager.default.destinationOfSymbolicLink(
@@ -177,7 +179,7 @@ import Testing
             try PacketSocket.connect(to: server.path, patience: 30)
         }
         defer { for connection in silent { close(connection) } }
-        // All places are taken; the server closes the silent connections.
+        // All places are taken, so the server closes the silent connections.
         for connection in silent {
             #expect(PacketSocket.receive(upTo: 64, on: connection) == nil)
         }

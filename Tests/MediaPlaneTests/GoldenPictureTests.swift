@@ -6,9 +6,9 @@ import EncodedMedia
 
 @testable import ProgramMixer
 
-/// What the mixer composes of the built-in layout and of the shipped ones, as pictures: with its own composer, cards, labels
-/// and overlays, and synthetic cameras. After a change that is meant, run with `UPDATE_GOLDEN=1` and look at the pictures before
-/// they are committed.
+/// The pictures that the mixer composes of the built-in layout and the shipped ones, with its own composer, cards,
+/// labels and overlays, and synthetic cameras. After an intended change, run with `UPDATE_GOLDEN=1` and look at the
+/// pictures before you commit them.
 @Suite("Composed frames of the shipped layouts", .timeLimit(.minutes(5)))
 struct GoldenPictureTests {
     static let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
@@ -62,7 +62,7 @@ struct GoldenPictureTests {
         }
     }
 
-    /// Written before corners, shadows and gradients.
+    /// Files from before corners, shadows and gradients keep their look.
     @Test("Earlier files compose what they did", arguments: [("host-and-strip", "16x9"), ("pk-battle", "9x16")])
     func earlierFiles(name: String, shape: String) async throws {
         let canvas = try #require(Self.canvases[shape])

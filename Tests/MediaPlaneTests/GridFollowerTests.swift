@@ -73,7 +73,7 @@ struct GridFollowerTests {
                 let tick = start + ticks.offset + interval * (pictureCount - 20)
                 sampler.commit(tick: tick, shown: pts)
                 sampler.noteGridMoved(by: ticks.follow(sampler.wander))
-                // As received by a viewer.
+                // The time is rounded, as a viewer receives it.
                 pictureError = tick.rounded - time
                 pictureCount += 1
             } else {

@@ -20,7 +20,7 @@ import MediaFormats
         var timestamp: UInt32 = 0
         var bytes = peer.session() + peer.message(.audio, [0xAF, 0, 0x11, 0x90], stream: 1, on: 4)
         bytes += peer.sound([0xAF, 1], step: step, count: 6_000, from: &timestamp)
-        // A reader of this has read everything before it.
+        // A reader that returns these has read everything before them.
         bytes += peer.sound([0xAF, 1, 0x21, 0x10], step: 21, count: 2, from: &timestamp)
         let server = try RTMPOddServer(saying: bytes)
         defer { server.stop() }

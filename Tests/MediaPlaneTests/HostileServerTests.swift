@@ -88,7 +88,7 @@ import EncodedMedia
         #expect(AMF0.decodeAll([10, 0, 0, 0xFF, 0xFF] + row).isEmpty)
         let properties = [UInt8](repeating: 0, count: 3 * 30_000).indices.map { [0, 1, 0x61, 5][$0 % 4] as UInt8 }
         #expect(AMF0.decodeAll([3] + properties + [0, 0, 9]).isEmpty)
-        // As deep as allowed, and one level deeper.
+        // The nesting is as deep as allowed, and then one level deeper.
         func nested(_ depth: Int) -> [UInt8] { (1..<depth).flatMap { _ in [10, 0, 0, 0, 1] as [UInt8] } + [5] }
         #expect(AMF0.decodeAll(nested(AMF0.mostDepth)).count == 1)
         #expect(AMF0.decodeAll(nested(AMF0.mostDepth + 1)).isEmpty)

@@ -62,7 +62,7 @@ struct ImageFileTests {
         #expect(await problem(heavy)?.message == "\(heavy): more than 10 MB")
     }
 
-    /// The header says 64×64, but the data is that of another picture.
+    /// The header says 64×64, but the data belongs to another picture.
     @Test("A header that lies about the size is found out before the picture is decoded")
     func lyingHeader() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }

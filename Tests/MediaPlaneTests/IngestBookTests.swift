@@ -165,7 +165,8 @@ import Testing
         #expect(book.publishers == 1)
     }
 
-    /// What another node has taken over ends here, whether its publisher is connected or lost, and nothing else.
+    /// A stream that another node has taken over ends here, whether its publisher is connected or lost, and no other
+    /// stream ends.
     @Test(arguments: [true, false]) func aTakeoverAtAnotherNodeEndsTheStream(isConnected: Bool) {
         var book = book()
         _ = publish(&book, 4)
@@ -233,7 +234,7 @@ import Testing
         #expect(
             book.tick(now: 15 * Self.second)
                 == [.refuse(connection: 4, .notFound("this stream is not being published"))])
-        // The publisher comes: the relay waits no longer.
+        // The publisher has come, so the relay no longer waits.
         _ = book.requested(Self.relay(), by: 5, address: "::1", now: 20 * Self.second)
         _ = publish(&book, 6, now: 21 * Self.second)
         #expect(book.deadline == .max && book.tick(now: 60 * Self.second).isEmpty)
@@ -280,7 +281,7 @@ import Testing
         #expect((0..<4).map { enter(others[$0]) } == [.taken, .taken, .taken, .taken], "everything is given back")
     }
 
-    /// The relays of another node share its address, and do not take places of its publishers.
+    /// The relays of another node share its address, and do not count against its publishers' places.
     @Test func relaysOfOtherNodesAreNotCounted() throws {
         var book = ConnectionBook(limits: .init(all: 10, remote: 3, perAddress: 2, undecided: 2))
         let node = try #require(InternetAddress([10, 0, 0, 1]))

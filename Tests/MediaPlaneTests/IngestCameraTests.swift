@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func nobodyWaitsForPicturesOfACameraThatIsOff() {
-        // The timestamps begin anew meanwhile.
+        // The timestamps have started again meanwhile.
         let start = UInt32.max - 5000
         var cache = TagCache()
         cache.append(Self.tag(.frame(.audio, isIDR: false), start))
@@ -25,7 +25,7 @@ import Testing
             #expect(cache.hasPictures == (time <= 10_040), "\(time) ms")
         }
         #expect(cache.group.isEmpty && cache.video != nil)
-        // A relay that comes now hears the sound.
+        // A relay that connects now gets the sound.
         var flow = PlayerFlow(waitsForKeyframe: cache.hasPictures && cache.group.isEmpty)
         let sound = OutputTag(Self.tag(.frame(.audio, isIDR: false), start &+ 30_020))
         #expect(flow.decide(sound, queued: 0, hasVideo: cache.hasPictures, now: 0) == .send)

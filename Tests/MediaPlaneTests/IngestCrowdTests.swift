@@ -66,7 +66,8 @@ import Testing
         quick.stop()
     }
 
-    /// The server runs in this process, and counts its loopback clients as strangers.
+    /// Each address has a limited number of places. The server runs in this process, and treats its loopback clients as
+    /// strangers.
     @Test func placesAreLimitedForEachAddress() async throws {
         let reports = Mutex<[IngestReport]>([])
         var limits = ConnectionBook.Limits(all: 10, remote: 8, perAddress: 3, undecided: 5)
@@ -97,7 +98,7 @@ import Testing
         #expect(await first[0].isClosed(within: 30))
         #expect(await late.isClosed(within: 0.1) == false)
         for client in first.dropFirst() + others { #expect(await client.isClosed(within: 0.1) == false) }
-        // That place is free again.
+        // The closed client's place is free again.
         let again = RawClient(port: port() ?? 0, from: "127.0.0.2")
         #expect(await again.isClosed(within: 0.1) == false)
         #expect(await first[1].isClosed(within: 30), "which is now the oldest")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RTMP
 
-/// A real nginx-rtmp that pushes what is published to it on to the ingest, and waits for no answer.
+/// A real nginx-rtmp that pushes its publications on to the ingest and waits for no answer.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct IngestPushTests {
     /// Starts nginx with a push of its application `plain`.
     private static func start(pushingTo url: String) async throws -> OutputMediaServer {
@@ -44,10 +44,10 @@ import Testing
             }
             #expect(try await outputEventually { question() != nil }, "\(rig.account)")
             let request = try #require(question())
-            // It waits for a publisher for 15 s only.
+            // The ingest waits for a publisher for 15 s only.
             let player = try IngestPlayer(rig.pullURL("alice"))
             defer { player.stop() }
-            // The headers come meanwhile, and nothing tells of them.
+            // The headers arrive meanwhile, and no message announces them.
             try await Task.sleep(for: .milliseconds(500))
             rig.send(
                 .allow(request: request.request, session: request.session, stream: IngestRig.stream("alice")))

@@ -131,7 +131,7 @@ final class IngestRig: Sendable {
         reports.lazy.compactMap { if case .listeningSecurely(let port) = $0 { port } else { nil } }.last
     }
 
-    /// What the ingest and its publishers have written.
+    /// The output of the ingest and its publishers.
     var log: String {
         ["ingest.log", "ffmpeg.log"].map { name in
             (try? String(contentsOf: directory.appending(path: name), encoding: .utf8)) ?? ""

@@ -39,7 +39,7 @@ import Testing
         }
         #expect(try await decoded == 0)
         #expect(publisher.isRunning, "ffmpeg would end with an error")
-        // It finishes its stream.
+        // The publisher finishes its stream.
         publisher.signal(SIGTERM)
         #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
         #expect(try await outputEventually { early.progress.end?.kind == .unpublished }, "\(rig.account)")
@@ -112,7 +112,7 @@ import Testing
         #expect(
             timestamps > 900 && abs(timestamps - arrival / 1_000_000) < 2_500,
             "\(timestamps) ms, \(arrival / 1_000_000) ms")
-        // Gone for good.
+        // The publisher is gone for good.
         second.signal(SIGKILL)
         second.waitForExit()
         #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
@@ -176,8 +176,8 @@ import Testing
         #expect(publisher.isRunning && player.progress.end == nil)
         let arrivals = player.progress.tags.filter { $0.kind == .video }.map(\.arrival)
         let gap = zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }.max() ?? .max
-        // Publisher, player and this test may be late themselves; a server that waits for a stranger is silent for
-        // 15 s.
+        // Publisher, player and this test may be late themselves. A server that waits for a stranger would be silent
+        // for 15 s.
         #expect(gap < 8_000_000_000, "the player waited \(gap / 1_000_000) ms")
         print(
             "memory in MiB: \(memory.map { $0 >> 20 }), longest pause \(gap / 1_000_000) ms, \(rig.figures?.refused ?? 0) refused"

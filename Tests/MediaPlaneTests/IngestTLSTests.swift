@@ -8,7 +8,7 @@ import Testing
 
 /// RTMPS of the real process, with ffmpeg and openssl as clients.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct IngestTLSTests {
-    /// Whether a client that trusts only this certificate completes a handshake.
+    /// Returns whether a client that trusts only this certificate completes a handshake.
     private static func isTrusted(_ rig: IngestRig, _ certificate: TestCertificate) async throws -> Bool {
         try await outputTool(
             "/usr/bin/env",
@@ -35,7 +35,7 @@ import Testing
             "/usr/bin/env",
             ["ffmpeg", "-v", "error", "-xerror", "-i", rig.secureURL("alice"), "-t", "2", "-f", "null", "-"])
         #expect(status == 0)
-        // A clean end counts over TLS, too.
+        // A clean end counts over TLS too.
         publisher.signal(SIGTERM)
         #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
         relay.stop()
@@ -74,13 +74,13 @@ import Testing
         defer { rig.stop() }
         let start = ContinuousClock.now
         let silent = RawClient(port: rig.securePort ?? 0)
-        // RTMP without TLS is a fault at once.
+        // RTMP without TLS is an error at once.
         let plain = RawClient(port: rig.securePort ?? 0)
         plain.send([3] + [UInt8](repeating: 0, count: 3072))
         #expect(await plain.isClosed(within: 30))
         #expect(await silent.isClosed(within: 30))
         let took = ContinuousClock.now - start
-        // 5 s for the handshake; the 15 s for a request are not part of TLS.
+        // The limit is 5 s for the handshake; the 15 s for a request are not part of TLS.
         #expect(took > .seconds(4) && took < .seconds(13), "\(took)")
         #expect(try await outputEventually { rig.figures?.connections == 0 }, "\(rig.account)")
     }
@@ -99,7 +99,7 @@ import Testing
         let words = "the certificate cannot be used: \(missing): No such file or directory"
         #expect(
             try await outputEventually { rig.reports.contains(.notListeningSecurely(reason: words)) }, "\(rig.account)")
-        // It retries, and everything else continues.
+        // The server tries again, and everything else continues.
         try FileManager.default.copyItem(atPath: certificate.file, toPath: missing)
         #expect(try await outputEventually { rig.securePort != nil }, "\(rig.account)")
         #expect(try await Self.isTrusted(rig, certificate))

@@ -69,7 +69,7 @@ struct KeyframeRequestTests {
         #expect(publisher.sent.firstRange(of: Self.word) == nil && !publisher.server.takesKeyframeRequests)
         publisher.server.requestKeyframe()
         #expect(publisher.server.takeOutput().isEmpty)
-        // A server that has announced nothing.
+        // This server has announced nothing.
         var random = SystemRandomNumberGenerator()
         var client = RTMPClient(.play, try RTMPAddress("rtmp://h/live/alice"), using: &random)
         _ = client.takeOutput()

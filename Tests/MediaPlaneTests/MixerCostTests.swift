@@ -7,8 +7,8 @@ import EncodedMedia
 
 @testable import ProgramMixer
 
-/// Costs of composing. Meaningless in a build without optimisation, so it runs only when asked for: `MIX_MEASURE=1
-/// swift test -c release -Xswiftc -enable-testing --filter MixerCostTests`.
+/// Costs of composing. They mean nothing in a build without optimisation, so the test runs only on request:
+/// `MIX_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter MixerCostTests`.
 @Suite("What composing costs", .enabled(if: ProcessInfo.processInfo.environment["MIX_MEASURE"] != nil), .serialized)
 struct MixerCostTests {
     private struct Case {
@@ -42,7 +42,7 @@ struct MixerCostTests {
         }
     }
 
-    /// The built-in layout, its panes alone with names in bars, and with everybody speaking.
+    /// The built-in layout, its panes alone with names in bars, and with all participants speaking.
     private static func automatic(_ canvas: Canvas, people: Int, size: (width: Int, height: Int)) -> [Case] {
         let crowd = (0..<people).map { index in
             LayoutParticipant(source: "user\(index)/camera", user: "user \(index)", joinOrder: index)
@@ -121,7 +121,7 @@ struct MixerCostTests {
     @Test func cost() async throws {
         for measured in Self.cases + Self.looks {
             var stage = try MixerStage(measured.canvas)
-            // Two in alternation: a picture that is shown again is not scaled again.
+            // Two pictures alternate, because a picture that is shown again is not scaled again.
             let pictures = try [RGB.moss, .brick].map {
                 try MixerStage.picture($0, width: measured.size.width, height: measured.size.height)
             }

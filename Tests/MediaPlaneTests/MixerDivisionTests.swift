@@ -69,7 +69,7 @@ extension RealTime {
             func distances(_ range: ClosedRange<Int64>) -> Set<Int64> {
                 Set(zip(ticks, steps).filter { range.contains($0.0) }.map(\.1))
             }
-            // At 1.7 s tick 20 is due, at 4.2 s tick 70, at 5.6 s tick 98: a few earlier ones are made already.
+            // At 1.7 s tick 20 is due, at 4.2 s tick 70, at 5.6 s tick 98. A few earlier frames have been made already.
             #expect(distances(0...15) == [1])
             #expect(ticks.filter { 25...40 ~= $0 } == [27, 30, 33, 36, 39])
             #expect(ticks.filter { 45...51 ~= $0 } == [45, 46, 48, 51], "the one that was asked for is made")
@@ -78,7 +78,7 @@ extension RealTime {
             let keys = zip(record.video.frames, ticks).filter(\.0.isIDR).map(\.1)
             #expect(keys.contains(asked))
             for (key, next) in zip(keys, keys.dropFirst()) { #expect(next - key <= 44, "\(keys)") }
-            // Every picture belongs to its time.
+            // Every picture is shown at its own time.
             for (tick, shown) in zip(ticks, try await TestStreams.pictures(record.video)) {
                 #expect(TestMark.read(shown.picture.frame, width: 180).map(Int64.init) == tick + 14)
             }

@@ -127,7 +127,7 @@ final class MixerDrawingTests {
         stage.show(scene(isLive: false))
         // One frame passes while cards are drawn.
         expect(try await stage.next(), 4, 4, .ocean)
-        // Their streams go on, black, like cameras that are off.
+        // Their streams continue with black pictures, like cameras that are off.
         for user in ["a", "b", "c", "d"] { stage.sources[SourceID("\(user)/camera")] = try MixerStage.picture(.black) }
         for _ in 0..<3 {
             let away = try await stage.next()
@@ -318,7 +318,7 @@ final class MixerDrawingTests {
         }
         let all = stage.state.shelf.byteCount
         #expect(all <= GraphicShelf.spareBytes)
-        // Small ones stay for scenes that return; large ones are discarded.
+        // Small graphics are kept for scenes that return; large ones are discarded.
         var shelf = GraphicShelf()
         for index in 0..<100 as Range<Int64> {
             let frame = try MixerStage.picture(.brick, width: 1280, height: 1280).frame

@@ -104,7 +104,7 @@ extension RealTime {
         func stall() async throws {
             let video = try await TestStreams.video(count: 150)
             var guestVideo = video
-            // Until 1.5 s, and again from the keyframe at 6 s.
+            // The guest sends pictures until 1.5 s, and again from the keyframe at 6 s.
             guestVideo.frames.removeSubrange(30..<120)
             let setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(600))
             var scene = MixerHarness.scene(setup, [Self.host, Self.guest])

@@ -67,8 +67,8 @@ struct MixerHarness {
 
     /// Longest step of program time.
     private static let beat = MediaTime.milliseconds(50)
-    /// Lateness of the last picture, or of the last sound where there is none, from which on time passes slowly. A mix
-    /// waits for so long, and slightly longer, only where a frame is missing.
+    /// Lateness of the last picture, or of the last sound if there is none, from which on time passes slowly. A mix
+    /// waits this long, or slightly longer, only where a frame is missing.
     private static let late = MediaTime.milliseconds(200)
     /// The longest wait of a mix, and the distance of its frames where some are left out.
     private static let longestWait = MediaTime.milliseconds(650)
@@ -189,8 +189,8 @@ struct MixerHarness {
         }
     }
 
-    /// While time stands still, waits until every frame has arrived for which the mix no longer waits, and then for
-    /// every other frame that it can make.
+    /// Waits while time stands still: first for every frame for which the mix no longer waits, then for every other
+    /// frame that it can make.
     private func settle(_ end: MediaTime, _ box: Box) async throws {
         func counts() -> [Int] { box.record.withLock { [$0.video.frames.count, $0.audio.frames.count] } }
         _ = try await poll(within: .seconds(10), every: .milliseconds(10)) {

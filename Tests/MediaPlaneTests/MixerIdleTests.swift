@@ -76,7 +76,7 @@ extension RealTime {
                 print("first picture \(first), \(marks.count) pictures")
                 // The mix waits only a moment for the first picture; afterwards it may stand still for a few frames.
                 #expect(first == 0 && marks.prefix { $0 == 0 }.count < 10)
-                // A mixer with too little processor time falls behind and drops pictures: not judged.
+                // A mixer with too little processor time falls behind and drops pictures, which is not judged.
                 let late = zip(record.videoArrivals, record.video.frames).map { $0 - $1.pts }
                 let inTime = late.prefix { $0 < .milliseconds(600) }.count
                 #expect(inTime > 40, "the machine is too busy: \(late.map(\.inMilliseconds).max() ?? 0) ms late")

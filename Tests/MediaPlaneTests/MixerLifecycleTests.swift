@@ -49,8 +49,8 @@ extension RealTime {
                     (at + .milliseconds(81), .ended(guest)),
                 ]
             }
-            // Other tests come and go meanwhile; a resource leaked per join would add up to a hundred. Permanent ones
-            // (thread pools) exist after the first run.
+            // Other tests come and go meanwhile. A resource leaked per join would add up to a hundred, and permanent
+            // ones (thread pools) exist after the first run.
             var short = harness
             short.commands = short.commands.filter { $0.0 < .milliseconds(1900) }
             _ = try await short.run(start: .milliseconds(400), end: .milliseconds(2000))

@@ -8,9 +8,9 @@ import Testing
 @testable import ProgramMixer
 
 extension RealTime {
-    /// Costs of whole mixes, and the accuracy of `CostModel` for mixes outside its data. Prints; takes minutes, and
-    /// means little beside other work, so it runs only when asked for: `MIX_MEASURE=1 swift test -c release -Xswiftc
-    /// -enable-testing --filter MixerLoadTests`.
+    /// Costs of whole mixes, and the accuracy of `CostModel` for mixes outside its data. The test only prints, takes
+    /// minutes, and means little beside other work, so it runs only on request: `MIX_MEASURE=1 swift test -c release
+    /// -Xswiftc -enable-testing --filter MixerLoadTests`.
     @Suite("What mixers cost", .enabled(if: ProcessInfo.processInfo.environment["MIX_MEASURE"] != nil))
     struct MixerLoadTests {
         private struct Case {

@@ -25,13 +25,13 @@ final class RelayRig: Sendable {
         var status: RelayStatus?
         var notes: [String] = []
         var reader = FLVReader()
-        /// Why the program can no longer be read.
+        /// Reason for which the program can no longer be read, if any.
         var fault: String?
         var segments: [TestTrack] = []
         var sound = TestTrack(configuration: CodecConfiguration(track: .audio, bytes: []), frames: [])
         var revision = 0
 
-        /// Everything that explains a failure.
+        /// The state as text, for the messages of failures.
         var account: String {
             """
             pictures \(segments.map(\.frames.count)), sound \(sound.frames.count), \(fault ?? "no fault"), \
@@ -149,7 +149,7 @@ final class RelayRig: Sendable {
             on: control)
     }
 
-    /// Asks for an attempt now.
+    /// Asks the relay for an attempt of this output now.
     func retry(_ output: OutputID) throws { try send(.retryOutput(output), on: control) }
 
     /// Makes the relay stop sending, or begin without sending.

@@ -80,7 +80,7 @@ import Testing
             let frame = try #require(composer.compose(composition))
             let fresh = try CanvasComposer(canvas: Self.canvas, colour: Self.colour)
             #expect(Self.planes(frame) == Self.planes(try #require(fresh.compose(composition))), "step \(step)")
-            // In the role of an encoder.
+            // The loop holds three frames, like an encoder.
             held = held.suffix(2) + [frame]
         }
     }

@@ -30,8 +30,8 @@ struct TestTrack: Sendable {
         return copy
     }
 
-    /// Returns the same stream so many times in succession. It costs no more to encode, and its marks begin anew each
-    /// time.
+    /// Returns the same stream this many times in succession. Repetitions are not encoded again, and the marks start
+    /// anew each time.
     func looped(_ times: Int) -> TestTrack {
         guard frames.count > 1, let first = frames.first, let last = frames.last else { return self }
         let count = Int64(frames.count)
@@ -177,8 +177,8 @@ enum TestStreams {
 
     /// Decodes pictures, in display order.
     ///
-    /// - Parameter missing: Number of pictures that the decoder may withhold, because it is not told of the end of its
-    ///   reordering.
+    /// - Parameter missing: Number of pictures that the decoder may withhold, because it does not know of the end of
+    ///   the stream.
     static func pictures(_ track: TestTrack, missing: Int = 0) async throws -> [(
         time: MediaTime, picture: SourcePicture
     )] {

@@ -15,7 +15,7 @@ extension RealTime {
 
         /// Returns a mix of two with a twin that is ready.
         private static func mix() async throws -> RelayRig {
-            // Two minutes: mixers are started many times.
+            // The limit is two minutes, because mixers are started many times.
             let video = try await TestStreams.video(count: 200).looped(12)
             let rig = try await RelayRig()
             rig.publish("alice", [video, try await TestStreams.audio(count: 470) { _ in 0 }.looped(12)])

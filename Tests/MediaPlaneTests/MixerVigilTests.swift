@@ -54,7 +54,7 @@ import Testing
         return state
     }
 
-    /// Makes everything that can be made, and returns the time until which the thread then sleeps.
+    /// Makes every frame that can be made. Returns the time until which the thread then sleeps.
     private static func settle(_ state: inout MixState, at time: MediaTime) -> MediaTime? {
         while true {
             if case .wait(let until) = work(&state, at: time) { return until }

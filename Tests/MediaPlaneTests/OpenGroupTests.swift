@@ -55,8 +55,8 @@ extension RealTime {
             return rest.moved(by: .zero - time)
         }
 
-        /// Returns the program's pictures, split where their configuration changes: that of H.265 is repeated before
-        /// each IDR.
+        /// Returns the program's pictures, split where their configuration changes. H.265 repeats its configuration
+        /// before each IDR.
         private func program(_ rig: RelayRig) -> [TestTrack] {
             rig.segments.reduce(into: []) { segments, next in
                 if segments.last?.configuration == next.configuration {
@@ -89,7 +89,7 @@ extension RealTime {
 
         private func expectNoGap(_ segments: [TestTrack], reordered: Int) {
             let times = segments.flatMap(\.frames).map(\.pts.inMilliseconds).sorted()
-            // At the end, pictures displayed before the last ones had not arrived yet.
+            // At the end, pictures that are displayed before the last ones had not arrived yet.
             let intervals = zip(times, times.dropFirst()).map { $1 - $0 }.dropLast(reordered)
             #expect(
                 intervals.allSatisfy { abs($0 - Self.interval) <= 1.5 },
@@ -139,7 +139,7 @@ extension RealTime {
             let mixed = parts[1].marks
             let oddities = zip(mixed, mixed.dropFirst()).map { $1 - $0 }.filter { $0 != 1 }
             #expect(oddities.count <= 4 && oddities.allSatisfy { 0...2 ~= $0 }, "\(mixed)")
-            // A decoder that is not told of the end withholds the last pictures that it reorders.
+            // A decoder that does not know of the end withholds the last pictures that it reorders.
             let step = (mixed.first ?? 0) - (parts[0].marks.last ?? 0)
             #expect(1...5 ~= step, "\(step) pictures from the bypass to the mix")
             return parts
@@ -147,8 +147,8 @@ extension RealTime {
 
         @Test("H.264 is left anywhere, and entered with an IDR, not with an open group")
         func h264() async throws {
-            // Three seconds copied, three mixed: the next IDR comes some seconds later, after several open groups. A busy
-            // machine is ready for one of the later ones.
+            // The source is copied for three seconds and mixed for three: the next IDR comes some seconds later, after
+            // several open groups. A busy machine is ready for one of the later ones.
             let parts = try await switched(try await Self.openGroups([260, 80, 120]))
             #expect(parts[2].track.frames.first?.isIDR == true)
             let entry = try #require(parts[2].marks.first)

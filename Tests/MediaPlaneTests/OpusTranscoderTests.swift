@@ -43,7 +43,7 @@ import Testing
         let transcoder = OpusTranscoder { packet in packets.withLock { $0.append(packet) } }
         for (count, item) in items.enumerated() {
             transcoder.take(item)
-            // No more than may wait.
+            // At most the permitted number of items waits.
             if count % 100 == 99 { transcoder.finishWaiting() }
         }
         transcoder.finishWaiting()

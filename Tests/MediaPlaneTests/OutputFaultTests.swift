@@ -24,7 +24,7 @@ import EncodedMedia
 
     // MARK: Refused
 
-    /// nginx-rtmp closes the connection when its `on_publish` refuses: the last request tells what is refused.
+    /// nginx-rtmp closes the connection when its `on_publish` refuses; the last request shows what was refused.
     @Test(arguments: RTMPPullKind.allCases) func aWrongKeyIsToldFromTroubleOfTheNetwork(_ kind: RTMPPullKind)
         async throws
     {
@@ -96,7 +96,7 @@ import EncodedMedia
 
     // MARK: Away and back
 
-    /// Three outages of one server; each time the destination continues with an IDR and later timestamps.
+    /// After each of three outages of one server, the destination continues with an IDR and later timestamps.
     @Test func aServerThatIsBackGetsTheProgramAtOnce() async throws {
         var server = try await OutputMediaServer.start()
         let ports = (server.rtmpPort, server.httpPort)
@@ -132,9 +132,9 @@ import EncodedMedia
         await server.remove()
     }
 
-    /// The connection stays without a reader: no error ever arrives.
+    /// The connection stays open without a reader, and no error ever arrives.
     ///
-    /// Holds even before the server has acknowledged often enough to be known for it.
+    /// The output notices it even before the server has acknowledged often enough to be known for it.
     @Test(arguments: [(300, 4), (300, 1), (1500, 4)])
     func aConnectionThatIsWedgedIsNoticed(kilobits: Int, seconds: Int) async throws {
         let server = try await OutputMediaServer.start()
@@ -177,8 +177,8 @@ import EncodedMedia
 
     // MARK: Many
 
-    /// The same program to a good destination alone, and to a good destination beside four that are refused,
-    /// black-holed, slow and flapping; both at once, so that other load on the machine affects both alike.
+    /// The same program goes to a good destination alone, and to a good one beside four that are refused, black-holed,
+    /// slow and flapping. Both run at once, so that other load on the machine affects both alike.
     @Test func badDestinationsHarmNobody() async throws {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 15, bitrate: "1500k")
@@ -195,7 +195,7 @@ import EncodedMedia
         ]
         let viewers = [PullRecorder(url: server.url("alone")), PullRecorder(url: server.url("beside"))]
         #expect(try await outputEventually { viewers.allSatisfy(\.hasBegun) })
-        // In turns, so that neither is always first.
+        // The order alternates, so that neither is always first.
         try await play(tags) { tag, index in
             if index % 2 == 0 { alone.send([tag]) }
             let shared = [OutputTag(tag)]

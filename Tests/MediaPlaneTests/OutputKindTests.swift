@@ -44,7 +44,7 @@ import Testing
         },
     ]
 
-    /// Opens outputs whose processes do no work, because there is no such worker.
+    /// Opens outputs whose processes do no work, because their worker does not exist.
     private static func context(_ report: @escaping @Sendable (OutputReport) -> Void = { _ in }) -> OutputContext {
         OutputContext(
             room: "app/r", task: "t", worker: URL(filePath: "/nowhere/mixworker"),

@@ -62,7 +62,7 @@ struct OutputMediaServer {
         "rtmp://127.0.0.1:\(rtmpPort)/\(application)/\(name)"
     }
 
-    /// Whether a publisher holds `name`.
+    /// Returns whether a publisher holds `name`.
     func isPublished(_ name: String) async throws -> Bool {
         let url = try #require(URL(string: "http://127.0.0.1:\(httpPort)/stat"))
         let page = directory.appendingPathComponent("stat-\(UUID().uuidString)")
@@ -104,7 +104,7 @@ func outputEventually(
     try await poll(within: limit, every: .milliseconds(20)) { try await condition() ? true : nil } ?? false
 }
 
-/// Programs that were made already: many tests need the same one.
+/// Programs that were made before, because many tests need the same one.
 private enum OutputPrograms {
     static let made = Mutex<[String: [FLVTag]]>([:])
 }

@@ -27,7 +27,7 @@ import EncodedMedia
 
     @Test func aSlowDestinationLosesWholeGroupsOfPictures() {
         var queue = OutputQueue(limits: .init(milliseconds: 3_000))
-        let tags = Script(gops: 6).tags  // Of one second.
+        let tags = Script(gops: 6).tags  // Six groups of one second each.
         for tag in tags { queue.append(tag) }
         let taken = queue.take(.max)
         #expect(taken.prefix(3).map(\.role) == [.metadata, .sequenceHeader(.video), .sequenceHeader(.audio)])
@@ -51,7 +51,7 @@ import EncodedMedia
         #expect(taken.count == 23 && taken[3].isIDR && taken[3].timestamp == 1_000)
     }
 
-    /// A failed attempt had taken the beginning of the program: the next one gets it again.
+    /// A failed attempt took the beginning of the program, and the next one gets it again.
     @Test func whatAFailedAttemptWasGivenIsNotLost() throws {
         var queue = OutputQueue()
         let tags = Script(gops: 2).tags
@@ -63,7 +63,7 @@ import EncodedMedia
         let again = queue.take(.max)
         #expect(again.prefix(3).allSatisfy { !$0.isFrame } && again[3].isIDR && again[3].timestamp == 1_000)
         #expect(Array(again[3...]) == tags.suffix(again.count - 3))
-        // Once confirmed it is not repeated.
+        // Once confirmed, the beginning is not repeated.
         queue.confirm()
         queue.restart()
         #expect(queue.isEmpty)

@@ -175,7 +175,7 @@ extension DestinationOutput {
         times.sort()
         let longest = try #require(times.last)
         print("sending to a server that reads nothing: median \(times[times.count / 2]), longest \(longest)")
-        // A caller who waits for the server waits until the connection is given up; a busy machine stops him, too.
+        // A caller who waits for the server would wait until the connection is given up. A busy machine delays it too.
         #expect(times[times.count * 9 / 10] < .milliseconds(100) && longest < .seconds(4), "\(times.suffix(10))")
         #expect(try await outputEventually { output.status.state == .recovering })
         try server.signal(SIGCONT)

@@ -10,7 +10,7 @@ import EncodedMedia
 
 /// Destinations as used by a relay.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct OutputRelayTests {
-    /// A destination that gets another URL begins anew there; the others continue through all plans.
+    /// A destination whose URL changes starts again there; the others continue through all plans.
     @Test func aURLThatChangesReplacesTheDestinationAlone() async throws {
         let server = try await OutputMediaServer.start()
         let rig = try await RelayRig()
@@ -88,7 +88,7 @@ import EncodedMedia
         #expect(try await outputEventually { rig.status?.outputs.hls?.variants.first?.metadata == "one" })
         let (since, file) = (destination?.connectedSince, recordings.first?.file)
 
-        // The participant's file ends, the program's continues; HLS with other settings begins anew.
+        // The participant's file ends, and the program's continues. HLS with other settings starts again.
         try apply([hls("two"), recording(false)])
         #expect(try await outputEventually { recordings.map(\.source) == [nil] })
         #expect(try await outputEventually { rig.status?.outputs.hls?.variants.first?.metadata == "two" })

@@ -51,7 +51,7 @@ import EncodedMedia
         let start = ContinuousClock.now
         await output.close()
         #expect(ContinuousClock.now - start < .seconds(3))
-        // A server that is told nothing takes a minute.
+        // A server that is not told of the end takes a minute to notice it.
         #expect(try await outputEventually(within: .seconds(30)) { try await !server.isPublished("secret") })
         if kind == .socket {
             // All bytes were counted, with a few bytes of RTMP around each tag.
@@ -194,9 +194,9 @@ import EncodedMedia
         }
     }
 
-    /// The connection stays without a reader: no error ever arrives.
+    /// The connection stays open without a reader, and no error ever arrives.
     ///
-    /// Holds even before the server has acknowledged often enough to be known for it.
+    /// The output notices it even before the server has acknowledged often enough to be known for it.
     @Test(arguments: [(300, 4), (300, 1), (1500, 4)])
     func aConnectionThatIsWedgedIsNoticed(kilobits: Int, seconds: Int) async throws {
         let server = try await OutputMediaServer.start()

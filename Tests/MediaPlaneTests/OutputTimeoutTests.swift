@@ -4,7 +4,7 @@ import Testing
 @testable import RTMP
 @testable import StreamIngest
 
-/// How long an RTMP output waits for its server.
+/// The time limits of an RTMP output for its server.
 @Suite struct OutputTimeoutTests {
     @Test func aServerMayTakeAsLongToAcceptAPublisherAsOurOwn() {
         let wait = Int64(RTMPSocketConnection.timeouts.limit(of: .start)) * 1_000_000_000

@@ -81,7 +81,7 @@ import Testing
         #expect(inspector.complaints == [])
         #expect(inspector.newest?.isEnded == true && inspector.newest?.targetDuration == 4)
         #expect(inspector.seen.count == 20 && inspector.newest?.segments.count == 3)
-        // Everything at once takes no time: nothing may be deleted yet, and no file is incomplete.
+        // All items arrive at once: nothing may be deleted yet, and no file is incomplete.
         #expect(bench.files.count { $0.hasSuffix(".ts") } == 20 && !bench.files.contains { $0.hasSuffix(".part") })
         #expect(try bench.text("index.m3u8").contains("CODECS=\"avc1.4D401E,mp4a.40.2\",RESOLUTION=640x360"))
         #expect(bench.told.withLock { $0.contains { $0.service.running } })

@@ -55,7 +55,7 @@ import Testing
         let items = try bench.items
         let frames = items.filter { if case .frame = $0 { true } else { false } }
         #expect(frames.first?.isFirstOfGroup == true)
-        // It begins with the group during which its predecessor crashed: nothing is lost.
+        // The successor begins with the group during which its predecessor crashed: nothing is lost.
         #expect(frames.count == tags.count - 3)
         #expect(consumer.droppedFrames == 0)
     }
@@ -71,7 +71,7 @@ import Testing
             consumer.tick()
             return bench.starts >= 2
         }
-        // The second one may already hang for as long.
+        // The second process may already have hung for as long.
         #expect(!bench.failures.isEmpty && bench.failures.allSatisfy { $0 == failure }, "\(bench.failures)")
         await consumer.end(within: 0.1)
         #expect(bench.ends == 1)
@@ -95,7 +95,7 @@ import Testing
             if case .frame(let frame) = item { frame } else { nil }
         }
         #expect(frames.count == tags.count - 3 - consumer.droppedFrames)
-        // Across each hole the pictures go on with a keyframe.
+        // Across each hole, the pictures continue with a keyframe.
         let pictures = frames.filter { $0.track == .video }
         let holes = zip(pictures, pictures.dropFirst()).filter { $1.dts - $0.dts > .milliseconds(100) }
         #expect(!holes.isEmpty && holes.allSatisfy { $1.isIDR })

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RTMP
 
-/// A program that comes another way while no relay has it.
+/// A program that reaches viewers another way while it has no relay.
 @Suite(.timeLimit(.minutes(2))) struct ProgramDetourTests {
     /// A socket at which a program can be read: a relay's, or the service's.
     private final class Place: Sendable {
@@ -33,7 +33,7 @@ import Testing
             }
         }
 
-        /// What workers have sent on all connections.
+        /// The lines that workers have sent on all connections.
         var lines: String { state.value.withLock { $0.lines } }
         var connections: Int { state.value.withLock { $0.channels.count } }
 
@@ -61,7 +61,7 @@ import Testing
         FLVTag(role: .metadata, timestamp: UInt32(number), body: [2, 0, 1, number])
     }
 
-    /// To the service, to the relay once it is there, and back when it has gone.
+    /// A viewer asks the service, the relay once it is there, and the service again when the relay has gone.
     @Test func aProgramIsFollowedWhereItGoes() async throws {
         let (relayPath, servicePath) = (Self.path(), Self.path())
         let service = try Place(servicePath)
@@ -80,7 +80,7 @@ import Testing
         relay.send([Self.tag(2)])
         try #require(try await outputEventually { viewer.tags.count == 2 })
         #expect(viewer.begun == 2)
-        // It has not announced that it takes them.
+        // The relay has not announced that it takes requests for keyframes.
         viewer.requestKeyframe()
 
         relay.close()

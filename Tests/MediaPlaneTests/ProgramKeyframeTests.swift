@@ -35,7 +35,7 @@ import Testing
         let first = #"{"viewFLV":{"keyframeRequests":true}}"# + "\n"
         let expected = first + (announces ? #"{"requestKeyframe":{}}"# + "\n" : "")
         #expect(try await outputEventually { received.withLock { $0.count } >= expected.utf8.count })
-        // Follows any request sent before.
+        // By then, any request has arrived.
         try await Task.sleep(for: .milliseconds(100))
         #expect(String(decoding: received.withLock { $0 }, as: UTF8.self) == expected)
         viewer.stop()
@@ -156,7 +156,7 @@ extension RealTime {
             await stage.stop()
         }
 
-        /// A streaming program that does not obey requests for keyframes.
+        /// A streaming program that ignores requests for keyframes.
         @Test func aPublisherThatCannotBeAskedGoesOn() async throws {
             let ingest = try await IngestRig.start()
             let publisher = try ingest.publish("alice", seconds: 60)

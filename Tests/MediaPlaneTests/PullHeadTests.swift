@@ -96,7 +96,7 @@ import Testing
                 last = dts
             }
         }
-        // A stream that begins anew is not a reordering.
+        // A stream that starts again is not reordered.
         #expect(times.next(pts: .zero) == -.milliseconds(80) || times.next(pts: .milliseconds(40)) < .milliseconds(40))
     }
 }

@@ -57,7 +57,7 @@ import Testing
         let up = ContinuousClock.now
         #expect(try await outputEventually { rig.status?.sources.first?.state == .live })
         print("RTSP server gone: noticed after \(noticed), live \(ContinuousClock.now - up) after it listens again")
-        // Promised within a second; the connection itself would fail only after ten.
+        // One second is promised; the connection itself would fail only after ten.
         #expect(noticed < .seconds(8))
         server.stop()
         try await rig.stop()

@@ -75,7 +75,7 @@ import Testing
                 bytes += peer.further(0)
                 collect()
             }
-            // A possible extended timestamp is decided once 4 bytes are there.
+            // A possible extended timestamp is recognised once 4 bytes are there.
             bytes += peer.message(.acknowledgement, [0, 0, 0, 0], on: 4)
             var reader = RTMPChunkReader()
             var got: [RTMPMessage] = []

@@ -47,7 +47,7 @@ import Testing
         #expect(outgoing.progress.waiting == 0 && Int(outgoing.progress.acknowledged) == sent.count)
     }
 
-    /// The same through TLS: the counts are of plaintext, and a write counts when it has arrived completely.
+    /// Through TLS, the counts are of plaintext, and a write counts when it has arrived completely.
     @Test func nothingIsLostAndEverythingIsCountedThroughTLS() async throws {
         var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCountedThroughTLS")
         let certificate = try await TestCertificate.make()

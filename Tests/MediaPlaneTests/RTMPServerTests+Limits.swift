@@ -5,7 +5,7 @@ import TextFormats
 @testable import MediaFormats
 @testable import RTMP
 
-/// Limits of a connection: things that are too many or too large.
+/// Limits of a connection: items that are too many or too large.
 extension RTMPServerTests {
     @Test func aConnectionMayNotHaveManyOfAnything() {
         var (streams, random) = connected()

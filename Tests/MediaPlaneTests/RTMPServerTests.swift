@@ -71,7 +71,7 @@ import Testing
         #expect(talk.server.phase == .idle)
     }
 
-    /// As nginx-rtmp's `push` and SRS's `forward` do.
+    /// Headers of a publisher that does not wait are kept, as from nginx-rtmp's `push` and SRS's `forward`.
     @Test(arguments: [7, 5000, Int.max]) func headersOfAPublisherThatDoesNotWaitAreKept(piece: Int) throws {
         var talk = try Talk(.publish)
         talk.run()

@@ -63,7 +63,7 @@ import Testing
         #expect(late.allSatisfy { $0 >= 0 }, "\(events)")
         let order = ["first", "second", "moved", "hastened", "last"]
         #expect(events.map(\.name).sorted() == order.sorted(), "each once: \(events)")
-        // A machine that stands still lets several pass at once, which then have no order.
+        // On a machine that stands still, several deadlines pass at once, and then have no order.
         if late.allSatisfy({ $0 < 5_000_000 }) { #expect(events.map(\.name) == order, "\(events)") }
     }
 

@@ -149,7 +149,7 @@ import EncodedMedia
         }
     }
 
-    /// The timestamps have begun anew once, and what the relay says of its program has not.
+    /// The timestamps have wrapped around once, but the times that the relay reports for its program have not.
     @Test func aProgramOfSixtyDaysHasItsTimes() async throws {
         let stream = try await RecorderStream.make(bFrames: 0)
         try withBench { bench in

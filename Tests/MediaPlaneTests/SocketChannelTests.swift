@@ -67,7 +67,7 @@ import Testing
         there.close()
     }
 
-    /// Data that a reader does not take is queued, counted, and sent when it reads on, before the end.
+    /// Data that a reader does not read is queued, counted, and sent before the end when it reads again.
     @Test func whatIsQueuedGoesOutBeforeTheEnd() async throws {
         let ends = Ends()
         let (one, other) = try pair()

@@ -72,7 +72,7 @@ import Testing
         let publisher = try Self.publish(format, to: server.url("host"))
         defer { Self.end(publisher) }
         let rig = try await RelayRig()
-        // A source that is not there for seconds is told to operators.
+        // A source that is absent for seconds is reported to operators.
         #expect(try await outputEventually { try await server.isPublished("host") })
         let sources = [PlannedSource(id: "host/camera", url: server.url("host"))]
         try rig.apply(.bypass("host/camera"), Self.scene, sources)

@@ -8,7 +8,7 @@ import Testing
 /// Terminates TLS with its own certificate and passes on the plaintext. The test that starts it stops it.
 final class TLSFront: Sendable {
     let port: Int
-    /// Trusts its certificate and no other.
+    /// A context that trusts this certificate and no other.
     let trust: TLSContext
     private let certificate: TestCertificate
     private let process: LaunchedProcess

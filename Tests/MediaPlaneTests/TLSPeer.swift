@@ -8,7 +8,9 @@ final class TLSPeer {
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
 
-    /// - Parameter newest: Version of TLS.
+    /// Creates a server's side with this certificate.
+    ///
+    /// - Parameter newest: The newest TLS version to offer.
     init(_ certificate: TestCertificate, newest: Int32 = TLS1_3_VERSION) throws {
         context = try #require(SSL_CTX_new(TLS_server_method()))
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(newest), nil)

@@ -3,9 +3,9 @@ import Testing
 @testable import EncodedMedia
 @testable import ProgramRelay
 
-/// The times of what is transcoded, which GStreamer has from 0 on.
+/// The times of transcoded media, which GStreamer counts from 0.
 @Suite struct TranscodingTimesTests {
-    /// The first header has the time 0, and the first frame 3,000,000 s: read on from the header, that is before 0.
+    /// The first header has the time 0, and the first frame 3,000,000 s, which is read as a time before 0.
     @Test func timesThatBeginFarBelowZeroStayApart() {
         let first: Int64 = 3_000_000_000
         for step: Int64 in [0, 40, 80, 1000] {

@@ -85,7 +85,7 @@ struct WebRTCAnswerTests {
         #expect(lines.filter { $0 == "a=recvonly" }.count == 2)
         let without = try #require(try Self.answer(["192.0.2.7"], rate: nil))
         #expect(without.contains("a=fmtp:102 packetization-mode=1;profile-level-id=42e01f\r\n"))
-        // An answer that has the parameters already, and one without any.
+        // One answer already has the parameters, and one has no parameters at all.
         let full = Self.made.replacing(
             "packetization-mode=1", with: "Profile-Level-ID=42e01f;x-google-start-bitrate=1")
         #expect(

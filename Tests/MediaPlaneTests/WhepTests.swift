@@ -96,7 +96,7 @@ import Testing
             "\(first.viewer.pictures.count), \(second.viewer.pictures.count) pictures\n\(stage.whep.log)")
         try Self.expectAll(of: stage.alice.sent, at: first.viewer)
         try Self.expectAll(of: stage.alice.sent, at: second.viewer)
-        // Those in the initial group were made before.
+        // The pictures of the initial group were made before.
         let delays = stage.alice.delays(to: second.viewer).suffix(40).sorted()
         try #require(delays.count == 40)
         print("from the publisher's encoder to a viewer: median \(delays[20]), longest \(delays[39]) ms")
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test func aWorkerWithoutAServiceEnds() async throws {
-        // The time begins before this service connects.
+        // The time starts before this service connects.
         let whep = try await WhepRig.start(.publisher(url: "rtmp://127.0.0.1:1/a/b"), orphanTimeout: 3)
         whep.disconnect()
         #expect(whep.process.waitForExit() == .status(0))

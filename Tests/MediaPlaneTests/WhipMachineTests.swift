@@ -70,7 +70,7 @@ struct WhipMachineTests {
             for action in machine.tick(.init(last: now), now: now) {
                 guard action == .dial else { continue }
                 dials += 1
-                // As from an ingest whose service is away.
+                // Every other fault is the refusal of an ingest whose service is away.
                 let fault = dials % 2 == 0 ? lost : ConnectionFault(.streamRefused, "no answer")
                 if machine.uplinkEnded(fault, now: now).last == .finish {
                     #expect(31 * Self.second...33 * Self.second ~= now)

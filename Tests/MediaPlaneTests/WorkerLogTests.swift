@@ -11,7 +11,7 @@ import Testing
         func append(_ line: String) { state.withLock { $0.append(line) } }
     }
 
-    /// Text of others, such as the ids of users or the answers of servers, is printed as mere text.
+    /// Untrusted text, such as ids of users or answers of servers, is printed as plain text.
     @Test func aLineOfTheLogIsOneLine() throws {
         let printed = Printed()
         var logger = Logger(label: "relay") { label in

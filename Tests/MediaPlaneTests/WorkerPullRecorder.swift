@@ -198,7 +198,8 @@ final class PullSender: Sendable {
 
     /// Returns a port that is free over TCP and UDP.
     ///
-    /// TCP's is kept for this process until it ends: a server may begin later, and begin again. UDP has nothing like it.
+    /// The port is reserved over TCP until this process ends, so that a server may start later, and start again. UDP
+    /// offers no such reservation.
     static func freePort() throws -> UInt16 {
         for _ in 0..<100 {
             let port = try ReservedPort()
@@ -224,10 +225,11 @@ final class PullSender: Sendable {
     }
 
     static func isBound(_ port: UInt16) -> Bool { isInTable("udp", port) }
-    /// Connections of a server that has ended keep its port in the table for a minute: only the state tells.
+    /// Returns whether a server listens on the port. Connections of a server that has ended keep its port in the table
+    /// for a minute, so only the state tells.
     static func isListening(_ port: UInt16) -> Bool { isInTable("tcp", port, state: "0A") }
 
-    /// Whether a socket of this machine is bound to the port, proc_net(5).
+    /// Returns whether a socket of this machine is bound to the port, proc_net(5).
     ///
     /// - Parameter state: The socket's state, as in the table; `nil` for any.
     private static func isInTable(_ table: String, _ port: UInt16, state: Substring? = nil) -> Bool {

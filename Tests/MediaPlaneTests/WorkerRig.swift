@@ -104,7 +104,9 @@ final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatab
 }
 
 extension ProcessLaunch {
-    /// - Parameter descriptors: Files that the process may have open; `nil` for as many as this one.
+    /// Creates a launch with a limit of descriptors.
+    ///
+    /// - Parameter descriptors: Number of files that the process may have open; `nil` for as many as this one.
     init(_ executable: String, _ arguments: [String], descriptors: Int?) {
         guard let descriptors else {
             self.init(executable, arguments)

@@ -118,7 +118,7 @@ import Testing
         let memory = (kind == .ingest ? 700 : kind.defaultMemory) << 20
         #expect(worker.limit("Max data size") == ["\(memory)", "\(memory)"])
         #expect(worker.limit("Max core file size") == ["0", "0"])
-        // As many as the service may have: every publisher and player needs one.
+        // The worker may open as many files as the service, because every publisher and player needs one.
         #expect(kind.descriptors == nil && worker.limit("Max open files") == Self.ownDescriptors)
         // A different niceness is set by libdispatch itself, if it may.
         let wanted = Self.ownNiceness - (geteuid() == 0 ? 4 : 0)

@@ -43,7 +43,8 @@ import TextFormats
         """
     }
 
-    /// Returns traps for connections and for datagrams at one port, which may be taken over one of them.
+    /// Returns traps for connections and for datagrams at the same port. Tries further ports if one is taken for
+    /// datagrams.
     private static func traps() throws -> (PageServer, DatagramTrap) {
         for _ in 0..<100 {
             let trap = try PageServer()

@@ -113,7 +113,7 @@ struct PageMachineTests {
         #expect(machine.answered() == [])
         let asked = 2 * Self.second
         #expect(machine.tick(now: asked) == [.probe])
-        // Its picture is frozen, which viewers are not shown for long.
+        // The page's picture is frozen, and viewers are shown it only for a moment.
         let patience = PageMachine.Limits().patience
         #expect(machine.tick(now: asked + patience - 1) == [])
         #expect(machine.tick(now: asked + patience) == [.hide] && machine.tick(now: asked + patience + 1) == [])
@@ -214,7 +214,7 @@ struct PageMachineTests {
         #expect(machine.hasPage && !machine.isPrepared)
         _ = machine.loaded(now: now) + machine.painted(now: now)
         #expect(machine.networkIsIdle(now: now).first == .show)
-        // From here on as usual: everything is started again with the page's own job.
+        // From here on, restarts are the usual ones, with the page's own job.
         #expect(machine.broke("the display is gone", now: now).contains(.stop))
         #expect(machine.tick(now: now + Self.second).first == .start(Self.job))
     }

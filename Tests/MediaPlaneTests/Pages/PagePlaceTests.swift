@@ -8,7 +8,7 @@ struct PagePlaceTests {
     /// An account that owns none of these directories.
     private let other = PageDirectory.Account(user: 54_321, group: 54_321)
 
-    /// A closed directory, or one below a closed one, is no place for another user; only root can try to act as one.
+    /// A closed directory, or one below it, is not used for another user. Only root can act as another user.
     @Test(.enabled(if: geteuid() == 0))
     func closedDirectoriesArePassedOver() throws {
         let root = "/tmp/place-\(UInt32.random(in: 0 ... .max))"

@@ -50,7 +50,9 @@ final class PageScene: Sendable {
         return scene
     }
 
-    /// - Returns: A scene whose browser waits for its page.
+    /// Starts a scene whose browser waits for its page.
+    ///
+    /// - Returns: The scene.
     static func startWarm() async throws -> PageScene {
         let scene = try await PageScene(TestPage.html(source: 3))
         var job = scene.job("", .painted, [])
@@ -101,7 +103,7 @@ final class PageScene: Sendable {
                 let close = text.lastIndex(of: ")")
             else { continue }
             let fields = text[close...].split(separator: " ")
-            // Zombies have ended.
+            // Zombies count as ended.
             if fields.count > 2, fields[1] != "Z", let parent = Int32(fields[2]) {
                 children[parent, default: []].append(id)
             }
@@ -149,7 +151,8 @@ final class PageScene: Sendable {
         return nil
     }
 
-    /// Names of the sockets of all displays of this machine. A browser overwrites the environment in which its own is named.
+    /// Names of the sockets of all displays of this machine. A browser overwrites the environment in which its own is
+    /// named.
     static var displays: Set<String> {
         Set((try? FileManager.default.contentsOfDirectory(atPath: "/tmp/.X11-unix")) ?? [])
     }

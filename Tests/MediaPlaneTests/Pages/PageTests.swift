@@ -63,7 +63,7 @@ import TextFormats
         #expect(report.decodeErrors.isEmpty && report.unreadable * 20 <= report.videoFrames, "\(report.table)")
         #expect(report.sources.first { $0.id == 3 }?.pictures ?? 0 > 40, "\(report.table)")
         #expect(abs(report.audioDeviationMs) <= 1.5)
-        // Its restarts work like those of any other.
+        // The browser is restarted like any other.
         let browser = try #require(scene.browsers(nil).first)
         kill(browser, SIGKILL)
         #expect(try await outputEventually { scene.worker.states.contains(.failing) }, "\(scene.worker.log)")
@@ -112,7 +112,8 @@ import TextFormats
         let pause = gaps.max() ?? 0
         let place = gaps.firstIndex(of: pause) ?? 0
         print("pictures for \((arrivals[place] - killed) / 1_000_000) ms after the kill, then none for \(pause) ms")
-        // At once as a rule; a page whose crash is not noticed would be sent until it has not answered for five seconds.
+        // Normally this happens at once. A page whose crash is not noticed would be sent until it has not answered for
+        // five seconds.
         #expect(arrivals[place] - killed < 3_500_000_000)
         let back = player.pictures.first { $0.arrival == arrivals[place + 1] }
         #expect(back?.isIDR ?? false && player.end == nil, "on the same connection")

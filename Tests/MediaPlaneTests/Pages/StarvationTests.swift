@@ -72,7 +72,7 @@ struct StarvationTests {
         try write(11, parent: 10, [11: "1 2 3", 12: "4 5 6"])
         try write(20, parent: 11, [20: "7 8 9", 21: "no number"])
         try write(30, parent: 1, [30: "900 900 9"])
-        // A cycle of parents comes from a process that has ended meanwhile.
+        // A cycle of parents occurs if a process has ended meanwhile.
         try write(40, parent: 40, [40: "900 900 9"])
         let use = try #require(ProcessorUse.ofDescendants(of: 10, root: root))
         #expect(use == Self.use([11: (1, 2), 12: (4, 5), 20: (7, 8)]))
@@ -161,7 +161,7 @@ struct StarvationTests {
         machine.lacked(Self.second)
         #expect(machine.tick(now: asked + 7 * Self.second - 1) == [], "its process may take longer to end, too")
         #expect(machine.tick(now: asked + 7 * Self.second).contains(.stop))
-        // The shortage before an answer does not count for the next question.
+        // A shortage before an answer does not count for the next probe.
         #expect(answering.answered() == [.show])
         let again = asked + 6 * Self.second
         #expect(answering.tick(now: again) == [.probe])
