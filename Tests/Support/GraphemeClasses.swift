@@ -12,7 +12,7 @@ public enum GraphemeClasses {
         "Other": ["e", "\u{E9}", "\u{212A}", "\u{212B}", "\u{37E}", "\u{1FEF}", "\u{10FFFF}", "/", "#", "@", "."],
     ]
 
-    /// Returns names of each scalar by itself and around letters, then random combinations.
+    /// Returns names of each scalar by itself and around letters, then random combinations, each name once.
     public static func names(random count: Int, using generator: inout SeededGenerator) -> [String] {
         let scalars = samples.flatMap(\.value)
         var names = scalars.flatMap { ["\($0)", "\($0)x", "x\($0)", "x\($0)y", "e\($0)\($0)"] }
@@ -21,7 +21,9 @@ public enum GraphemeClasses {
             names.append(
                 (0..<length).map { _ in "\(scalars.randomElement(using: &generator) ?? "x")" }.joined())
         }
-        return names
+        // A random name may be one that is there already, and no set of strings tells names of the same characters apart.
+        var bytes: Set<[UInt8]> = []
+        return names.filter { bytes.insert(Array($0.utf8)).inserted }
     }
 
     /// Returns the UTF-8 of a text with every byte percent-encoded.
