@@ -5,7 +5,7 @@
 /// refused, because it could not be written again.
 public enum Timestamp {
     /// Range of the times that RFC 3339 can express, in seconds since 1970.
-    static let range = -62_167_219_200.0..<253_402_300_800
+    package static let range = -62_167_219_200.0..<253_402_300_800
     /// Parses a point in time.
     ///
     /// - Returns: Seconds since 1970, without leap seconds; `nil` when the text is not in this format. At most nine

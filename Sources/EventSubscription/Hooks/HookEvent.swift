@@ -1,4 +1,5 @@
 import MixModel
+import TextFormats
 
 /// An event as parsed by a hook. `PublisherSessions` turns it into an event of the room.
 package struct HookEvent: Hashable, Sendable {
@@ -8,7 +9,7 @@ package struct HookEvent: Hashable, Sendable {
     package var id: String?
     /// Order among the server's events about one subject; `nil` if the server provides none.
     package var sequence: UInt64?
-    /// Time of the event, in seconds since 1970; `nil` if the server does not provide it.
+    /// Time of the event, in seconds since 1970, in the years 0000 to 9999; `nil` if the server does not provide it.
     package var time: Double?
     /// The publisher's connection, for servers whose events have neither identifiers nor an order.
     package var session: HookSession?
@@ -24,9 +25,12 @@ package struct HookEvent: Hashable, Sendable {
         self.kind = kind
         self.id = id
         self.sequence = sequence
-        self.time = time
+        self.time = Self.usable(time)
         self.session = session
     }
+
+    /// Returns the time if it can be written in messages and converted to whole numbers; servers send any number.
+    static func usable(_ time: Double?) -> Double? { time.flatMap { Timestamp.range.contains($0) ? $0 : nil } }
 }
 
 /// The connection of a publisher, and the event that happened to it.

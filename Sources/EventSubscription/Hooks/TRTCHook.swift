@@ -60,8 +60,8 @@ package struct TRTCHook: EventHook {
         guard isAboutRoom || user != nil else {
             throw InputError(.missingField, field: "EventInfo.UserId", expected: "the participant")
         }
-        let time =
-            info["EventMsTs"].integer.map { Double($0) / 1000 } ?? info["EventTs"].integer.map { Double($0) }
+        let time = HookEvent.usable(
+            info["EventMsTs"].integer.map { Double($0) / 1000 } ?? info["EventTs"].integer.map { Double($0) })
         let isScreen = type == 205 || type == 206
         return reader.outcome(
             "\(type)",

@@ -38,6 +38,12 @@ import Testing
         #expect(answer.status == 200 && answer.contentType == "application/json")
     }
 
+    /// Messages about an event contain its time as a date and as a whole number.
+    @Test func anImpossibleTimeIsNoTime() throws {
+        let late = try read(body(user("Join", "alice", at: 9_007_199_254_740_991)))
+        #expect(late.words == ["room: participant.joined alice"] && late.events.first?.time == nil)
+    }
+
     @Test func viewersAreNoParticipants() throws {
         #expect(try read(body(user("Join", role: 2))).events.isEmpty)
         #expect(try read(body(user("Leave", role: 2))).events.isEmpty)

@@ -109,6 +109,18 @@ import Testing
         #expect(room.participants.isEmpty)
     }
 
+    /// Numbers may be strings, and therefore of any size: a time that is none is ignored.
+    @Test func anImpossibleTimeIsNoTime() throws {
+        for time in ["9223372036854775807", "-9223372036854775808", "9300000000000000"] {
+            for field in ["EventTs", "EventMsTs"] {
+                let outcome = try read(
+                    #"{"EventGroupId":1,"EventType":101,"EventInfo":{"RoomId":"lobby","\#(field)":"\#(time)"}}"#)
+                #expect(outcome.words == ["lobby: room.opened"])
+                #expect(outcome.events.first?.time == nil && outcome.events.first?.id == nil, "\(field) \(time)")
+            }
+        }
+    }
+
     @Test func othersConcernNoRoom() throws {
         for (group, type) in [(1, 199), (2, 101), (3, 301), (14, 1401), (9, 901)] {
             #expect(try read(body(group, type)) == .ignored("other"))
