@@ -271,6 +271,22 @@ import Testing
         #expect(bench.state.takeOccurrences(of: next, wallTime: 70, now: 0).isEmpty)
     }
 
+    /// A repeated event comes between a relay's report and the message about it.
+    @Test func whatARefusedDraftWouldHaveReportedIsReportedLater() throws {
+        var bench = RoomBench.onAir()
+        var status = bench.status(RoomBench.automatic)
+        status.outputs = [OutputStatus(DestinationStatus(id: "main", state: .live))]
+        _ = bench.state.take(status, of: RoomBench.automatic, now: 0)
+        let before = bench.state
+        let draft = bench.state.replanning(bench.cause(), bench.facts)
+        let told = bench.state.takeOccurrences(of: draft, wallTime: 60, now: 0)
+        #expect(Set(told.map(\.topic)) == [.outputStateChanged, .roomServicesChanged])
+        #expect(!bench.state.hasNews(of: RoomBench.automatic, now: 0))
+        bench.state.putBackOccurrences(of: before)
+        #expect(bench.state.hasNews(of: RoomBench.automatic, now: 0))
+        #expect(bench.state.takeOccurrences(of: draft, wallTime: 60, now: 0) == told)
+    }
+
     // MARK: Doubt
 
     @Test func theStoreIsRightAboutTheRoom() throws {

@@ -18,11 +18,11 @@ extension RoomOwner {
         let commit = prepare(draft, after: before)
         do {
             guard try await write(commit.change) == .committed else {
-                giveBack(draft)
+                giveBack(draft, before)
                 return .success(.duplicate)
             }
         } catch {
-            giveBack(draft)
+            giveBack(draft, before)
             committer.failed(commit, error)
             return .failure(OrchestratorError(error))
         }
@@ -103,7 +103,9 @@ extension RoomOwner {
         }
     }
 
-    private func giveBack(_ draft: RoomDraft) {
+    /// Undoes what was taken for a draft that is not stored.
+    private func giveBack(_ draft: RoomDraft, _ before: RoomState) {
+        state.putBackOccurrences(of: before)
         services.bookLoad(of: state)
         services.giveBackShare(of: draft, after: state)
     }

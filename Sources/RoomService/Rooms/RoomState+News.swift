@@ -23,6 +23,17 @@ extension RoomState {
         return ofRoom + kinds.map { Occurrence(room: id, at: wallTime, kind: $0) }
     }
 
+    /// Reports anew what `takeOccurrences` has taken for a draft that is not stored.
+    ///
+    /// - Parameter earlier: The state before `takeOccurrences`.
+    mutating func putBackOccurrences(of earlier: RoomState) {
+        serviceWatch = earlier.serviceWatch
+        for (index, task) in earlier.tasks.enumerated() where index < tasks.count {
+            tasks[index].outputChanges = task.outputChanges
+            tasks[index].outputURLs = task.outputURLs
+        }
+    }
+
     /// Drops pending changes of outputs, because there are no subscribers or listeners.
     mutating func dropOutputChanges() {
         for index in tasks.indices where !tasks[index].outputChanges.isEmpty { tasks[index].outputChanges = [] }
