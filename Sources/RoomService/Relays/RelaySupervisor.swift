@@ -60,6 +60,8 @@ actor RelaySupervisor {
     /// Time from a drain request to SIGTERM. SIGKILL follows after another `terminateLimit`.
     static let drainLimit: Duration = .seconds(5)
     static let terminateLimit: Duration = .milliseconds(1500)
+    /// Longest wait for the end of a relay that was killed.
+    private static let collectLimit: Duration = .seconds(1)
     /// Interval between checks of whether the relay may send for longer.
     static let tellingInterval: Duration = .milliseconds(500)
 
@@ -144,7 +146,8 @@ actor RelaySupervisor {
         }
     }
 
-    /// Ends the relay at once, because another node runs the program. No further relay is started.
+    /// Ends the relay at once, because another node runs the program. No further relay is started. The caller calls
+    /// `collect` afterwards.
     func abandon() {
         isAbandoned = true
         queue.finish()
@@ -153,6 +156,15 @@ actor RelaySupervisor {
         starter.killLeftover(socket: socket)
         // The next program at this socket is a different one.
         RelayProcessFile.removeClock(socket: socket)
+    }
+
+    /// Returns when an abandoned relay has ended, at most `collectLimit` later. Its session is cancelled and does not wait
+    /// for it, and the system keeps a child process that nobody has waited for.
+    func collect() async {
+        let limit = ContinuousClock.now + Self.collectLimit
+        while let process, process.exitDescription() == nil, ContinuousClock.now < limit {
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+        }
     }
 
     private func beginSession() -> (Int, AsyncStream<RelayCommand>) {

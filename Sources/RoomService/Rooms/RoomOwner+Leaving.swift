@@ -106,7 +106,9 @@ extension RoomOwner {
     }
 
     private func end() async {
-        for supervisor in performer.abandon() { await supervisor.abandon() }
+        let supervisors = performer.abandon()
+        for supervisor in supervisors { await supervisor.abandon() }
+        for supervisor in supervisors { await supervisor.collect() }
         for task in state.tasks {
             services.load.forget(task.id)
             services.destinations.hold([], for: task.id)
