@@ -79,6 +79,8 @@ actor WebRTCSession {
             }
             group.cancelAll()
         }
+        // From here on, no restart is accepted.
+        input.finish()
         link.finish()
         let stopping = Result<String, OrchestratorError>.failure(.stopping)
         settleOpening(stopping)
@@ -124,7 +126,9 @@ actor WebRTCSession {
         restartName = fragment.name
         let result = await withCheckedContinuation { continuation in
             restarting = continuation
-            if case .terminated = input.yield(.restart(fragment: text)) { settleRestart(.failure(.stopping)) }
+            guard case .enqueued = input.yield(.restart(fragment: text)) else {
+                return settleRestart(.failure(.stopping))
+            }
         }
         return .restarted(fragment: try result.get(), tag: tag)
     }
