@@ -191,9 +191,10 @@ actor WebhookPost {
             return peer.client
         }
         if let peer { earlier.append(peer.client) }
-        while earlier.count > 4 { try? await earlier.removeFirst().shutdown() }
         let client = makeClient(host: url.host, address)
         peer = Peer(host: url.host, address: address, client: client, checkedAt: now)
+        // Last, because other requests come here in the meantime.
+        while earlier.count > 4 { try? await earlier.removeFirst().shutdown() }
         return client
     }
 
