@@ -181,6 +181,19 @@ import Testing
         await #expect { try await join("two") } throws: { "\($0)".contains("node.id") }
     }
 
+    /// A node that starts at the same time has registered, and describes itself a moment later.
+    @Test func nodesThatStartTogetherFindEachOther() async throws {
+        let store = MemoryTaskStore()
+        let other = try await store.register("other", for: .seconds(100))
+        async let member = ClusterNode.join(
+            store, ClusterSettings(name: "a", url: "http://127.0.0.1:9"), identity: "one", keepsRelays: false,
+            shutdown: ShutdownNotice(), logger: LogRecorder().logger)
+        try await Task.sleep(for: .milliseconds(200))
+        try await store.announce(other, NodeProfile(name: "b", url: "http://127.0.0.1:10", key: "k"))
+        let others = try await member.others.map(\.profile?.name)
+        #expect(others == ["b"])
+    }
+
     /// A node caches where other nodes' rooms are, up to a limit.
     @Test func rememberedHoldersAreBounded() {
         let cache = HolderCache()

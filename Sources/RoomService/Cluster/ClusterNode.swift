@@ -72,7 +72,7 @@ package final class ClusterNode: ForwardingTaskStore, Service {
         _ store: any TaskStore, _ settings: ClusterSettings, identity: String, keepsRelays: Bool,
         shutdown: ShutdownNotice, logger: Logger
     ) async throws -> ClusterNode {
-        let found = try await store.roster()
+        let found = try await introduced(store, to: identity)
         for other in found where other.node.name != identity && other.isAtWork {
             guard let profile = other.profile else {
                 throw StartupError(
@@ -101,6 +101,21 @@ package final class ClusterNode: ForwardingTaskStore, Service {
             "node \(settings.name) of a cluster",
             metadata: ["url": "\(settings.url)", "rooms": "\(machine.holdings.count)"])
         return node
+    }
+
+    /// Time within which a node that has registered describes itself.
+    private static let introduction: Duration = .seconds(2)
+
+    /// Returns the nodes, once all others at work have described themselves: nodes may start at the same time. A service
+    /// that uses the store alone never does.
+    private static func introduced(_ store: any TaskStore, to identity: String) async throws -> [NodeEntry] {
+        let end = ContinuousClock.now + introduction
+        while true {
+            let found = try await store.roster()
+            let isComplete = found.allSatisfy { $0.node.name == identity || !$0.isAtWork || $0.profile != nil }
+            if isComplete || ContinuousClock.now >= end { return found }
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 
     /// Sets the registry of the rooms that the node manages. Call before `run`.
