@@ -33,21 +33,25 @@ enum SQLiteOutbox {
         let taking = try db.cachedStatement(
             sql: "UPDATE outbox SET attempts = attempts + 1, due = ? WHERE number = ?")
         var items: [OutboxItem] = []
+        // A message behind an unreadable one is due now, and not among the rows.
+        var isIncomplete = false
         for row in rows {
             let number: Int64 = try row.value("number")
             let found = try? item(row, of: subscription)
             // A message that cannot be read becomes a dead letter at once: it would block its lane forever.
             guard let found else {
                 try bury(number, of: subscription, db, time)
+                isIncomplete = true
                 continue
             }
             guard found.due <= time, items.count < limit else {
-                return OutboxTake(items: items, next: .seconds(min(max(found.due - time, 0), OutboxTake.longestWait)))
+                let wait = isIncomplete ? 0 : min(max(found.due - time, 0), OutboxTake.longestWait)
+                return OutboxTake(items: items, next: .seconds(wait))
             }
             try taking.execute(arguments: [until, number])
             items.append(found.item)
         }
-        return OutboxTake(items: items, next: nil)
+        return OutboxTake(items: items, next: isIncomplete ? .zero : nil)
     }
 
     /// Plausible times of storing, in seconds since 1970.
@@ -119,6 +123,9 @@ enum SQLiteOutbox {
         return true
     }
 
+    /// Sends a settled message again.
+    ///
+    /// - Returns: False if there is none, or it cannot be read.
     static func sendAgain(
         _ id: String, of subscription: SubscriptionID, _ db: Database, at time: Double
     ) throws -> Bool {
@@ -127,8 +134,9 @@ enum SQLiteOutbox {
             sql:
                 "SELECT id, lane, topic, body, attempts FROM outbox WHERE subscription = ? AND id = ? AND settled IS NOT NULL",
             arguments: [subscription.rawValue, id])
-        guard let row else { return false }
-        let (message, attempts): (OutboxMessage, Int) = (try message(row, of: subscription), try row.value("attempts"))
+        guard let row, let message = try? Self.message(row, of: subscription),
+            let attempts: Int = try? row.value("attempts")
+        else { return false }
         // The message gets a new row, at the end of its lane.
         try db.execute(
             sql: "DELETE FROM outbox WHERE subscription = ? AND id = ?", arguments: [subscription.rawValue, id])
@@ -145,8 +153,7 @@ enum SQLiteOutbox {
         let ids = try String.fetchAll(
             db, sql: "SELECT id FROM outbox WHERE subscription = ? AND dead = 1 ORDER BY number LIMIT ?",
             arguments: [subscription.rawValue, limit])
-        for id in ids { _ = try sendAgain(id, of: subscription, db, at: time) }
-        return ids.count
+        return try ids.count { try sendAgain($0, of: subscription, db, at: time) }
     }
 
     /// Moves the oldest waiting messages beyond `limit` to the dead letters.

@@ -124,7 +124,11 @@ import Testing
             let first = try await store.takeMessages(of: "sub", limit: 9, lease: .seconds(9))
             let second = try await store.takeMessages(of: "sub", limit: 9, lease: .seconds(9))
             #expect((first.items + second.items).map(\.message.id).sorted() == ["a2", "b1", "c1"])
+            #expect(first.next == .zero, "the message behind it is due")
             _ = try await store.deliveries(of: "sub", state: nil, lane: nil, before: nil, limit: 99)
+            // It is the first dead letter now.
+            try await store.settle(try #require(first.items.first), .givenUp, attempt: nil)
+            #expect(try await store.sendDeadLettersAgain(of: "sub", limit: 9) > 0)
             await store.close()
         }
     }
