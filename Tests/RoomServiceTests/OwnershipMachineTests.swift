@@ -69,6 +69,22 @@ import Testing
         #expect(other.takesRooms)
     }
 
+    /// Many requests for rooms may come before the store has answered the first one.
+    @Test func aNodeAsksForNoMoreRoomsThanItHasPlacesFor() {
+        var machine = machine(capacity: 2)
+        machine.took([lease("r", "a#1", 1)], askedAt: 0)
+        #expect(machine.beginRequest(for: "s") && machine.beginRequest(for: "s"))
+        #expect(!machine.beginRequest(for: "t") && !machine.takesRooms && machine.share(among: []) == 0)
+        machine.endRequest(for: "s")
+        #expect(machine.beginRequest(for: "t") == false)
+        // Another node was faster.
+        machine.endRequest(for: "s")
+        #expect(machine.beginRequest(for: "t") == true)
+        machine.took([lease("t", "a#1", 1)], askedAt: 1)
+        machine.endRequest(for: "t")
+        #expect(!machine.beginRequest(for: "s") && machine.holdings.count == 2)
+    }
+
     @Test func aRoomLeavesOnce() {
         var machine = machine()
         machine.took([lease("r", "a#1", 1)], askedAt: 0)

@@ -16,10 +16,13 @@ extension ClusterNode: RoomHomes {
         if machine.withLock({ $0.isLeaving(room) }) { throw .moving(room.rawValue) }
         // Asked first, because most rooms that are not here have a node.
         if let other = try await otherHolder(of: room) { throw elsewhere(room, other) }
-        guard machine.withLock({ $0.takesRooms }), !shutdown.hasBegun else {
+        // Another request may have taken it in the meantime.
+        if machine.withLock({ $0.use(room, at: asked) }) { return }
+        guard !shutdown.hasBegun, machine.withLock({ $0.beginRequest(for: room) }) else {
             guard let other = lightest?.profile else { throw .noNode(room.rawValue) }
             throw elsewhere(room, other)
         }
+        defer { machine.withLock { $0.endRequest(for: room) } }
         do {
             let node = machine.withLock { $0.node }
             let leases = try await base.claim([.lease(of: room)], by: node, for: settings.lease)

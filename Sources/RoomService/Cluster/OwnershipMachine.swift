@@ -22,6 +22,8 @@ struct OwnershipMachine: Sendable {
     private(set) var node: NodeID
     private(set) var holdings: [RoomID: Holding] = [:]
     private(set) var isDraining = false
+    /// Rooms for which the store is being asked, with the number of requests that wait for its answers.
+    private var wanted: [RoomID: Int] = [:]
     /// Leases that the store lists for the node, but of which the node does not know.
     private var strays: Set<Lease> = []
     /// Leases that the node passed on before they expired, each with a time not earlier than that of any question whose
@@ -138,8 +140,25 @@ struct OwnershipMachine: Sendable {
 
     func isLeaving(_ room: RoomID) -> Bool { holdings[room]?.isLeaving ?? false }
 
+    /// Number of further rooms that the node has a place for. Rooms for which the store is being asked have one.
+    private var places: Int {
+        guard let capacity else { return .max }
+        return capacity - holdings.count - wanted.keys.count { holdings[$0] == nil }
+    }
+
     /// Whether the node takes further rooms.
-    var takesRooms: Bool { !isDraining && holdings.count < capacity ?? .max }
+    var takesRooms: Bool { !isDraining && places > 0 }
+
+    /// Begins to ask the store for a room. `endRequest` must follow.
+    ///
+    /// - Returns: False if the node does not take the room.
+    mutating func beginRequest(for room: RoomID) -> Bool {
+        guard takesRooms || !isDraining && wanted[room] != nil else { return false }
+        wanted[room, default: 0] += 1
+        return true
+    }
+
+    mutating func endRequest(for room: RoomID) { wanted[room] = wanted[room].flatMap { $0 > 1 ? $0 - 1 : nil } }
 
     /// Returns the number of waiting rooms to take now, so that nodes with fewer rooms get more of them.
     ///
@@ -150,7 +169,7 @@ struct OwnershipMachine: Sendable {
             guard entry.isAtWork, let profile = entry.profile, !profile.isDraining else { return false }
             return profile.rooms < holdings.count && profile.rooms < profile.capacity ?? .max
         }
-        return min(isLightest ? Self.mostAtOnce : Self.fewAtOnce, (capacity ?? .max) - holdings.count)
+        return min(isLightest ? Self.mostAtOnce : Self.fewAtOnce, places)
     }
 
     /// Removes the rooms that have not been used lately.
