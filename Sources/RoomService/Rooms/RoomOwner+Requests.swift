@@ -110,7 +110,7 @@ extension RoomOwner {
     ///
     /// - Returns: Whether there are relays that have not ended yet.
     func drainForShutdown() -> Bool {
-        for task in state.shutDown() { performer.perform([.drainRelay], of: task) }
+        performer.endRelays(of: state.shutDown())
         return !isQuiet
     }
 

@@ -19,6 +19,8 @@ final class RoomPerformer {
     private var newSupervisors: [RelaySupervisor] = []
     /// The claims last passed to `DestinationClaims`.
     private var claims: [TaskID: Claim] = [:]
+    /// Whether relays end for a shutdown, so that none is started any more.
+    private var isEnding = false
     /// Whether the room continues at another node, so that nothing is performed here any more.
     private var isAbandoned = false
     /// Actions decided during a move, which wait for its end; `nil` outside of moves.
@@ -83,7 +85,13 @@ final class RoomPerformer {
 
     /// Performs a task's actions. Records were stored with the decision itself.
     func perform(_ actions: [TaskAction], of task: TaskID) {
-        let actions = actions.filter { if case .record = $0 { false } else { true } }
+        let actions = actions.filter { action in
+            switch action {
+            case .record: false
+            case .launchRelay: !isEnding
+            default: true
+            }
+        }
         guard !actions.isEmpty, !isAbandoned else { return }
         guard postponed == nil else {
             postponed?.append((task, actions))
@@ -98,6 +106,12 @@ final class RoomPerformer {
         }
         let supervisor = supervisors[task] ?? makeSupervisor(of: task)
         supervisor.perform(actions)
+    }
+
+    /// Ends these relays for a shutdown.
+    func endRelays(of tasks: [TaskID]) {
+        isEnding = true
+        for task in tasks { perform([.drainRelay], of: task) }
     }
 
     // MARK: Moves
