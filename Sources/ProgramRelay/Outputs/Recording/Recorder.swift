@@ -7,6 +7,7 @@ import ProgramSplicer
 /// Writes a stream as the parts of a recording, each with its manifest. Used by one thread; blocks on the disk.
 final class Recorder {
     private let settings: RecorderSettings
+    private let parts: RecordingParts
     private let onReport: (RecorderReport) -> Void
     /// Seconds since 1970 at time 0 of the stream as it is read here; `nil` = taken when its first frame comes.
     private let wallClockAtZero: Double?
@@ -28,7 +29,8 @@ final class Recorder {
     private var directory: String { settings.recording.directory }
     private static let reportInterval: Int64 = 1_000_000_000
     private static let manifestInterval: Int64 = 10_000_000_000
-    private static let mostParts = 10_000
+    /// Number of the newest parts that are searched for files that a lost recorder left open.
+    private static let mostSearched = 1_000
     private static let mostSwitches = 10_000
     /// Seconds after which FLV's timestamps begin anew: 49.7 days. Who begins to read later reads times that are smaller by
     /// whole periods.
@@ -40,6 +42,7 @@ final class Recorder {
         onReport: @escaping (RecorderReport) -> Void
     ) {
         self.settings = settings
+        parts = RecordingParts(settings)
         self.onReport = onReport
         wallClockAtZero = settings.wallClockAtZero.map { zero in
             zero + max(((now - zero) / Self.period).rounded(.down), 0) * Self.period
@@ -55,7 +58,7 @@ final class Recorder {
         for item in try reader.push(bytes) where !isOver && takes(item) {
             if case .metadata(let body) = item { takeCue(body) }
             guarded { () throws(RecordingFailure) in
-                if recording == nil { try open(at: item) }
+                if recording == nil { try open() }
                 try perform(recording?.take(item) ?? [])
             }
         }
@@ -89,11 +92,37 @@ final class Recorder {
     // MARK: - Parts
 
     /// Creates the directory, and takes over the files that a lost recorder has left of this recording.
-    private func open(at item: MediaItem) throws(RecordingFailure) {
-        if mkdirs(directory) != 0 { throw RecordingFailure(errno, "be created", path: directory) }
+    ///
+    /// The limits count all parts, so a recording that has reached one of them ends here.
+    private func open() throws(RecordingFailure) {
+        if RecordingParts.makeDirectory(directory) != 0 { throw RecordingFailure(errno, "be created", path: directory) }
         try checkDisk()
-        let continuation = try takeOver()
-        recording = ProgramRecording(limits: settings.limits, continuation: continuation)
+        let numbers = parts.numbers
+        part = numbers.last ?? 0
+        for number in numbers.dropLast().suffix(Self.mostSearched) { complete(number) }
+        let left = numbers.last.flatMap { continuable($0) }
+        if left == nil, let number = numbers.last { complete(number) }
+
+        var limits = settings.limits
+        var before = (seconds: 0.0, bytes: Int64(0))
+        if limits.seconds != nil || limits.bytes != nil {
+            before = parts.total(of: left == nil ? numbers[...] : numbers.dropLast())
+        }
+        let seconds = before.seconds + (left?.index.duration ?? 0)
+        let bytes = before.bytes.saturatingSum(left?.file.size ?? 0)
+        // Sums of durations are rounded.
+        if limits.seconds.map({ seconds >= $0 - 0.001 }) ?? false || limits.bytes.map({ bytes >= $0 }) ?? false {
+            if let left { complete(left.manifest, left.file) }
+            (secondsBefore, bytesBefore) = (seconds, bytes)
+            report.state = .ended
+            return tell()
+        }
+        // The duration of a continued part is counted with the part, but its bytes are not.
+        limits.seconds = limits.seconds.map { $0 - before.seconds }
+        limits.bytes = limits.bytes.map { $0 - bytes }
+        var continuation: ProgramRecording.Continuation?
+        if let left { continuation = try reopen(left) }
+        recording = ProgramRecording(limits: limits, continuation: continuation)
     }
 
     private func perform(_ actions: [ProgramRecording.Action]) throws(RecordingFailure) {
@@ -131,12 +160,12 @@ final class Recorder {
     }
 
     private func newFile() throws(RecordingFailure) -> RecordingFile {
-        while part < Self.mostParts {
+        while part < RecordingParts.most {
             part += 1
-            if let file = try RecordingFile.make(directory + "/" + settings.fileName(part: part)) { return file }
+            if let file = try RecordingFile.make(parts.path(part)) { return file }
         }
         throw RecordingFailure(
-            "too_many_files", "\(directory): \(Self.mostParts) files of this recording exist already")
+            "too_many_files", "\(directory): \(RecordingParts.most) files of this recording exist already")
     }
 
     private func write(_ bytes: [UInt8], _ duration: Double) throws(RecordingFailure) {
@@ -189,48 +218,54 @@ final class Recorder {
 
     // MARK: - Files left by another recorder
 
-    /// Indexes files of this recording that were left open. Continues the last one if the settings ask for a single
-    /// file.
-    private func takeOver() throws(RecordingFailure) -> ProgramRecording.Continuation? {
-        var last: (number: Int, file: RecordingFile, movie: [UInt8], index: MP4Index)?
-        for number in 1...Self.mostParts {
-            let path = directory + "/" + settings.fileName(part: number)
-            // A part may have been removed after its upload. Its manifest keeps its number reserved.
-            let isHere = access(path, F_OK) == 0
-            guard isHere || access(manifestPath(number), F_OK) == 0 else { break }
-            part = number
-            guard isHere, let file = try RecordingFile.open(existing: path), let (movie, index) = file.readBack() else {
-                last = nil
-                continue
-            }
-            if let last { complete(last.number, last.file) }
-            last = (number, file, movie, index)
-        }
-        guard let last else { return nil }
-        guard settings.recording.settings.singleFilePerLayer, var manifest = readManifest(last.number),
-            let tracks = MP4Movie(box: last.movie)
-        else {
-            complete(last.number, last.file)
-            return nil
-        }
-        try last.file.reopen()
-        file = last.file
+    /// A file that this recorder can continue.
+    private struct Left {
+        var file: RecordingFile
+        var movie: MP4Movie
+        var index: MP4Index
+        var manifest: RecordingManifest
+    }
+
+    /// Opens a part that is to be continued; `nil` if the settings do not ask for a single file, or the file cannot be
+    /// continued.
+    private func continuable(_ number: Int) -> Left? {
+        guard settings.recording.settings.singleFilePerLayer, let manifest = parts.manifest(number),
+            let file = try? RecordingFile.open(existing: parts.path(number)), let (bytes, index) = file.readBack(),
+            let movie = MP4Movie(box: bytes)
+        else { return nil }
+        return Left(file: file, movie: movie, index: index, manifest: manifest)
+    }
+
+    private func reopen(_ left: Left) throws(RecordingFailure) -> ProgramRecording.Continuation {
+        try left.file.reopen()
+        file = left.file
+        var manifest = left.manifest
         manifest.state = .recording
         manifest.endedAt = nil
         manifest.endReason = nil
         manifest.error = nil
-        manifest.duration = last.index.duration
+        manifest.duration = left.index.duration
         self.manifest = manifest
         report.file = manifest.file
         report.files += 1
         // The start of the file, on this stream's timeline.
         origin = .seconds(manifest.startedAt - wallClock(at: .zero))
         return ProgramRecording.Continuation(
-            movie: tracks, origin: origin, duration: last.index.duration, leavesOutGap: leavesOutGaps)
+            movie: left.movie, origin: origin, duration: left.index.duration, leavesOutGap: leavesOutGaps)
     }
 
-    private func complete(_ number: Int, _ file: RecordingFile) {
-        guard var manifest = readManifest(number), manifest.state == .recording else { return }
+    /// Indexes a part that was left open. One that is complete is not opened: it may have been made read-only, and
+    /// reading many long ones takes minutes.
+    private func complete(_ number: Int) {
+        guard let manifest = parts.manifest(number), manifest.state == .recording,
+            let file = try? RecordingFile.open(existing: parts.path(number)), file.readBack() != nil
+        else { return }
+        complete(manifest, file)
+    }
+
+    private func complete(_ manifest: RecordingManifest, _ file: RecordingFile) {
+        guard manifest.state == .recording else { return }
+        var manifest = manifest
         manifest.state = (try? file.finish()) == nil ? .unindexed : .complete
         manifest.duration = file.readBack()?.index.duration ?? manifest.duration
         manifest.bytes = file.size
@@ -285,16 +320,6 @@ final class Recorder {
         onReport(report)
     }
 
-    private func manifestPath(_ number: Int) -> String {
-        directory + "/" + settings.fileName(part: number).dropLast(4) + ".json"
-    }
-
-    private func readManifest(_ number: Int) -> RecordingManifest? {
-        FileManager.default.contents(atPath: manifestPath(number)).flatMap {
-            try? JSONDecoder().decode(RecordingManifest.self, from: $0)
-        }
-    }
-
     private func writeManifest() {
         lastManifestAt = MonotonicClock.now()
         if let manifest { write(manifest) }
@@ -305,22 +330,13 @@ final class Recorder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(manifest) else { return }
-        let path = manifestPath(manifest.part)
+        let path = parts.manifestPath(manifest.part)
         let temporary = path + ".new"
         let descriptor = Foundation.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         let written = data.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
         close(descriptor)
         if written == data.count { rename(temporary, path) } else { unlink(temporary) }
-    }
-
-    /// Creates a directory and its parents, for this user only.
-    /// - Returns: 0, or -1 with `errno` set.
-    private func mkdirs(_ path: String) -> Int32 {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return 0 }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return -1 }
-        guard mkdirs(String(path[..<slash])) == 0 else { return -1 }
-        return mkdir(path, 0o700) == 0 || errno == EEXIST ? 0 : -1
     }
 }
 
