@@ -142,6 +142,17 @@ import Testing
         #expect(small.map(\.reason) == [.maxBytes])
     }
 
+    @Test(arguments: [false, true]) func partsOfSoundAloneHaveTheirLength(isVideoAnnounced: Bool) throws {
+        var script = RecordingScript(hasVideo: false)
+        if isVideoAnnounced { script.configure(video: RecordingScript.video) }
+        script.program(seconds: 30)
+        let parts = script.record(limits: .init(partSeconds: 10))
+        #expect(parts.map(\.reason) == [.partSeconds, .partSeconds, .stopped])
+        #expect(parts.allSatisfy { abs($0.duration - 10) < 0.1 })
+        let sounds = parts.reduce(0) { $0 + $1.times(of: MP4Movie.audioTrack).count }
+        #expect(sounds == script.frames.count, "nothing is lost at a cut")
+    }
+
     @Test func oneThatGoesOnNeverStepsBack() throws {
         var script = RecordingScript(bFrames: 2)
         script.program(seconds: 4)

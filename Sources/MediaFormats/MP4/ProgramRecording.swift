@@ -9,7 +9,7 @@ import EncodedMedia
 public struct ProgramRecording: Sendable {
     /// The limits at which a recording and its parts end automatically.
     public struct Limits: Hashable, Sendable {
-        /// Seconds after which the first keyframe begins the next part.
+        /// Seconds after which the first keyframe begins the next part, or the next frame in a part without video.
         public var partSeconds: Double?
         /// Seconds of media after which the whole recording ends.
         public var seconds: Double?
@@ -151,8 +151,13 @@ public struct ProgramRecording: Sendable {
             waiting.append(frame)
             return canBegin(atEnd: false) ? begin() : []
         }
-        if frame.isIDR, isCutDue || isPartLong(at: frame.dts) {
-            let actions = end(isCutDue ? .tracksChanged : .partSeconds)
+        if frame.isIDR, isCutDue {
+            let actions = end(.tracksChanged)
+            return actions + take(frame)
+        }
+        // Sound alone has no keyframes: every frame can begin a part.
+        if frame.isIDR || frame.track == .audio && part?.movie.video == nil, isPartLong(at: frame.dts) {
+            let actions = end(.partSeconds)
             return actions + take(frame)
         }
         // Audio of another configuration cannot be in this part.
