@@ -40,10 +40,8 @@ struct UploadJob: Sendable {
             }
             await save(machine.document)
         }
+        guard machine.document.isStored else { return await givenUp(&machine) }
         await save(machine.document)
-        guard machine.document.isStored else {
-            return .failed(machine.document.fault ?? StorageFault(.refused, "given up"), retryAfter: nil)
-        }
         logger.info("\(item.file) is stored at \(name) as \(key)", metadata: ["target": "\(name)"])
         return .stored
     }
@@ -122,6 +120,15 @@ struct UploadJob: Sendable {
         return .left
     }
 
+    /// Gives up a file for which there is no call to make, such as one that is too large, until the next start.
+    private func givenUp(_ machine: inout UploadMachine) async -> UploadOutcome {
+        let fault = machine.document.fault ?? StorageFault(.refused, "given up")
+        machine.giveUp(at: wallClock())
+        await save(machine.document)
+        warn(fault, "given up until the next start")
+        return .failed(fault, retryAfter: nil)
+    }
+
     private func failed(_ fault: StorageFault, _ machine: inout UploadMachine) async -> UploadOutcome {
         let now = wallClock()
         machine.failed(fault, at: now)
@@ -139,9 +146,13 @@ struct UploadJob: Sendable {
         }
         await save(machine.document)
         let next = delay.map { "tried again in \($0.components.seconds) s" } ?? "given up until the next start"
+        warn(fault, next)
+        return .failed(fault, retryAfter: delay)
+    }
+
+    private func warn(_ fault: StorageFault, _ next: String) {
         logger.warning(
             "\(item.file) cannot be uploaded: \(fault.message) (\(fault.code.rawValue)); \(next)",
             metadata: ["target": "\(target.name.rawValue)"])
-        return .failed(fault, retryAfter: delay)
     }
 }
