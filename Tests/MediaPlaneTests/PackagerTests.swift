@@ -235,6 +235,35 @@ import Testing
         #expect(status?.variants.last?.error != nil && status?.variants.last?.metadata == "small")
     }
 
+    /// Players assign the segments of all variants by their numbers.
+    @Test func aPlaylistThatCannotBeWrittenShiftsNoNumbers() async throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let packager = bench.packager(
+            HLSSettings(windowSeconds: 120, renditions: [HLSRendition(height: 180, videoBitrate: 200_000)]))
+        try packager.push(FLVTag.fileHeader + Self.program(from: 0, seconds: 9))
+        var time = 9
+        for name in ["video.m3u8", "180p.m3u8"] {
+            // A directory in place of the file under which the playlist is first written.
+            let obstacle = "\(bench.session)/\(name).part"
+            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+            try packager.push(Self.program(from: time, seconds: 20))
+            #expect(bench.told.withLock { $0.contains { $0.service.error?.message.contains(name) == true } })
+            try FileManager.default.removeItem(atPath: obstacle)
+            try packager.push(Self.program(from: time + 20, seconds: 8))
+            time += 28
+        }
+        await packager.finish(isInterrupted: false)
+        var top = PlaylistInspector()
+        top.take(try bench.text("video.m3u8"))
+        var low = PlaylistInspector()
+        low.take(try bench.text("180p.m3u8"))
+        #expect(top.complaints == [] && low.complaints == [])
+        let segments = try #require(top.newest?.segments)
+        #expect(low.newest?.segments.map(\.duration) == segments.map(\.duration))
+        #expect(low.newest?.segments.map(\.isDiscontinuity) == segments.map(\.isDiscontinuity))
+    }
+
     @Test(
         "a rendition keeps the program's shape and is never larger",
         arguments: [

@@ -94,12 +94,17 @@ struct PackagerCore: Sendable {
             let bytes = writer.segment(
                 segment.frames, video: segment.video, audio: segment.audio, isDiscontinuity: segment.isDiscontinuity)
             // Kept even after a failure: the file may exist, and its number must not be used twice.
-            defer { self.session = session }
+            defer {
+                self.session = session
+                // Its renditions have the same number, even if only a playlist could not be written.
+                if session.nextNumber > number {
+                    for index in renditions.indices { renditions[index].assembler.push(segment, number: number) }
+                }
+            }
             try session.append(bytes, of: segment, number: number, variant: 0, now: Self.now)
             isBroken = false
             if failure != nil { logger.notice("segments are being written again") }
             failure = nil
-            for index in renditions.indices { renditions[index].assembler.push(segment, number: number) }
         } catch let error as SessionFiles.Failure {
             isBroken = true
             failed(error)
@@ -168,8 +173,11 @@ struct PackagerCore: Sendable {
             do {
                 try session?.append(bytes, of: made ?? source, number: number, variant: index + 1, now: Self.now)
             } catch {
-                // Every rendition has the program's segment numbers, even where a file is missing.
-                try? session?.append(nil, of: source, number: number, variant: index + 1, now: Self.now)
+                // Every rendition has the program's segment numbers, even where a file is missing. After the failure of
+                // a playlist it has the number already.
+                if let next = session?.record.variants[index + 1].nextNumber, next <= number {
+                    try? session?.append(nil, of: source, number: number, variant: index + 1, now: Self.now)
+                }
                 failed(error)
             }
             tell()
