@@ -155,6 +155,22 @@ import Testing
         withExtendedLifetime(packager) {}
     }
 
+    /// Viewers get the session with the highest number.
+    @Test func aSessionIsTheNewestEvenIfTheClockWasSetBack() throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        for name in ["x", "12x", "+7000000", "99999999999999999999999"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(bench.directory)/room/\(name)", withIntermediateDirectories: true)
+        }
+        let names = try [2_000.5, 1_000, 2_000.5, 3_000].map { now in
+            try PackagerSession(
+                in: "\(bench.directory)/room", settings: HLSSettings(), targetDuration: 4, now: now
+            ).name
+        }
+        #expect(names == ["2000500", "2000501", "2000502", "3000000"])
+    }
+
     @Test func aDirectoryThatCannotBeWrittenIsToldAndGoneOnWithWhenItCan() async throws {
         let bench = Bench()
         defer { bench.remove() }

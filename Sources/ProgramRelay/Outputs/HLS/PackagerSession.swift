@@ -35,7 +35,10 @@ struct PackagerSession: Sendable {
 
     /// Creates a session in a directory of its own.
     init(in directory: String, settings: HLSSettings, targetDuration: Int, now: Double) throws(SessionFiles.Failure) {
-        name = String(Int64(now * 1000))
+        let time = Int64(now * 1000)
+        // The clock may have been set back, and viewers get the session with the highest number.
+        let next = Self.sessions(in: directory).max().map { max($0 + 1, time) } ?? time
+        name = String(next)
         files = SessionFiles(directory: "\(directory)/\(name)")
         record = Record(
             startedAt: now, settings: settings,
@@ -48,11 +51,8 @@ struct PackagerSession: Sendable {
     /// Resumes the newest session in `directory` if it was not ended and matches the settings. Ends it and returns
     /// `nil` if it does not match or is too old.
     init?(resuming directory: String, settings: HLSSettings, now: Double) {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        guard let name = names.filter({ Int64($0) != nil }).max(by: { Int64($0) ?? 0 < Int64($1) ?? 0 }) else {
-            return nil
-        }
-        self.name = name
+        guard let newest = Self.sessions(in: directory).max() else { return nil }
+        name = String(newest)
         files = SessionFiles(directory: "\(directory)/\(name)")
         guard let data = files.read(Self.recordName), let stored = try? JSONDecoder().decode(Record.self, from: data),
             !stored.isEnded, stored.variants.count == stored.settings.renditions.count + 1,
@@ -148,6 +148,18 @@ struct PackagerSession: Sendable {
         master.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.hasSuffix(".m3u8") && !line.hasPrefix("#") ? "\(line.dropLast(5))-\(kind).m3u8" : String(line)
         }.joined(separator: "\n")
+    }
+
+    /// Returns the numbers that are the names of the sessions in a directory. Numbers that no packager gives in the next
+    /// three million years are not counted, so that the next one is valid.
+    private static func sessions(in directory: String) -> [Int64] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return names.compactMap { name -> Int64? in
+            guard name.utf8.count < 18, let number = Int64(name), number >= 0, String(number) == name else {
+                return nil
+            }
+            return number
+        }
     }
 
     // MARK: - Resuming after another process
