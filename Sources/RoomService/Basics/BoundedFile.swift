@@ -32,10 +32,11 @@ package enum BoundedFile {
         guard fstat(descriptor, &info) == 0 else { throw .system(errno) }
         guard info.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
         guard info.st_size <= limit else { throw .tooLong(limit: limit) }
-        // One byte more than allowed, because the file may have grown.
-        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        // One byte more than expected, because the file may have grown. Not the whole limit: it is often a thousand times
+        // the size of the file, and filling memory takes longer than reading.
+        var bytes = [UInt8](repeating: 0, count: min(max(Int(info.st_size), 4096), limit) + 1)
         var count = 0
-        while count < bytes.count {
+        while true {
             let got = bytes[count...].withUnsafeMutableBytes { Foundation.read(descriptor, $0.baseAddress, $0.count) }
             if got == 0 { break }
             guard got > 0 else {
@@ -43,8 +44,9 @@ package enum BoundedFile {
                 throw .system(errno)
             }
             count += got
+            guard count <= limit else { throw .tooLong(limit: limit) }
+            if count == bytes.count { bytes += [UInt8](repeating: 0, count: min(count, limit - count) + 1) }
         }
-        guard count <= limit else { throw .tooLong(limit: limit) }
         return Array(bytes[..<count])
     }
 
