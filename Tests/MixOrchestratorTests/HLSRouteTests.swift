@@ -219,6 +219,47 @@ import Testing
         #expect(sessions() == [])
     }
 
+    /// The machine was lost, and the room did not come back.
+    @Test func aKeptSessionThatHasLostItsPackagerIsEnded() throws {
+        let directory = NSTemporaryDirectory() + "hls-retention-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let name = "1700000000000"
+        try KeptFiles.makeSession(directory, name: name)
+        let files = HLSFiles(directory: "\(directory)/hls")
+        let room = files.directory(of: RoomID("demo"))
+        let session = "\(room)/\(name)"
+        func text(_ file: String) throws -> String {
+            try String(contentsOfFile: "\(session)/\(file)", encoding: .utf8)
+        }
+        let media = try text("video.m3u8")
+        let grown = media.replacing(
+            "#EXT-X-TARGETDURATION:4\n", with: "#EXT-X-TARGETDURATION:4\n#EXT-X-PLAYLIST-TYPE:EVENT\n")
+        let master = try text("index.m3u8")
+        for (file, text) in [
+            ("video-event.m3u8", grown), ("event.m3u8", master.replacing("video.m3u8", with: "video-event.m3u8")),
+        ] { try text.write(toFile: "\(session)/\(file)", atomically: true, encoding: .utf8) }
+        func sweep(after seconds: Double) {
+            HLSRetention(files: files, kept: nil, logger: .init(label: "test")).sweep(now: Date() + seconds)
+        }
+        sweep(after: 3500)
+        #expect(HLSFiles.facts(session)?.isEnded == false, "its packager may come back")
+        let lock = open("\(room)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
+        sweep(after: 4000)
+        #expect(HLSFiles.facts(session)?.isEnded == false, "its packager is there, and cannot write")
+        close(lock)
+        sweep(after: 4000)
+        let facts = HLSFiles.facts(session)
+        #expect(facts?.isEnded == true && facts?.settings.enableVOD == true)
+        let end = "#EXT-X-ENDLIST\n"
+        #expect(try text("video.m3u8") == media + end && text("video-event.m3u8") == grown + end)
+        #expect(try text("video-vod.m3u8") == grown.replacing(":EVENT", with: ":VOD") + end)
+        #expect(try text("vod.m3u8") == master.replacing("video.m3u8", with: "video-vod.m3u8"))
+        #expect(HLSArchive.make(session)?.entryCount == 5)
+        sweep(after: 8000)
+        #expect(try text("video-vod.m3u8") == grown.replacing(":EVENT", with: ":VOD") + end)
+    }
+
     @Test(
         arguments: [
             (nil, ByteRange.whole), ("bytes=0-9", .part(0..<10)), ("bytes=90-", .part(90..<100)),

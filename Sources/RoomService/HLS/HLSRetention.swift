@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// Removes sessions that packagers have left behind.
 ///
 /// Ended live sessions are removed after some minutes, ended sessions with on-demand playlists after the configured
-/// time.
+/// time. A session with on-demand playlists that has lost its packager for good is ended.
 package struct HLSRetention: Service {
     package let files: HLSFiles
     /// Time for which sessions with on-demand playlists are kept, in seconds. `nil` = no limit.
@@ -40,27 +40,40 @@ package struct HLSRetention: Service {
             ((try? manager.contentsOfDirectory(atPath: path)) ?? []).map { "\(path)/\($0)" }
         }
         for room in children(files.directory).flatMap(children) {
-            for session in HLSFiles.sessions(in: room).map({ "\(room)/\($0)" }) where isOver(session, now) {
-                do {
-                    try manager.removeItem(atPath: session)
-                    logger.info("HLS session \(session) removed")
-                } catch {
-                    logger.warning("HLS session \(session) cannot be removed: \(error.localizedDescription)")
+            for name in HLSFiles.sessions(in: room) {
+                let session = "\(room)/\(name)"
+                switch fate(of: session, now) {
+                case .stays: break
+                case .ends:
+                    if AbandonedSession.end(name, in: room) {
+                        logger.notice("HLS session \(session) ended: it had lost its packager")
+                    }
+                case .isRemoved:
+                    do {
+                        try manager.removeItem(atPath: session)
+                        logger.info("HLS session \(session) removed")
+                    } catch {
+                        logger.warning("HLS session \(session) cannot be removed: \(error.localizedDescription)")
+                    }
                 }
             }
         }
     }
 
-    private func isOver(_ session: String, _ now: Date) -> Bool {
+    private enum Fate { case stays, ends, isRemoved }
+
+    private func fate(of session: String, _ now: Date) -> Fate {
         let attributes = try? FileManager.default.attributesOfItem(atPath: "\(session)/session.json")
         guard let written = attributes?[.modificationDate] as? Date, let facts = HLSFiles.facts(session) else {
             // Without `session.json`, a session can be neither played nor continued, but a packager may be about to
             // write it.
             let made = try? FileManager.default.attributesOfItem(atPath: session)[.modificationDate] as? Date
-            return made.map { now.timeIntervalSince($0) > Self.abandonment } ?? false
+            return made.map { now.timeIntervalSince($0) > Self.abandonment } ?? false ? .isRemoved : .stays
         }
         let age = now.timeIntervalSince(written)
-        guard facts.isEnded || age > Self.abandonment else { return false }
-        return facts.settings.enableVOD ? kept.map { age > $0 } ?? false : age > Self.farewell
+        guard facts.isEnded || age > Self.abandonment else { return .stays }
+        guard facts.settings.enableVOD else { return age > Self.farewell ? .isRemoved : .stays }
+        if let kept, age > kept { return .isRemoved }
+        return facts.isEnded ? .stays : .ends
     }
 }
