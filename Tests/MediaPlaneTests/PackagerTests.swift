@@ -124,6 +124,54 @@ import Testing
         _ = killed
     }
 
+    /// Players and caches keep a segment under its number.
+    @Test func aNumberThatAPlaylistNamesIsNotGivenAgain() throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let settings = HLSSettings(windowSeconds: 12)
+        let packager = bench.packager(settings)
+        try packager.push(FLVTag.fileHeader + Self.program(from: 0, seconds: 9))
+        // Like a kill before the record is written.
+        try FileManager.default.createDirectory(
+            atPath: "\(bench.session)/\(PackagerSession.recordName).part", withIntermediateDirectories: false)
+        try packager.push(Self.program(from: 9, seconds: 4))
+        #expect(bench.status?.service.error?.message.contains(PackagerSession.recordName) == true)
+        let named = try bench.text("video.m3u8")
+        let next = try #require(
+            PackagerSession(
+                resuming: "\(bench.directory)/room", settings: settings, now: Date().timeIntervalSince1970)
+        ).nextNumber
+        #expect(next >= 2 && named.contains("video-\(next - 1).ts") && !named.contains("video-\(next).ts"))
+        withExtendedLifetime(packager) {}
+    }
+
+    /// A packager was killed after it had listed a segment, and before it wrote the record.
+    @Test func aSegmentThatIsMadeAgainIsListedOnce() async throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let settings = HLSSettings(windowSeconds: 12, enableVOD: true)
+        var killed: [Packager] = []
+        for life in 0..<3 {
+            let packager = bench.packager(settings)
+            killed.append(packager)
+            try packager.push(FLVTag.fileHeader + Self.program(from: life * 20, seconds: 9))
+            let record = try bench.text(PackagerSession.recordName)
+            try packager.push(Self.program(from: life * 20 + 9, seconds: 4))
+            #expect(try bench.text(PackagerSession.recordName) != record)
+            guard life < 2 else {
+                await packager.finish(isInterrupted: false)
+                continue
+            }
+            try Data(record.utf8).write(to: URL(filePath: "\(bench.session)/\(PackagerSession.recordName)"))
+        }
+        var kept = PlaylistInspector()
+        kept.take(try bench.text("video-vod.m3u8"))
+        #expect(kept.complaints == [])
+        let segments = try #require(kept.newest?.segments)
+        #expect(segments.count == 8 && segments.map(\.uri) == segments.indices.map { "video-\($0).ts" })
+        _ = killed
+    }
+
     /// Numbers in `session.json` that no packager would write are not used in calculations.
     @Test func aDamagedSessionIsNotGoneOnWith() throws {
         let bench = Bench()

@@ -105,8 +105,9 @@ struct PackagerSession: Sendable {
             let line = try? PackagerSession.encoder.encode(Line(variant: variant.name, entry: entry))
             if let line { try files.append([UInt8](line), to: Self.linesName) }
         }
-        try writePlaylists(of: variant)
+        // First the record: a packager that continues after a kill gives no number that a playlist has named.
         try writeRecord()
+        try writePlaylists(of: variant)
         for uri in record.variants[index].takeExpired(now: Int64(now * 1000)) { files.remove(uri) }
     }
 
@@ -171,10 +172,15 @@ struct PackagerSession: Sendable {
         }
         for index in record.variants.indices {
             let variant = record.variants[index]
-            let entries = lines.filter {
-                $0.variant == variant.name && $0.entry.number < variant.nextNumber && $0.entry.isSound
+            var entries: [PlaylistEntry] = []
+            for line in lines
+            where line.variant == variant.name && line.entry.number < variant.nextNumber && line.entry.isSound {
+                // A packager that was killed before it wrote the record has listed a segment that the next one made
+                // again.
+                while let last = entries.last, last.number >= line.entry.number { entries.removeLast() }
+                entries.append(line.entry)
             }
-            record.variants[index].restore(complete: entries.map(\.entry))
+            record.variants[index].restore(complete: entries)
         }
     }
 
