@@ -67,13 +67,19 @@ struct SessionFiles: Sendable {
         }
     }
 
-    /// Appends a line to a file that only grows.
+    /// Appends a line to a file that only grows, completely or not at all. A last line that was truncated, as by a power
+    /// failure, stays a line of its own.
     func append(_ line: [UInt8], to name: String) throws(Failure) {
         let path = "\(directory)/\(name)"
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure(errno: errno, path: path) }
-        let error = Self.write(line + [0x0A], to: descriptor)
-        close(descriptor)
+        defer { close(descriptor) }
+        let size = lseek(descriptor, 0, SEEK_END)
+        var last: UInt8 = 0x0A
+        if size > 0 { _ = pread(descriptor, &last, 1, size - 1) }
+        let start: [UInt8] = last == 0x0A ? [] : [0x0A]
+        let error = Self.write(start + line + [0x0A], to: descriptor)
+        if error != 0, size >= 0 { _ = ftruncate(descriptor, size) }
         if error != 0 { throw Failure(errno: error, path: path) }
     }
 
