@@ -219,6 +219,37 @@ import Testing
         #expect(sessions() == [])
     }
 
+    /// Rooms with random names would fill the disk with directories.
+    @Test func theDirectoryOfARoomWithoutHLSIsRemoved() throws {
+        let directory = NSTemporaryDirectory() + "hls-retention-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let files = HLSFiles(directory: "\(directory)/hls")
+        func exists(_ room: String) -> Bool { access(files.directory(of: RoomID(room)), F_OK) == 0 }
+        func sweep(after seconds: Double) {
+            HLSRetention(files: files, kept: nil, logger: .init(label: "test")).sweep(now: Date() + seconds)
+        }
+        try KeptFiles.makeSession(directory, room: "kept", isEnded: true)
+        for room in ["locked", "left", "empty", "other"] {
+            try FileManager.default.createDirectory(
+                atPath: files.directory(of: RoomID(room)), withIntermediateDirectories: true)
+        }
+        let locks = try ["locked", "left"].map { room in
+            let path = "\(files.directory(of: RoomID(room)))/lock"
+            try Data().write(to: URL(filePath: path))
+            return open(path, O_RDWR | O_CLOEXEC)
+        }
+        try Data().write(to: URL(filePath: "\(files.directory(of: "other"))/notes"))
+        for lock in locks { #expect(flock(lock, LOCK_EX | LOCK_NB) == 0) }
+        close(locks[1])
+        sweep(after: 3500)
+        #expect(["kept", "locked", "left", "empty", "other"].allSatisfy(exists), "a packager may need it again")
+        sweep(after: 4000)
+        #expect(["kept", "locked", "other"].allSatisfy(exists) && !exists("left") && !exists("empty"))
+        close(locks[0])
+        sweep(after: 4000)
+        #expect(["kept", "other"].allSatisfy(exists) && !exists("locked"))
+    }
+
     /// The machine was lost, and the room did not come back.
     @Test func aKeptSessionThatHasLostItsPackagerIsEnded() throws {
         let directory = NSTemporaryDirectory() + "hls-retention-\(UUID().uuidString)"

@@ -7,7 +7,7 @@ enum AbandonedSession {
     /// Maximum size of a playlist that is read, in bytes: that of `HLSArchive`.
     private static let longest = 256 << 20
     /// Name of the file in a room's directory that its packager locks.
-    private static let lockName = "lock"
+    static let lockName = "lock"
 
     /// - Parameters:
     ///   - name: Name of the session's directory.

@@ -57,6 +57,26 @@ package struct HLSRetention: Service {
                     }
                 }
             }
+            removeIfUnused(room, now)
+        }
+    }
+
+    /// Removes the directory of a room that has had no HLS for a while, unless a packager has just taken its lock.
+    /// Otherwise each room that ever existed would leave one, and each sweep would look into it.
+    private func removeIfUnused(_ room: String, _ now: Date) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: room)) ?? ["unknown"]
+        let changed = try? FileManager.default.attributesOfItem(atPath: room)[.modificationDate] as? Date
+        guard names.allSatisfy({ $0 == AbandonedSession.lockName }), let changed,
+            now.timeIntervalSince(changed) > Self.abandonment
+        else { return }
+        let lock = open("\(room)/\(AbandonedSession.lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        if lock >= 0 {
+            defer { close(lock) }
+            guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { return }
+            unlink("\(room)/\(AbandonedSession.lockName)")
+            rmdir(room)
+        } else if names.isEmpty {
+            rmdir(room)
         }
     }
 

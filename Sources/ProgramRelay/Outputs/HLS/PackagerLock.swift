@@ -15,15 +15,21 @@ public final class PackagerLock: Sendable {
     /// - Parameter patience: Longest wait in seconds. Longer than a packager may take to end.
     /// - Returns: `nil` if another packager still has the lock, or if it cannot be created.
     public static func take(_ plan: PlannedHLS, patience: Double = 15) async -> PackagerLock? {
-        try? SessionFiles(directory: plan.directory).create()
-        let descriptor = open("\(plan.directory)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return nil }
-        let lock = PackagerLock(descriptor)
         let deadline = ContinuousClock.now + .seconds(patience)
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard ContinuousClock.now < deadline else { return nil }
-            try? await Task.sleep(for: .milliseconds(20))
+        while true {
+            try? SessionFiles(directory: plan.directory).create()
+            let descriptor = open("\(plan.directory)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { return nil }
+            let lock = PackagerLock(descriptor)
+            while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+                guard ContinuousClock.now < deadline else { return nil }
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+            // The service may just have removed the directory, because the room had no HLS for a while.
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_nlink == 0, ContinuousClock.now < deadline else {
+                return lock
+            }
         }
-        return lock
     }
 }
