@@ -157,6 +157,10 @@ import Testing
                     #expect(response.status == .partialContent)
                     #expect(Array(response.body.readableBytesView) == Array(whole[range]))
                 }
+                try await bench.client.execute(uri: uri, method: .get, headers: [.range: "bytes=0-"]) { response in
+                    #expect(response.status == .partialContent)
+                    #expect(response.headers[.contentRange] == "bytes 0-\(whole.count - 1)/\(whole.count)")
+                }
                 let file = "\(directory)/all.zip"
                 try Data(whole).write(to: URL(fileURLWithPath: file))
                 let program = """

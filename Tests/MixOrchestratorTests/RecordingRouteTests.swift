@@ -123,6 +123,12 @@ import Testing
                 let part = try await bench.call(.get, path, headers: [.range: "bytes=990-"])
                 #expect(part.status == 206 && part.headers[.contentRange] == "bytes 990-999/1000")
                 #expect(part.headers[.contentLength] == "10")
+                // Players ask for the whole file as a range, too.
+                for range in ["bytes=0-", "bytes=0-999", "bytes=-1000"] {
+                    let all = try await bench.call(.get, path, headers: [.range: range])
+                    #expect(all.status == 206 && all.headers[.contentRange] == "bytes 0-999/1000", "\(range)")
+                    #expect(all.headers[.contentLength] == "1000")
+                }
                 #expect(try await bench.call(.get, path, headers: [.range: "bytes=1000-"]).status == 416)
 
                 for wrong in ["..%2fsecret.mp4", "%2e%2e%2Fsecret.mp4", "20260101T000000Z-a.json", "none.mp4", ".mp4"] {

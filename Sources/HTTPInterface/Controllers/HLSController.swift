@@ -155,11 +155,13 @@ package struct HLSController: Sendable {
         headers[.acceptRanges] = "bytes"
         headers[.cacheControl] = "no-cache"
         headers[.contentDisposition] = "attachment; filename=\"\(name)\""
+        var status = HTTPResponse.Status.ok
         let range: Range<Int>
         switch Self.range(request, tag: headers[.eTag], length: archive.length) {
         case .whole: range = 0..<archive.length
         case .part(let part):
             range = part
+            status = .partialContent
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(archive.length)"
         case .unsatisfiable:
             headers[.contentRange] = "bytes */\(archive.length)"
@@ -177,7 +179,7 @@ package struct HLSController: Sendable {
             }
             try await writer.finish(nil)
         }
-        return Response(status: range.count < archive.length ? .partialContent : .ok, headers: headers, body: body)
+        return Response(status: status, headers: headers, body: body)
     }
 
     private static let chunk = 256 << 10

@@ -20,11 +20,14 @@ struct FileDownload: Sendable {
             .contentType: type, .acceptRanges: "bytes", .cacheControl: "private, no-cache",
             .contentDisposition: "attachment; filename=\"\(name)\"",
         ]
+        var status = HTTPResponse.Status.ok
         let range: Range<Int>
         switch ByteRange(request.headers[.range], length: size) {
         case .whole: range = 0..<size
         case .part(let part):
             range = part
+            // Even if it is the whole file: 200 would mean that the range was ignored (RFC 9110 §15.3.7).
+            status = .partialContent
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
         case .unsatisfiable:
             throw HTTPProblem(
@@ -34,6 +37,6 @@ struct FileDownload: Sendable {
         guard !range.isEmpty else { return Response(status: .ok, headers: headers) }
         let body = try await FileIO().loadFile(
             path: path, range: range.lowerBound...range.upperBound - 1, context: context)
-        return Response(status: range.count == size ? .ok : .partialContent, headers: headers, body: body)
+        return Response(status: status, headers: headers, body: body)
     }
 }
