@@ -278,6 +278,19 @@ import Testing
         }
     }
 
+    /// Only the URLs of the service's own ingest are no pulls; others may have the same application.
+    @Test func aPullMayHaveAnyApplication() async throws {
+        try await WCSStage.run(["sources.allow": ["rtmp://127.0.0.1"]]) { stage in
+            let uri = "rtmp://127.0.0.1/relay/alice"
+            let answer = try await stage.rest(
+                "/rest-api/pull/pull", #"{"uri":"\#(uri)","localStreamName":"bob#lobby"}"#)
+            #expect(answer == "200")
+            #expect(try await stage.rest("/rest-api/pull/find_all", "").contains("bob#lobby"))
+            #expect(try await stage.rest("/rest-api/pull/terminate", #"{"uri":"\#(uri)"}"#) == "200")
+            #expect(try await stage.rest("/rest-api/pull/find_all", "").hasSuffix("404"))
+        }
+    }
+
     @Test func aStreamIsPulledAndPushed() async throws {
         try await WCSStage.run(["outputs.allow": ["rtmp://127.0.0.1"], "sources.allow": ["rtmp://127.0.0.1"]]) {
             stage in

@@ -55,6 +55,6 @@ struct WCSPulls: Sendable {
 
     private func streams(of app: AppID) async throws -> [(names: StreamNames, stream: LiveStream)] {
         // Publishers of the service's own ingest are not pulls.
-        try await WCSStreams.all(of: app, registry).filter { !$0.stream.url.contains("/relay/") }
+        try await WCSStreams.all(of: app, registry).filter { IngestStreamURL($0.stream.url) == nil }
     }
 }

@@ -2,7 +2,7 @@ import MixModel
 import TextFormats
 
 /// The URL of a stream at an RTMP ingest, in parts. Pure.
-struct IngestStreamURL: Hashable, Sendable {
+package struct IngestStreamURL: Hashable, Sendable {
     /// Host and port of the ingest, as `IngestPlace.text` has them.
     let place: String
     /// The rest, with the code, by which no other ingest has the stream. A secret.
@@ -11,7 +11,7 @@ struct IngestStreamURL: Hashable, Sendable {
     private static let scheme = "rtmp://"
 
     /// Reads a URL; `nil` if it is none of a stream at an ingest.
-    init?(_ url: String) {
+    package init?(_ url: String) {
         guard url.startsInUTF8(with: Self.scheme),
             let parts = String(Substring(url.utf8.dropFirst(Self.scheme.utf8.count))).splitAtFirst("/")
         else { return nil }
