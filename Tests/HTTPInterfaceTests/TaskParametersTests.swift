@@ -139,12 +139,13 @@ import Testing
             ])
     }
 
-    @Test func soundAlone() throws {
+    /// SDKs send empty lists for panes and users that are not set.
+    @Test(arguments: ["", #""Layout":{"UserPanes":[]},"#]) func soundAlone(layout: String) throws {
         let settings = try settings(
             Self.ids.merging([
                 "StreamURL": "rtmp://127.0.0.1/live/s1", "MixMode": "1",
                 "TranscodeParams":
-                    #"{"UserInfos":[],"EncodeParams":{"AudioOnly":true,"AudioBitrate":64,"AudioChannels":1,"AudioSampleRate":"48000"}}"#,
+                    #"{"UserInfos":[],\#(layout)"EncodeParams":{"AudioOnly":true,"AudioBitrate":64,"AudioChannels":1,"AudioSampleRate":"48000"}}"#,
             ]) { $1 })
         #expect(settings.program?.encoding?.audioOnly == true && settings.canvas == nil)
         #expect(settings.program?.composition == .fixed(FixedComposition()))

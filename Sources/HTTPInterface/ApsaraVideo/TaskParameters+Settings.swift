@@ -149,7 +149,8 @@ extension TaskParameters {
             composition.sources = try users.map { user throws(CallError) in try selection(user) }
         }
         if isAudioOnly {
-            guard !reader.has("Layout") else {
+            // SDKs send `{"UserPanes":[]}` for a layout without panes, which counts as omitted.
+            guard reader.object("Layout")?.isEmpty ?? true else {
                 throw .invalid(reader.path(of: "Layout"), "it applies to video, but AudioOnly is true: leave it out")
             }
         } else {

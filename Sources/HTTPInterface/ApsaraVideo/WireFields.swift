@@ -15,8 +15,6 @@ struct WireFields {
 
     var isEmpty: Bool { fields.isEmpty }
 
-    func has(_ key: String) -> Bool { fields[key] != nil }
-
     func text(_ key: String, atMost longest: Int = 2048) throws(CallError) -> String? {
         guard case .string(let text)? = fields[key] else { return nil }
         guard text.unicodeScalars.count <= longest else {
