@@ -130,5 +130,10 @@ import Testing
         let closed = try access(keys: [Self.key], failures: 2)
         for _ in 0..<2 { #expect(reason(closed.verdict(on: request()))?.contains("no auth_key") == true) }
         #expect(reason(closed.verdict(on: request()))?.contains("too many refused attempts") == true)
+        // A valid token counts even then.
+        let token = "publish-0123456789abcdef"
+        let open = try access(tokens: [(token, .standard, [.publish])], failures: 1)
+        for _ in 0..<2 { _ = open.verdict(on: request()) }
+        #expect(open.verdict(on: request(query: "token=\(token)")) == names())
     }
 }

@@ -262,4 +262,19 @@ import Testing
             #expect(try await bench.call(.get, "/v1/rooms", headers: Self.bearer("read")).status == 200)
         }
     }
+
+    /// The interfaces that check tokens themselves are slow for wrong ones only: behind a proxy, all have one address.
+    @Test func guessesOfOthersRefuseNoValidToken() async throws {
+        try await withTokens(["http.rate.failures": ["1"]]) { bench in
+            let wrong = Self.bearer("guess-0123456789abcdef")
+            try await eventually {
+                try await bench.call(.post, "/whip/lobby/alice", "v=0", headers: wrong).status == 429 ? true : nil
+            }
+            // The token is valid; the content type and the room are not.
+            let publish = try await bench.call(.post, "/whip/lobby/alice", "v=0", headers: Self.bearer("publish"))
+            #expect(publish.status == 415, "\(publish.text)")
+            let chat = try await bench.call(.get, "/v1/rooms/none/messages", headers: Self.bearer("chat"))
+            #expect(chat.status == 404, "\(chat.text)")
+        }
+    }
 }

@@ -43,17 +43,13 @@ package struct PublisherAccess: IngestGate {
             return denied(
                 "playing what is published is off: set ingest.play to on, or play the program: program/{room}")
         }
-        if let seconds = limits.failures.wait(by: .address(request.address)) {
-            return denied("too many refused attempts from this address: try again in \(seconds) s")
-        }
         let arguments = HookForm(request.query.utf8)
         if let program { return verdict(on: program, request, arguments) }
         let caller: Caller?
         do throws(Refusal) {
             caller = try authenticate(request, arguments)
         } catch {
-            _ = limits.failures.take(by: .address(request.address))
-            return denied(error.words)
+            return refused(request, error.words)
         }
         let stream = MediaServerStream(app: request.application, name: request.name, arguments: arguments)
         switch names.names(of: stream) {
@@ -84,8 +80,7 @@ package struct PublisherAccess: IngestGate {
         do throws(PlaybackAccess.Refusal) {
             try check(playback, request, arguments)
         } catch {
-            _ = limits.failures.take(by: .address(request.address))
-            return denied(words(of: error, "URL", tokens: ""))
+            return refused(request, words(of: error, "URL", tokens: ""))
         }
         do throws(InputError) {
             let room = try program.room()
@@ -103,6 +98,13 @@ package struct PublisherAccess: IngestGate {
     }
 
     private func denied(_ words: String) -> IngestVerdict { .refused(isName: false, reason: words) }
+
+    /// Counts a refusal of credentials. Only these are slowed down: others at the same address, such as programs on this
+    /// machine, may have valid ones.
+    private func refused(_ request: IngestRequest, _ words: String) -> IngestVerdict {
+        guard let seconds = limits.failures.take(by: .address(request.address)) else { return denied(words) }
+        return denied("too many refused attempts from this address: try again in \(seconds) s")
+    }
 
     /// Returns the holder of the token; `nil` if there is no token and none is needed.
     private func authenticate(_ request: IngestRequest, _ arguments: HookForm) throws(Refusal) -> Caller? {

@@ -56,8 +56,7 @@ package struct WebRTCAccess: Sendable {
                 try signatures.check(
                     path: request.uri.path, authKey: String(signature), now: Int(Date.now.timeIntervalSince1970))
             } catch {
-                _ = limits.failures.take(by: .address(context.peer))
-                throw refused(error)
+                throw counted(refused(error), context)
             }
             return .anonymous()
         }
@@ -79,7 +78,6 @@ package struct WebRTCAccess: Sendable {
         _ request: Request, _ context: OrchestratorContext, isOpen: Bool, other: () throws -> Caller?
     ) throws -> Caller {
         if tokens.isEmpty { try BrowserGuard.check(request.head) }
-        if let seconds = limits.failures.wait(by: .address(context.peer)) { throw HTTPProblem.tooManyGuesses(seconds) }
         if !tokens.isEmpty, let token = AccessMiddleware.token(request) {
             guard let caller = tokens.caller(showing: token) else { throw unauthorized(context) }
             guard !caller.scopes.isDisjoint(with: purpose.scopes) else {
@@ -101,9 +99,14 @@ package struct WebRTCAccess: Sendable {
         }
     }
 
-    private func unauthorized(_ context: OrchestratorContext) -> HTTPProblem {
-        _ = limits.failures.take(by: .address(context.peer))
-        return .unauthorized
+    private func unauthorized(_ context: OrchestratorContext) -> HTTPProblem { counted(.unauthorized, context) }
+
+    /// Counts a refusal and returns the problem to answer with.
+    ///
+    /// Only refusals are slowed down: behind a proxy, clients with valid credentials have the same address as all others.
+    private func counted(_ problem: HTTPProblem, _ context: OrchestratorContext) -> HTTPProblem {
+        guard let seconds = limits.failures.take(by: .address(context.peer)) else { return problem }
+        return .tooManyGuesses(seconds)
     }
 }
 

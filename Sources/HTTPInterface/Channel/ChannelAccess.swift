@@ -46,10 +46,6 @@ package struct ChannelAccess: Sendable {
     func caller(to purpose: Purpose, _ request: Request, _ context: OrchestratorContext) throws -> Caller {
         if tokens.isEmpty { try BrowserGuard.check(request.head) }
         let named = try request.queryText("app")
-        if let seconds = limits.failures.wait(by: .address(context.peer)) {
-            throw HTTPProblem.tooMany(
-                "requests without a valid token", retryAfter: seconds, setting: "http.rate.failures")
-        }
         var caller = try identity(purpose, request, context)
         let rule: AppRule = caller.token == nil ? .any(apps) : .only(caller.app)
         caller.app = try rule.app(named, field: "app")
@@ -75,8 +71,7 @@ package struct ChannelAccess: Sendable {
                 if let uid, uid != "0" { caller.user = UserID(try Self.user(uid)) }
                 return caller
             } catch {
-                _ = limits.failures.take(by: .address(context.peer))
-                throw HTTPProblem.channelRefused(error)
+                throw counted(.channelRefused(error), context)
             }
         }
         if anonymous.contains(purpose) {
@@ -94,9 +89,14 @@ package struct ChannelAccess: Sendable {
         }
     }
 
-    private func unauthorized(_ context: OrchestratorContext) -> HTTPProblem {
-        _ = limits.failures.take(by: .address(context.peer))
-        return .unauthorized
+    private func unauthorized(_ context: OrchestratorContext) -> HTTPProblem { counted(.unauthorized, context) }
+
+    /// Counts a refusal and returns the problem to answer with.
+    ///
+    /// Only refusals are slowed down: behind a proxy, callers with valid credentials have the same address as all others.
+    private func counted(_ problem: HTTPProblem, _ context: OrchestratorContext) -> HTTPProblem {
+        guard let seconds = limits.failures.take(by: .address(context.peer)) else { return problem }
+        return .tooMany("requests without a valid token", retryAfter: seconds, setting: "http.rate.failures")
     }
 
     /// Returns the sender of a message. The holder of a token without a user may speak for any user; all others only

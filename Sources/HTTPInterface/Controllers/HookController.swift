@@ -19,6 +19,8 @@ package struct HookController: Sendable {
     let hooks: [any EventHook]
     /// Limit of log lines, by hook.
     let notices = RateLimiter(rate: 1)
+    /// Length from which on a secret cannot be guessed, in bytes.
+    private static let longSecret = 16
     /// Limit of bodies from unauthenticated callers, for hooks that sign them.
     private let gate = BodyGate()
 
@@ -53,7 +55,9 @@ package struct HookController: Sendable {
         guard settings.sources.allows(context.peer) else {
             throw refused(hook, "address", .hookAddress(context.peer, hook.name))
         }
-        if let seconds = limits.failures.wait(by: .address(context.peer)) {
+        // A media server drops publishers whose calls are refused, and behind a proxy it has the address of all clients.
+        // Therefore its secret counts even now, unless it may be short enough to be guessed: clouds repeat their calls.
+        if hook.shortestSecret < Self.longSecret, let seconds = limits.failures.wait(by: .address(context.peer)) {
             throw refused(hook, "throttled", .tooManyHookFailures(seconds))
         }
         var call = HookRequest(

@@ -64,11 +64,11 @@ struct SocketIOAccess: Sendable {
     }
 
     private func caller(showing token: String, address: String) throws(HTTPProblem) -> Caller {
-        if let seconds = limits.failures.wait(by: .address(address)) {
-            throw .tooMany("requests without a valid token", retryAfter: seconds, setting: "http.rate.failures")
-        }
         guard let caller = tokens.caller(showing: token) else {
-            _ = limits.failures.take(by: .address(address))
+            // Only refusals are slowed down: behind a proxy, clients with valid tokens have the same address as all others.
+            if let seconds = limits.failures.take(by: .address(address)) {
+                throw .tooMany("requests without a valid token", retryAfter: seconds, setting: "http.rate.failures")
+            }
             throw .unauthorized
         }
         guard !caller.scopes.isDisjoint(with: Self.scopes) else { throw .missingScope(.scope(.chat)) }

@@ -155,9 +155,12 @@ actor WCSConnection {
 
     private func admit(_ connect: WCSConnect) -> [Work] {
         guard let admission = server.admit(connect, from: socket.address) else {
-            server.logger.info(
-                "WCS: a client without a valid token is refused", metadata: ["address": "\(socket.address)"])
-            return perform(session.denied("a token with the scope publish or read is required"))
+            let reason =
+                server.checksTokens
+                ? "a token with the scope publish or read is required"
+                : "too many clients of this address were refused, try again in a moment: http.rate.failures"
+            server.logger.info("WCS: a client is refused: \(reason)", metadata: ["address": "\(socket.address)"])
+            return perform(session.denied(reason))
         }
         self.admission = admission
         let fields = hooks.body.connect(connect.fields, hidesToken: server.checksTokens)

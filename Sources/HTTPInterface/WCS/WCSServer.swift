@@ -165,8 +165,9 @@ package final class WCSServer: Sendable {
     ///
     /// - Returns: `nil` if it is refused.
     func admit(_ connect: WCSConnect, from address: String) -> Admission? {
-        guard limits.failures.wait(by: .address(address)) == nil else { return nil }
-        guard checksTokens else { return Admission() }
+        // With a hook, the app's server is not asked about clients of an address that it refuses all the time. A valid token
+        // counts even then: behind a proxy, all clients have one address.
+        guard checksTokens else { return isRefusing(address) ? nil : Admission() }
         guard let caller = connect.token.flatMap({ tokens.caller(showing: $0) }),
             !caller.scopes.isDisjoint(with: [.publish, .read])
         else {
@@ -175,6 +176,9 @@ package final class WCSServer: Sendable {
         }
         return Admission(app: caller.app, mayPublish: caller.scopes.contains(.publish))
     }
+
+    /// Whether too many clients of an address have just been refused.
+    func isRefusing(_ address: String) -> Bool { limits.failures.wait(by: .address(address)) != nil }
 
     /// Counts a client that is refused.
     func countRefusal(from address: String) { _ = limits.failures.take(by: .address(address)) }

@@ -159,6 +159,17 @@ import Testing
         }
     }
 
+    /// Behind a proxy, all clients have the media server's address: their guesses must not make it drop publishers.
+    @Test func theSecretCountsWhileOthersGuess() async throws {
+        try await withHooks(["http.rate.failures": ["1"]]) { (bench: Bench) async throws in
+            let path = "/v1/hooks/nginx-rtmp?token=wrong"
+            try await eventually {
+                try await send(bench, "publish", "lobby__eve", path: path).status == 429 ? true : nil
+            }
+            #expect(try await send(bench, "publish", "lobby__alice").status == 204)
+        }
+    }
+
     /// The API's tokens do not open the hook, and the hook's secret does not open the API.
     @Test func tokensAndSecretsAreNotExchanged() async throws {
         let settings = AccessTests.apps().merging(["http.rate.failures": ["0"]]) { $1 }
