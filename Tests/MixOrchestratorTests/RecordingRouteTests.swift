@@ -82,6 +82,38 @@ import Testing
         }
     }
 
+    /// A patch of the settings starts a recording as any other request does, and changes one that goes on.
+    @Test func aPatchStartsAndChangesARecording() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                let room = #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1/a"}]}"#
+                #expect(try await bench.call(.put, "/v1/rooms/demo", room).status == 201)
+                try await bench.publish("alice")
+                let relay = try await TaskRouteTests.relay(bench, of: "auto-demo")
+                func patch(_ path: String, _ body: String) async throws -> Int {
+                    let headers: HTTPFields = [.contentType: "application/json", .ifMatch: "*"]
+                    return try await bench.call(.patch, path, body, headers: headers).status
+                }
+                #expect(try await patch("/v1/rooms/demo", #"{"recording":true}"#) == 200)
+                let first = try await eventually { relay.plan?.outputs.recordings.first }
+                #expect(!first.id.isEmpty)
+                let view = try await bench.call(.get, "/v1/rooms/demo/recording")
+                #expect(try view.value("startedAt")?.hasPrefix("1970") == false, "\(view.text)")
+
+                #expect(try await patch("/v1/tasks/auto-demo", #"{"recording":{"participants":true}}"#) == 200)
+                let next = try await eventually {
+                    relay.plan?.outputs.recordings.first { $0.settings.participants }
+                }
+                #expect(next.id == first.id, "it goes on")
+
+                // Recordings belong to rooms.
+                let task = #"{"id":"t","room":"demo","outputs":[{"id":"b","url":"rtmp://127.0.0.1/b"}]}"#
+                #expect(try await bench.call(.post, "/v1/tasks", task).status == 201)
+                #expect(try await patch("/v1/tasks/t", #"{"recording":true}"#) == 422)
+            }
+        }
+    }
+
     @Test func settingsThatMakeNoSenseAreRefused() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

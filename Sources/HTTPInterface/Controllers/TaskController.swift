@@ -125,6 +125,7 @@ package struct TaskController: Sendable {
             try patch.applied(to: current, in: target.owner.id) { changed throws(InputError) in
                 if target.isExplicit {
                     try Self.refuseHLS(changed)
+                    try Self.refuseRecording(changed)
                 } else {
                     try RoomSettingsReader.refuseSchedule(changed)
                 }

@@ -34,8 +34,10 @@ struct SettingsPatch: Sendable {
     ) throws(OrchestratorError) -> RoomSettings {
         let changed: RoomSettings
         do throws(InputError) {
-            changed = try reader.settings(patching: current, with: document, room: room)
-            try check(changed)
+            var patched = try reader.settings(patching: current, with: document, room: room)
+            patched.recording = patched.recording?.following(current.recording)
+            try check(patched)
+            changed = patched
         } catch {
             throw OrchestratorError(error)
         }
