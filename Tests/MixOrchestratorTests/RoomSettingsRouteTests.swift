@@ -54,6 +54,34 @@ import Testing
         }
     }
 
+    /// Objects within the settings are merged, too (RFC 7396).
+    @Test func aPatchMergesNestedSettings() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                let settings = #"""
+                    {"outputs":[{"id":"a","url":"rtmp://127.0.0.1/a"}],"hls":{"enableVOD":true,"segmentSeconds":2},
+                    "recording":{"maxSeconds":60},"policy":{"quality":{"minBitrate":100000}}}
+                    """#
+                #expect(try await bench.call(.put, Self.room, settings).status == 201)
+                let patch = #"""
+                    {"hls":{"windowSeconds":60,"segmentSeconds":null},"recording":{"participants":true},
+                    "policy":{"quality":{"minFrameRate":5}}}
+                    """#
+                let changed = try await Self.patch(bench, Self.room, patch)
+                #expect(changed.status == 200, "\(changed.text)")
+                #expect(try changed.value("policy.quality.minBitrate") == "100000")
+                #expect(try changed.value("policy.quality.minFrameRate") == "5")
+
+                try await bench.publish("alice")
+                let plan = try await bench.plan { $0.outputs.hls != nil && !$0.outputs.recordings.isEmpty }
+                let hls = try #require(plan.outputs.hls?.settings)
+                #expect(hls == HLSSettings(windowSeconds: 60, enableVOD: true))
+                let recording = try #require(plan.outputs.recordings.first?.settings)
+                #expect(recording.maxSeconds == 60 && recording.participants)
+            }
+        }
+    }
+
     @Test func outputsAreAddedAndRemovedBeforeTheShow() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

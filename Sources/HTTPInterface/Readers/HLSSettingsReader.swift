@@ -4,24 +4,37 @@ import MixModel
 /// Reads the `hls` part of a room's settings, and the body of `PUT /v1/rooms/{room}/hls`.
 enum HLSSettingsReader {
     /// Reads settings from `true`, `false`, null, or an object. `nil` means no HLS.
-    static func settings(_ value: JSONValue?, path: String) throws(InputError) -> HLSSettings? {
+    ///
+    /// - Parameter base: Settings of which omitted fields stay, for a merge patch; `nil` means the defaults.
+    static func settings(
+        _ value: JSONValue?, path: String, patching base: HLSSettings? = nil
+    ) throws(InputError) -> HLSSettings? {
         switch value {
         case nil, .null, .boolean(false): return nil
-        case .boolean(true): return HLSSettings()
+        case .boolean(true): return base ?? HLSSettings()
         case let value?:
             var reader = try FieldReader(value, path: path)
-            let settings = try settings(&reader)
+            let settings = try settings(&reader, patching: base ?? HLSSettings())
             try reader.finish()
             return settings
         }
     }
 
-    private static func settings(_ reader: inout FieldReader) throws(InputError) -> HLSSettings {
-        var settings = HLSSettings()
-        settings.segmentSeconds = try reader.integer("segmentSeconds", in: 1...10) ?? settings.segmentSeconds
-        settings.windowSeconds = try reader.integer("windowSeconds", in: 6...3600) ?? settings.windowSeconds
-        settings.enableVOD = try reader.boolean("enableVOD") ?? settings.enableVOD
-        settings.metadata = try metadata(&reader)
+    private static func settings(
+        _ reader: inout FieldReader, patching base: HLSSettings
+    ) throws(InputError) -> HLSSettings {
+        var settings = base
+        let standard = HLSSettings()
+        if reader.has("segmentSeconds") {
+            settings.segmentSeconds = try reader.integer("segmentSeconds", in: 1...10) ?? standard.segmentSeconds
+        }
+        if reader.has("windowSeconds") {
+            settings.windowSeconds = try reader.integer("windowSeconds", in: 6...3600) ?? standard.windowSeconds
+        }
+        if reader.has("enableVOD") { settings.enableVOD = try reader.boolean("enableVOD") ?? standard.enableVOD }
+        if reader.has("metadata") { settings.metadata = try metadata(&reader) }
+        guard reader.has("renditions") else { return settings }
+        settings.renditions = []
         let renditions = try reader.array("renditions") ?? []
         guard renditions.count <= HLSSettings.mostRenditions else {
             throw InputError(

@@ -9,23 +9,31 @@ enum RecordingSettingsReader {
     private static let mostBytes = 1 << 50
 
     /// Returns the settings for `true` or an object; `nil` for `nil`, `false` and null, which record nothing.
-    static func settings(_ value: JSONValue?, path: String) throws(InputError) -> RecordingSettings? {
+    ///
+    /// - Parameter base: Settings of which omitted fields stay, for a merge patch; `nil` means the defaults.
+    static func settings(
+        _ value: JSONValue?, path: String, patching base: RecordingSettings? = nil
+    ) throws(InputError) -> RecordingSettings? {
         switch value {
         case nil, .null, .boolean(false): return nil
-        case .boolean(true): return RecordingSettings()
+        case .boolean(true): return base ?? RecordingSettings()
         case .some(let value):
             guard case .object = value else {
                 throw InputError(
                     .invalidField, field: path, found: value.summary, expected: "true, false, or a JSON object")
             }
             var reader = try FieldReader(value, path: path)
-            let settings = RecordingSettings(
-                singleFilePerLayer: try reader.boolean("singleFilePerLayer") ?? false,
-                participants: try reader.boolean("participants") ?? false,
-                maxSeconds: try reader.integer("maxSeconds", in: 1...longest),
-                maxBytes: try reader.integer("maxBytes", in: 1_000_000...mostBytes).map(Int64.init),
-                partSeconds: try reader.integer("partSeconds", in: 10...longest),
-                audioOnly: try reader.boolean("audioOnly").flatMap { $0 ? true : nil })
+            var settings = base ?? RecordingSettings()
+            if reader.has("singleFilePerLayer") {
+                settings.singleFilePerLayer = try reader.boolean("singleFilePerLayer") ?? false
+            }
+            if reader.has("participants") { settings.participants = try reader.boolean("participants") ?? false }
+            if reader.has("maxSeconds") { settings.maxSeconds = try reader.integer("maxSeconds", in: 1...longest) }
+            if reader.has("maxBytes") {
+                settings.maxBytes = try reader.integer("maxBytes", in: 1_000_000...mostBytes).map(Int64.init)
+            }
+            if reader.has("partSeconds") { settings.partSeconds = try reader.integer("partSeconds", in: 10...longest) }
+            if reader.has("audioOnly") { settings.audioOnly = try reader.boolean("audioOnly") == true ? true : nil }
             try reader.finish()
             guard !settings.singleFilePerLayer || settings.partSeconds == nil else {
                 throw InputError(

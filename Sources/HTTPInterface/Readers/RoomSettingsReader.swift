@@ -103,7 +103,7 @@ package struct RoomSettingsReader: Sendable {
         }
         if reader.has("recording") {
             settings.recording = try RecordingSettingsReader.settings(
-                reader.value("recording"), path: reader.path(of: "recording"))
+                reader.value("recording"), path: reader.path(of: "recording"), patching: settings.recording)
         }
         for (key, part) in [("startsAt", \TaskSchedule.startsAt), ("endsAt", \TaskSchedule.endsAt)]
         where reader.has(key) {
@@ -125,7 +125,8 @@ package struct RoomSettingsReader: Sendable {
             throw InputError(.invalidField, field: reader.path(of: "endsAt"), expected: "a time after startsAt")
         }
         if reader.has("hls") {
-            settings.hls = try HLSSettingsReader.settings(reader.value("hls"), path: reader.path(of: "hls"))
+            settings.hls = try HLSSettingsReader.settings(
+                reader.value("hls"), path: reader.path(of: "hls"), patching: settings.hls)
         }
         return settings
     }
@@ -223,21 +224,34 @@ package struct RoomSettingsReader: Sendable {
             policy.redundancy = wanted == .off ? nil : wanted
         }
         if reader.has("quality") {
-            policy.quality = try reader.object("quality").map { fields throws(InputError) in try quality(fields) }
+            policy.quality = try reader.object("quality").map { fields throws(InputError) in
+                try quality(fields, patching: policy.quality ?? QualityLimits())
+            }
         }
         try reader.finish()
         return policy
     }
 
-    private func quality(_ fields: FieldReader) throws(InputError) -> QualityLimits {
+    private func quality(
+        _ fields: FieldReader, patching base: QualityLimits
+    ) throws(InputError) -> QualityLimits {
         var reader = fields
-        let limits = QualityLimits(
-            minBitrate: try reader.integer("minBitrate", in: QualityLimits.bitrates),
-            minFrameRate: try reader.integer("minFrameRate", in: QualityLimits.frameRates),
-            silenceSeconds: try reader.integer("silenceSeconds", in: QualityLimits.silences),
-            windowSeconds: try reader.integer("windowSeconds", in: QualityLimits.windows) ?? QualityLimits.usualWindow,
-            recoverySeconds: try reader.integer("recoverySeconds", in: QualityLimits.recoveries)
-                ?? QualityLimits.usualRecovery)
+        var limits = base
+        if reader.has("minBitrate") { limits.minBitrate = try reader.integer("minBitrate", in: QualityLimits.bitrates) }
+        if reader.has("minFrameRate") {
+            limits.minFrameRate = try reader.integer("minFrameRate", in: QualityLimits.frameRates)
+        }
+        if reader.has("silenceSeconds") {
+            limits.silenceSeconds = try reader.integer("silenceSeconds", in: QualityLimits.silences)
+        }
+        if reader.has("windowSeconds") {
+            limits.windowSeconds =
+                try reader.integer("windowSeconds", in: QualityLimits.windows) ?? QualityLimits.usualWindow
+        }
+        if reader.has("recoverySeconds") {
+            limits.recoverySeconds =
+                try reader.integer("recoverySeconds", in: QualityLimits.recoveries) ?? QualityLimits.usualRecovery
+        }
         try reader.finish()
         return limits
     }
