@@ -18,8 +18,8 @@ struct DecodingTests {
     static let algorithms = JSONPath.list(LayoutAlgorithms.names)
     static let topKeys =
         #""$schema", "align", "arrangements", "audio", "border", "canvas", "card", "description", "fallback", "fit", "#
-        + #""gap", "label", "margin", "omitAudioOnly", "opacity", "overlays", "params", "radius", "shadow", "speaking", "#
-        + #""surround" or "transition""#
+        + #""gap", "label", "margin", "omitAudioOnly", "opacity", "overlays", "params", "radius", "screenFit", "shadow", "#
+        + #""speaking", "surround" or "transition""#
 
     static let broken: [Broken] = [
         // Not JSON: one issue, at the position where reading stopped.
@@ -62,7 +62,8 @@ struct DecodingTests {
             #"{"arrangements": [{"algorithm": "grid", "corner": "top-left"}]}"#,
             #"1:41: $.arrangements[0].corner: found an unknown key, expected "algorithm", "align", "audio", "border", "#
                 + #""card", "fallback", "featured", "fit", "gap", "label", "margin", "omitAudioOnly", "opacity", "#
-                + #""overlays", "radius", "shadow", "speaking", "surround", "tileAspect", "transition" or "when""#),
+                + #""overlays", "radius", "screenFit", "shadow", "speaking", "surround", "tileAspect", "#
+                + #""transition" or "when""#),
         Broken(
             #"{"arrangements": [{"algorithm": "picture-in-picture", "corner": "botom-left", "size": 0.9}]}"#,
             #"1:65: $.arrangements[0].corner: found "botom-left", expected "top-left", "top-right", "bottom-left" or "#
@@ -128,15 +129,15 @@ struct DecodingTests {
                 + "expected each user and each slot once",
             #"8:10: $.arrangements[0].panes[6].role: found "gest", expected "host" or "guest"; did you mean "guest"?"#,
             #"8:48: $.arrangements[0].panes[6].hight: found an unknown key, expected "align", "border", "card", "fallback", "#
-                + #""fit", "height", "label", "opacity", "radius", "role", "shadow", "slot", "speaking", "stream", "surround", "#
-                + #""user", "visible", "width", "x", "y" or "z"; "#
+                + #""fit", "height", "label", "opacity", "radius", "role", "screenFit", "shadow", "slot", "speaking", "#
+                + #""stream", "surround", "user", "visible", "width", "x", "y" or "z"; "#
                 + #"did you mean "height"?"#),
         Broken(
             #"{"arrangements": [{"panes": [], "gap": 0.1}]}"#,
             "1:29: $.arrangements[0].panes: found an empty array, expected an array of 1 to 16 panes",
             #"1:33: $.arrangements[0].gap: found an unknown key, expected "align", "audio", "border", "card", "fallback", "#
-                + #""fit", "label", "omitAudioOnly", "opacity", "overlays", "panes", "radius", "rest", "shadow", "speaking", "#
-                + #""surround", "transition" or "when""#),
+                + #""fit", "label", "omitAudioOnly", "opacity", "overlays", "panes", "radius", "rest", "screenFit", "shadow", "#
+                + #""speaking", "surround", "transition" or "when""#),
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "panes": []}]}"#,
             "1:50: $.arrangements[0].panes: found panes together with an algorithm, expected one of the two"),

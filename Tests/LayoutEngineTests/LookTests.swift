@@ -54,6 +54,27 @@ struct LookTests {
         #expect(!wrong.isPlausible)
     }
 
+    @Test func aScreenMayHaveAnotherFitThanCameras() throws {
+        var crowd = people(2)
+        crowd[1].source = "user0/screen"
+        crowd[1].user = "user0"
+        crowd[1].kind = .screen
+        func fits(_ file: String) throws -> [Pane.Fit] { try scene(file, crowd).panes.map(\.fit) }
+        #expect(try fits(#"{"screenFit": "contain", "arrangements": [{"algorithm": "grid"}]}"#) == [.cover, .contain])
+        #expect(
+            try fits(#"{"fit": "stretch", "arrangements": [{"algorithm": "grid", "screenFit": "cover"}]}"#)
+                == [.stretch, .cover])
+        #expect(try fits(#"{"fit": "contain", "arrangements": [{"algorithm": "grid"}]}"#) == [.contain, .contain])
+        // It is inherited on its own: a pane's `fit` does not replace it.
+        let panes = """
+            {"screenFit": "contain", "arrangements": [{"panes": [
+              {"slot": 1, "x": 0, "y": 0, "width": 0.5, "height": 1},
+              {"stream": "screen", "x": 0.5, "y": 0, "width": 0.5, "height": 1, "fit": "cover" @}]}]}
+            """
+        #expect(try fits(panes.replacing("@", with: "")) == [.cover, .contain])
+        #expect(try fits(panes.replacing("@", with: #", "screenFit": "stretch""#)) == [.cover, .stretch])
+    }
+
     /// A pane as large as the canvas has no corners or shadow, since nothing is behind it.
     @Test func aPaneAsLargeAsTheCanvasHasNoCorners() throws {
         let json = #"{"radius": 0.1, "shadow": {}, @ "arrangements": [{"algorithm": "solo"}]}"#

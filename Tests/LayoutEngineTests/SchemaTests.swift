@@ -150,6 +150,7 @@ struct SchemaTests {
     static let words: [(file: String, schema: String)] =
         [
             ("{\"fit\": @, \(solo)}", "$defs/fit"),
+            ("{\"screenFit\": @, \(solo)}", "$defs/screenFit"),
             ("{\"canvas\": {\"image\": \"a\", \"imageFit\": @}, \(solo)}", "$defs/fit"),
             ("{\"align\": @, \(solo)}", "$defs/align"),
             ("{\"label\": {\"edge\": @}, \(solo)}", "$defs/label/anyOf/1/properties/edge"),

@@ -74,7 +74,7 @@ import Testing
                 #expect(try list.value("layouts.0.state") == "builtIn")
                 #expect(try list.value("layouts.1.name") == "mine")
                 #expect(
-                    try await bench.call(.get, "/v1/layouts/auto").value("template.arrangements.1.algorithm")
+                    try await bench.call(.get, "/v1/layouts/auto").value("template.arrangements.4.algorithm")
                         == "mosaic")
                 // The same content makes no new version.
                 #expect(try await bench.call(.put, "/v1/layouts/mine", text).headers[.eTag] == "\"1\"")

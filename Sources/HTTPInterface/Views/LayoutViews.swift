@@ -91,10 +91,11 @@ extension LayoutLibrary {
     /// The built-in layout in the form of a file.
     static let automaticFile = """
         {
-            "description": "Everybody, with names, on a full canvas.",
+            "description": "Everybody, with names, on a full canvas; a shared screen is whole and large.",
             "canvas": { "background": { "from": "#24305E", "to": "#0B0E17", "angle": 150 } },
             "gap": 0.016,
             "margin": 0.016,
+            "screenFit": "contain",
             "radius": 0.022,
             "shadow": { "blur": 0.02, "offset": 0.004, "opacity": 0.5 },
             "speaking": {},
@@ -103,6 +104,38 @@ extension LayoutLibrary {
             "transition": { "duration": 300, "easing": "ease-in-out" },
             "arrangements": [
                 { "when": { "people": { "max": 1 } }, "algorithm": "solo", "margin": 0, "label": false },
+                {
+                    "when": { "screen": true, "canvas": "landscape" },
+                    "panes": [
+                        {
+                            "stream": "screen", "x": 0.009, "y": 0.016, "width": 0.775, "height": 0.968,
+                            "label": false, "speaking": false
+                        }
+                    ],
+                    "rest": {
+                        "x": 0.793, "y": 0.016, "width": 0.198, "height": 0.968, "algorithm": "grid", "tileAspect": "4:3"
+                    }
+                },
+                {
+                    "when": { "screen": true, "canvas": "portrait" },
+                    "panes": [
+                        {
+                            "stream": "screen", "x": 0.016, "y": 0.009, "width": 0.968, "height": 0.5,
+                            "label": false, "speaking": false
+                        }
+                    ],
+                    "rest": { "x": 0.016, "y": 0.518, "width": 0.968, "height": 0.473, "algorithm": "grid" }
+                },
+                {
+                    "when": { "screen": true },
+                    "panes": [
+                        {
+                            "stream": "screen", "x": 0.016, "y": 0.016, "width": 0.968, "height": 0.6,
+                            "label": false, "speaking": false
+                        }
+                    ],
+                    "rest": { "x": 0.016, "y": 0.632, "width": 0.968, "height": 0.352, "algorithm": "grid" }
+                },
                 { "algorithm": "mosaic" }
             ]
         }

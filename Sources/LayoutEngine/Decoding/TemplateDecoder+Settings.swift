@@ -23,6 +23,7 @@ extension TemplateDecoder {
     mutating func style(_ reader: inout JSONObjectReader, over defaults: PaneStyle) -> PaneStyle? {
         var style = defaults
         if let fit = reader.choice("fit", of: Pane.Fit.self, issues: &issues) { style.fit = fit }
+        if let fit = reader.choice("screenFit", of: Pane.Fit.self, issues: &issues) { style.screenFit = fit }
         if let align = reader.choice("align", of: Pane.Alignment.self, issues: &issues) { style.align = align }
         if let opacity = reader.fraction("opacity", in: 0...1, issues: &issues) { style.opacity = opacity }
         border(&reader, &style)
@@ -31,7 +32,7 @@ extension TemplateDecoder {
         look(&reader, &style)
         let keys = [
             "fit", "align", "opacity", "border", "label", "fallback", "radius", "shadow", "speaking", "card",
-            "surround",
+            "surround", "screenFit",
         ]
         return keys.contains(where: reader.has) ? style : nil
     }

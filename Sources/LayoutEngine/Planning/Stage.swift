@@ -49,7 +49,9 @@ struct Stage {
     }
 
     private func pane(_ person: LayoutParticipant, in rectangle: Rectangle, z: Int, _ style: PaneStyle) -> Pane {
-        pane(
+        var style = style
+        if person.kind == .screen, let fit = style.screenFit { style.fit = fit }
+        return pane(
             source: person.source, user: person.user, name: person.name ?? names[person.user] ?? person.user,
             isLive: person.hasVideo, isMuted: !person.hasAudio && person.kind != .screen, in: rectangle, z: z,
             fallback: person.hasVideo ? style.fallback.stalled : style.fallback.cameraOff, style)

@@ -1,6 +1,8 @@
 /// The appearance of a pane, in shares of the canvas.
 public struct PaneStyle: Hashable, Sendable {
     public var fit: Pane.Fit
+    /// The fit of a shared screen; `nil` = `fit`.
+    public var screenFit: Pane.Fit?
     public var align: Pane.Alignment
     public var opacity: UnitFraction
     public var border: BorderStyle?
@@ -20,8 +22,9 @@ public struct PaneStyle: Hashable, Sendable {
         fit: Pane.Fit = .cover, align: Pane.Alignment = .centre, opacity: UnitFraction = .whole,
         border: BorderStyle? = nil, label: LabelStyle? = nil, fallback: Fallbacks = Fallbacks(),
         radius: UnitFraction = .zero, shadow: ShadowStyle? = nil, speaking: BorderStyle? = nil,
-        card: Card.Style = .flat, surround: SurroundStyle? = nil
+        card: Card.Style = .flat, surround: SurroundStyle? = nil, screenFit: Pane.Fit? = nil
     ) {
+        self.screenFit = screenFit
         self.surround = surround
         self.radius = radius
         self.shadow = shadow

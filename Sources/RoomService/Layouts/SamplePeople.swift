@@ -48,10 +48,12 @@ package struct SamplePeople: Hashable, Sendable {
 
 extension SamplePeople {
     /// Creates people that demonstrate a layout: with a screen if an arrangement has a place for one, without cameras
-    /// if only the loudest voices are heard.
+    /// if only the loudest voices are heard. The built-in layout is demonstrated as most rooms see it, without a screen.
     package init(_ count: Int, for template: LayoutTemplate) {
         self.count = count
-        sharesScreen = template.arrangements.contains { $0.when.screen == true }
+        sharesScreen =
+            template.name != LayoutLibrary.automaticName
+            && template.arrangements.contains { $0.when.screen == true }
         haveCameras = template.settings.sound.loudest == nil
     }
 }
