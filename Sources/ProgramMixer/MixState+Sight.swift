@@ -17,6 +17,9 @@ extension MixState {
     /// Records that the source's pictures are no longer decoded. It then counts as a source from which nothing has
     /// arrived.
     mutating func hide(_ id: SourceID) {
+        // One that no scene has ever shown stays unseen, too.
+        let source = sources[id]
+        sources[id]?.lastSeen = source?.lastSeen ?? source?.fedVideo
         sources[id]?.pictures = [:]
         sources[id]?.decoding = DecoderBacklog()
         sources[id]?.fedVideo = nil

@@ -77,6 +77,21 @@ import Testing
         #expect((HeldGroups.mostBytes / 2...HeldGroups.mostBytes).contains(bytes))
     }
 
+    @Test("A source that no scene has ever shown stays unseen when its pictures are held")
+    func neverSeen() throws {
+        let setup = MixerHarness.setup(width: 64, height: 64, host: Self.alice, videoOrigin: .zero)
+        var state = MixState(setup: setup)
+        state.begin(Self.bob)
+        state.noteFed(.video, at: .zero, of: Self.bob, now: .zero)
+        var time = MixState.Patience.unseen
+        #expect(!state.isUnseen(Self.bob, now: time))
+        for _ in 0..<3 {
+            time += .milliseconds(100)
+            #expect(state.isUnseen(Self.bob, now: time))
+            state.hide(Self.bob)
+        }
+    }
+
     @Test("A source is unseen some seconds after the last scene that showed it, never the host")
     func unseen() throws {
         let canvas = Canvas(width: 64, height: 64, fps: 20)
