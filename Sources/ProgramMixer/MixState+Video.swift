@@ -103,12 +103,12 @@ extension MixState {
 
     /// Skips frames instead of falling further behind on a machine that is too slow.
     private mutating func skip(to now: MediaTime) {
-        let from = nextTick
         while time(ofTick: nextTick) < now - Patience.normal { nextTick += 1 }
-        if let asked = idrTicks.filter({ $0 >= from && $0 < nextTick }).max() {
-            idrTicks.remove(asked)
-            idrTicks.insert(nextTick)
-        }
+        // The next frame answers all requests for skipped ones.
+        let asked = idrTicks.filter { $0 < nextTick }
+        guard !asked.isEmpty else { return }
+        idrTicks.subtract(asked)
+        idrTicks.insert(nextTick)
     }
 
     private mutating func commit(

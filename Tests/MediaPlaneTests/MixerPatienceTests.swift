@@ -108,6 +108,20 @@ import Testing
         #expect(state.sources[bob]?.missed == 0)
     }
 
+    @Test("a frame after skipped ones answers every keyframe that was requested for them")
+    func skippedKeyframes() throws {
+        var state = try Self.mix()
+        for request in 11...13 { state.requestIDR(at: .milliseconds(50 * Int64(request))) }
+        #expect(state.idrTicks == [11, 12, 13])
+        guard case .make(let job) = state.nextVideo(now: .milliseconds(3500), epoch: 0) else {
+            Issue.record("the machine was too slow, and the mix goes on")
+            return
+        }
+        #expect(job.tick > 60 && job.isIDR)
+        // Requests that stay behind would take the places of later ones.
+        #expect(state.idrTicks.isEmpty)
+    }
+
     @Test("nor a decoder that works through the past, nor one that has been silent for half a second")
     func farBehind() throws {
         var state = try Self.mix()
