@@ -36,6 +36,31 @@ import Testing
         #expect(facts.pictureSizes.count == 1 && facts.frameRates.isEmpty)
     }
 
+    /// A relay that was restarted reports no sources until it has the plan, and then takes seconds to miss one.
+    @Test func aRestartedRelayDoesNotBringBackWhoIsAbsent() {
+        var facts = SourceFacts()
+        let size = LayoutParticipant.Size(width: 640, height: 360)
+        let live = SourceStatus(id: "a/camera", state: .live, pictureSize: size, frameRate: 20)
+        let away = SourceStatus(id: "b/camera", state: .recovering, isAbsent: true)
+        #expect(facts.take(status([live, away])) != nil)
+        let known = facts
+        #expect(known.absent == ["b/camera"] && known.pictureSizes.count == 1 && known.frameRates.count == 1)
+
+        var first = status([])
+        first.revision = 0
+        #expect(facts.take(first) == nil)
+        #expect(facts == known)
+        let begun = [
+            SourceStatus(id: "a/camera", state: .connecting), SourceStatus(id: "b/camera", state: .connecting),
+        ]
+        #expect(facts.take(status(begun)) == nil)
+        #expect(facts == known)
+        #expect(facts.take(status([live, SourceStatus(id: "b/camera", state: .recovering)])) == nil)
+        #expect(facts.take(status([live, away])) == nil)
+        #expect(facts == known)
+        #expect(facts.take(status([live, SourceStatus(id: "b/camera", state: .live)])) == "b/camera has arrived")
+    }
+
     /// After a restart, the task must not show participants who do not come, nor forget the shapes of pictures, until
     /// the relay reports them again.
     @Test func aTaskRemembersWhatItsPlanWasMadeOf() throws {

@@ -37,12 +37,19 @@ public struct SourceFacts: Hashable, Codable, Sendable {
         if !frameRates.isEmpty { try container.encode(frameRates, forKey: .frameRates) }
     }
 
-    /// Applies the facts in a status.
+    /// Applies the facts in a status. Those of a relay that has no plan yet are not used: it knows no source.
     ///
     /// - Returns: The changes that require a new plan, in words; `nil` if there are none.
     public mutating func take(_ status: RelayStatus) -> String? {
+        guard status.revision > 0 else { return nil }
         let before = self
-        absent = Set(status.sources.filter { $0.isAbsent ?? false }.map(\.id))
+        // A relay that has been restarted takes seconds to find out who is absent, so an absent source stays absent until
+        // it delivers.
+        let silent: Set<SourceStatus.State> = [.connecting, .recovering]
+        absent = Set(
+            status.sources.filter { source in
+                source.isAbsent ?? false || before.absent.contains(source.id) && silent.contains(source.state)
+            }.map(\.id))
         // A stream that is reconnecting keeps its shape.
         pictureSizes = Dictionary(
             status.sources.compactMap { source in
