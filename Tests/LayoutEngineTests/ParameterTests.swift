@@ -52,6 +52,22 @@ struct ParameterTests {
         if case .image(let name, _) = scene.overlays[1].content { #expect(name == "b.png") }
     }
 
+    /// A comment or a name cannot put a clock into a text, nor disappear from it.
+    @Test func foreignTextsAreShownAsTheyWereWritten() throws {
+        let template = try LayoutTemplate.decode(
+            """
+            {"overlays": [{"text": "{comment} | {host} | {clock}", "place": "top", "utcOffset": 60}],
+             "arrangements": [{"algorithm": "solo"}]}
+            """.utf8, name: "foreign")
+        var crowd = people(1)
+        crowd[0].name = "{countdown}"
+        let scene = LayoutEngine.plan(
+            template, participants: crowd, canvas: .landscape, values: LayoutValues(comment: "at {clock}"))
+        let svg = scene.svg(time: 3600)
+        let shown = svg.unicodeScalars.filter { $0 != "\u{2060}" }
+        #expect(String(String.UnicodeScalarView(shown)).contains(">at {clock} | {countdown} | 02:00</text>"))
+    }
+
     @Test func valuesThatAreNotAllowedAreIgnored() throws {
         let values: [String: LayoutParameter.Value] = [
             "title": .text("far too long a title"), "brand": .text("red"), "space": .number(0.3), "logo": .text("../a"),

@@ -69,14 +69,22 @@ struct TextValues {
             words[parameter.name] = (template.values[parameter.name] ?? parameter.standard).description
         }
         func name(_ role: LayoutParticipant.Role) -> String {
-            people.first { $0.role == role }.map { $0.name ?? names[$0.user] ?? $0.user } ?? ""
+            Self.literal(people.first { $0.role == role }.map { $0.name ?? names[$0.user] ?? $0.user } ?? "")
         }
         for (key, word) in [
             ("viewers", values.viewers.map(LayoutValues.short) ?? "–"),
             ("likes", values.likes.map(LayoutValues.short) ?? "–"),
-            ("comment", values.comment ?? ""), ("host", name(.host)), ("guest", name(.guest)),
+            ("comment", Self.literal(values.comment ?? "")), ("host", name(.host)), ("guest", name(.guest)),
             ("people", "\(people.count)"),
         ] where words[key] == nil { words[key] = word }
+    }
+
+    /// Returns a text of a participant or a viewer that is drawn as it was written: the names that stand for the time are
+    /// replaced later, so an invisible character keeps theirs from being one.
+    private static func literal(_ text: String) -> String {
+        [Overlay.Content.clockName, Overlay.Content.countdownName].reduce(text) { text, name in
+            text.replacing(name, with: "{\u{2060}\(name.dropFirst())")
+        }
     }
 
     /// Returns the text with its values inserted, cut to a length that can be drawn. Names without a value are
