@@ -96,6 +96,8 @@ import Testing
         #expect(program.sources.map(\.tracks) == [tracks == .all ? nil : tracks])
         #expect(program.sources.first?.video == (tracks != .audio && kind != .audio))
         #expect(program.scene.panes.isEmpty == (tracks == .audio))
+        // Text at the edges of a screen is not cropped where the canvas has another shape.
+        #expect(program.scene.panes.allSatisfy { $0.fit == (kind == .screen ? .contain : .cover) })
     }
 
     @Test func withoutACameraTheScreenIsTaken() {

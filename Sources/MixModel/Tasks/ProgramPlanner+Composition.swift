@@ -4,8 +4,8 @@ import LayoutEngine
 extension ProgramPlanner {
     /// Returns the program of one stream, copied unless the policy forbids it.
     ///
-    /// The scene bridges the stream's silences: it shows the stream over the whole canvas, and the participant's card
-    /// while the camera is off.
+    /// The scene bridges the stream's silences: it shows the stream over the whole canvas, a shared screen without
+    /// cropping it, and the participant's card while the camera is off.
     static func single(
         _ selection: SourceSelection, for room: Room, context: PlanningContext, lastHost: UserID?
     ) -> Program {
@@ -21,7 +21,7 @@ extension ProgramPlanner {
         if tracks != .audio {
             let pane = Pane(
                 source: person.source, user: person.user, x: 0, y: 0, width: canvas.width, height: canvas.height,
-                isLive: person.hasVideo, fallback: .card,
+                fit: person.kind == .screen ? .contain : .cover, isLive: person.hasVideo, fallback: .card,
                 card: Card(name: person.name ?? person.user, user: person.user, style: .gradient))
             program.scene.panes = [pane]
         }
