@@ -177,6 +177,30 @@ import Testing
         #expect(plan?.revision == 3)
     }
 
+    /// The stream waits for the end of the debounce window when the time without streams is over.
+    @Test func aStreamThatComesJustBeforeTheEndKeepsTheTask() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        let (idle, end) = try #require(bench.unpublish("alice").deadlines.first { $0.0.kind == .idle })
+        bench.now = end - 200_000_000
+        bench.room.settings.outputs = [PushDestination(id: "own", url: "rtmp://127.0.0.1/own")]
+        #expect(bench.settingsChanged().plans.count == 1)
+        bench.now = end - 100_000_000
+        let held = bench.publish("bob")
+        #expect(held.plans.isEmpty)
+        bench.now = end
+        #expect(bench.pass(idle).isEmpty)
+        let (replan, time) = try #require(held.deadlines.first)
+        bench.now = time
+        #expect(bench.pass(replan).plans.first?.mode == .bypass("bob/camera"))
+        // The next time without streams has a deadline of its own.
+        bench.now += 500_000_000
+        let (next, later) = try #require(bench.unpublish("bob").deadlines.first { $0.0.kind == .idle })
+        bench.now = later
+        #expect(bench.pass(next).contains(.drainRelay))
+    }
+
     @Test func somebodyWhoComesBackInTimeKeepsTheTask() throws {
         var bench = Bench()
         _ = bench.publish("alice")

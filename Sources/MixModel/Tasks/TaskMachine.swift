@@ -93,6 +93,12 @@ extension TaskMachine {
             else { return [] }
             return replan(onAir, room, context, first, held: held, now)
         case .idle:
+            // A stream that has come since is planned at the end of the debounce window.
+            if case .onAir(var onAir) = state, onAir.idleDeadline == token.number, !isIdle(room, context) {
+                onAir.idleDeadline = nil
+                state = .onAir(onAir)
+                return []
+            }
             let summary = "no participant on air for \(idleSeconds(room)) s"
             return idled(token.number, Cause(receivedAt: now, summary: summary, id: origin))
         case .schedule:
