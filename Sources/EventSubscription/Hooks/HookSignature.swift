@@ -1,4 +1,5 @@
 import Crypto
+import TextFormats
 
 /// Message authentication codes of signed callbacks.
 package enum HookSignature {
@@ -15,9 +16,7 @@ package enum HookSignature {
 
     /// Returns a short digest that distinguishes texts without revealing them, for identifiers that are stored.
     static func mark(of text: String) -> String {
-        SHA256.hash(data: Array(text.utf8)).prefix(8).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        Hexadecimal.text(SHA256.hash(data: Array(text.utf8)).prefix(8))
     }
 
     /// Whether the bytes are equal. The time depends only on their number.

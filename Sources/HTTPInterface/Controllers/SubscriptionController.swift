@@ -6,6 +6,7 @@ import Hummingbird
 import MixModel
 import RoomService
 import TaskStore
+import TextFormats
 
 /// `/v1/subscriptions`: the endpoints that are notified of events.
 package struct SubscriptionController: Sendable {
@@ -65,7 +66,7 @@ package struct SubscriptionController: Sendable {
     /// Returns the id for a key: the same for the same key, and different in each app.
     private static func id(forKey key: String, _ app: AppID) -> SubscriptionID {
         let digest = SHA256.hash(data: Data("\(app)\u{0}\(key)".utf8)).prefix(12)
-        return SubscriptionID("sub-" + digest.map { String(format: "%02x", $0) }.joined())
+        return SubscriptionID("sub-" + Hexadecimal.text(digest))
     }
 
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {

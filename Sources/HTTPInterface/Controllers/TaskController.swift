@@ -111,7 +111,7 @@ package struct TaskController: Sendable {
     }
 
     private static func name(forKey key: String) -> String {
-        "task-" + SHA256.hash(data: Data(key.utf8)).prefix(16).map { String(format: "%02x", $0) }.joined()
+        "task-" + Hexadecimal.text(SHA256.hash(data: Data(key.utf8)).prefix(16))
     }
 
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {

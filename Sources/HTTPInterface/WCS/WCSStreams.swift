@@ -3,6 +3,7 @@ import EventSubscription
 import Foundation
 import MixModel
 import RoomService
+import TextFormats
 
 /// Streams of Web Call Server's interface: all that are in the app's rooms, regardless of their publishers.
 struct WCSStreams: Sendable {
@@ -70,8 +71,7 @@ struct WCSStreams: Sendable {
     /// Returns an identifier for a stream that no WCS client publishes: the same for the same name.
     static func id(of names: StreamNames) -> String {
         let text = [names.room.app.rawValue, names.room.name, names.user.rawValue, names.stream.rawValue]
-        return SHA256.hash(data: Data(text.joined(separator: "/").utf8)).prefix(16)
-            .map { String(format: "%02x", $0) }.joined()
+        return Hexadecimal.text(SHA256.hash(data: Data(text.joined(separator: "/").utf8)).prefix(16))
     }
 
     static func all(

@@ -15,7 +15,7 @@ public enum FileName {
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
                 result.unicodeScalars.append(UnicodeScalar(byte))
             default:
-                result += (byte < 16 ? "~0" : "~") + String(byte, radix: 16)
+                result += "~" + Hexadecimal.text([byte])
             }
         }
         guard result.utf8.count > longest else { return result.isEmpty ? "~" : result }

@@ -69,14 +69,14 @@ struct RoomCallback: Encodable {
         _ tag: String, _ person: Occurrence.Person, _ occurrence: Occurrence, _ time: Int
     ) -> Content {
         let session = SHA256.hash(
-            data: Data("\(occurrence.room)\u{0}\(person.user)\u{0}\(person.joinOrder)".utf8)
-        ).prefix(12).map { String(format: "%02x", $0) }.joined()
+            data: Data("\(occurrence.room)\u{0}\(person.user)\u{0}\(person.joinOrder)".utf8))
         // A participant who publishes is a streamer, regardless of the name of their role.
         let isStreamer = person.publishes || person.role != nil || tag == "Publish" || tag == "Unpublish"
         return Content(
             Event: "UserEvent",
             UserEvent: UserContent(
-                UserId: person.user, EventTag: tag, SessionId: session, Timestamp: time, Role: isStreamer ? 1 : 2))
+                UserId: person.user, EventTag: tag, SessionId: Hexadecimal.text(session.prefix(12)), Timestamp: time,
+                Role: isStreamer ? 1 : 2))
     }
 }
 

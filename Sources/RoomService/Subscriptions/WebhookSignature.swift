@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import MixModel
+import TextFormats
 
 /// Signatures that prove a message's origin to its receiver.
 package enum WebhookSignature {
@@ -28,8 +29,7 @@ package enum WebhookSignature {
     /// signature does not cover the body: it proves only that the sender knows the key.
     static func compatible(host: String, time: Int, key: String) -> [(name: String, value: String)] {
         let digest = Insecure.MD5.hash(data: Data("\(host)|\(time)|\(key)".utf8))
-        let text = digest.map { String(format: "%02x", $0) }.joined()
-        return [("ALI-LIVE-TIMESTAMP", "\(time)"), ("ALI-LIVE-SIGNATURE", text)]
+        return [("ALI-LIVE-TIMESTAMP", "\(time)"), ("ALI-LIVE-SIGNATURE", Hexadecimal.text(digest))]
     }
 
     package static let prefix = "whsec_"
