@@ -51,8 +51,8 @@ extension EventParser {
                 decoded.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(PercentEncoding.value),
-                let low = rest.popFirst().flatMap(PercentEncoding.value)
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                let low = rest.popFirst().flatMap(Hexadecimal.value)
             else { throw InputError(.invalidField, field: field, expected: "two hexadecimal digits after each %") }
             decoded.append(high << 4 | low)
         }

@@ -135,9 +135,8 @@ public struct StreamURL: Hashable, Sendable {
         var rest = Array(text)[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%") {
-                guard let high = rest.popFirst(), let low = rest.popFirst(),
-                    let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16), isHexDigit(high),
-                    0x20...0x7E ~= value
+                guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                    let low = rest.popFirst().flatMap(Hexadecimal.value), 0x20...0x7E ~= high << 4 | low
                 else { return false }
             } else if !isDigit(byte), !(UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20),
                 !"-._~!$&'()*+,;=".utf8.contains(byte)
@@ -161,7 +160,9 @@ public struct StreamURL: Hashable, Sendable {
                 throw Malformed(expected: "a port after ]")
             }
             port = behind.isEmpty ? nil : behind.dropFirst()
-            guard host.contains(UInt8(ascii: ":")), host.allSatisfy({ isHexDigit($0) || ":.".utf8.contains($0) }) else {
+            guard host.contains(UInt8(ascii: ":")),
+                host.allSatisfy({ Hexadecimal.value($0) != nil || ":.".utf8.contains($0) })
+            else {
                 throw Malformed(expected: "an IPv6 address in brackets")
             }
         } else {
@@ -188,10 +189,6 @@ public struct StreamURL: Hashable, Sendable {
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
-    }
 
     /// Whether the last label, ignoring trailing dots, looks like a number.
     private static func looksNumeric(_ host: Substring.UTF8View) -> Bool {

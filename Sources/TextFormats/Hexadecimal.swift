@@ -22,9 +22,19 @@ package enum Hexadecimal {
         return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
+    /// Returns the value of a digit in UTF-8; `nil` for any other byte.
+    package static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
     /// Returns the bytes of a text; `nil` unless it consists of pairs of digits.
     package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = text.utf8.compactMap(PercentEncoding.value)
+        let digits = text.utf8.compactMap(value)
         guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }

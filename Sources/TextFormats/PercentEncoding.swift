@@ -37,7 +37,9 @@ package enum PercentEncoding {
             case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
                 var ahead = iterator
-                if let high = ahead.next().flatMap(value), let low = ahead.next().flatMap(value) {
+                if let high = ahead.next().flatMap(Hexadecimal.value),
+                    let low = ahead.next().flatMap(Hexadecimal.value)
+                {
                     bytes.append(high << 4 | low)
                     iterator = ahead
                 } else {
@@ -47,16 +49,6 @@ package enum PercentEncoding {
             }
         }
         return bytes
-    }
-
-    /// Returns the value of a hexadecimal digit, or `nil` for other bytes.
-    package static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 
     private static let digits = Array("0123456789ABCDEF".utf8)

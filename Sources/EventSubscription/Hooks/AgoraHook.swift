@@ -34,9 +34,7 @@ package struct AgoraHook: EventHook {
     private static func matches(
         _ sign: String, _ hash: HookSignature.Hash, _ request: HookRequest, _ secret: HookSecret
     ) -> Bool {
-        let digits = sign.utf8.map { PercentEncoding.value($0) }
-        guard digits.count == 40 || digits.count == 64, !digits.contains(nil) else { return false }
-        let bytes = stride(from: 0, to: digits.count, by: 2).map { (digits[$0] ?? 0) << 4 | (digits[$0 + 1] ?? 0) }
+        guard let bytes = Hexadecimal.bytes(sign) else { return false }
         return HookSignature.areEqual(bytes, HookSignature.hmac(hash, of: request.body, key: secret))
     }
 

@@ -31,6 +31,6 @@ package struct HookSources: Hashable, Sendable {
     }
 
     private static func isOfAddress(_ byte: UInt8) -> Bool {
-        PercentEncoding.value(byte) != nil || ".:*".utf8.contains(byte)
+        Hexadecimal.value(byte) != nil || ".:*".utf8.contains(byte)
     }
 }

@@ -1,4 +1,5 @@
 import EncodedMedia
+import TextFormats
 
 /// Reads the lines of a playlist one after another.
 struct PlaylistReader {
@@ -111,11 +112,8 @@ struct PlaylistReader {
             key = .init(uri: uri, vector: nil)
             return
         }
-        let digits = text.dropFirst(2).compactMap(\.hexDigitValue)
-        guard text.lowercased().hasPrefix("0x"), text.count == 34, digits.count == 32 else {
-            throw Failure("has a key with an IV that is not 16 bytes")
-        }
-        let vector = stride(from: 0, to: 32, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        guard text.lowercased().hasPrefix("0x"), let vector = Hexadecimal.bytes(text.dropFirst(2)), vector.count == 16
+        else { throw Failure("has a key with an IV that is not 16 bytes") }
         key = .init(uri: uri, vector: vector)
     }
 

@@ -1,4 +1,5 @@
 import EncodedMedia
+import TextFormats
 
 /// The capabilities that a player needs for a segment, as stated in a master playlist.
 public struct SegmentFormat: Hashable, Codable, Sendable {
@@ -67,7 +68,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
     /// Returns the name for `CODECS`, from a decoder configuration record.
     private static func name(_ codec: VideoCodec, _ record: [UInt8]) -> String {
         switch codec {
-        case .h264: return "avc1." + record[1...3].map(hexadecimal).joined()
+        case .h264: return "avc1." + Hexadecimal.text(record[1...3]).uppercased()
         case .h265:
             // ISO/IEC 14496-15 §E.3: profile, its compatibility from the lowest bit, tier and level, constraints.
             let profile = ["", "A", "B", "C"][Int(record[1] >> 6)] + "\(record[1] & 0x1F)"
@@ -81,9 +82,5 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
             let parts = [profile, String(reversed, radix: 16, uppercase: true), level]
             return "hvc1." + (parts + constraints.map { String($0, radix: 16, uppercase: true) }).joined(separator: ".")
         }
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
     }
 }

@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Writes JSON (RFC 8259) straight into bytes.
 ///
 /// The bytes written last decide whether a separator is needed, so callers write each value once and in order.
@@ -156,8 +158,8 @@ public struct DocumentWriter {
         for byte in utf8 {
             switch byte {
             case 0..<0x20:
-                let digits = String(byte, radix: 16)
-                bytes.append(contentsOf: ("\\u00" + (digits.count < 2 ? "0" : "") + digits).utf8)
+                bytes.append(contentsOf: "\\u00".utf8)
+                Hexadecimal.append(CollectionOfOne(byte), to: &bytes)
             case _ where Self.isEscaped(byte): bytes += [UInt8(ascii: "\\"), byte]
             default: bytes.append(byte)
             }

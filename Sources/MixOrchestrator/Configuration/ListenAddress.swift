@@ -31,7 +31,7 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether the host consists of characters of IP addresses.
     var isNumeric: Bool {
         host.contains(":")
-            ? host.utf8.allSatisfy { PercentEncoding.value($0) != nil || ":.".utf8.contains($0) }
+            ? host.utf8.allSatisfy { Hexadecimal.value($0) != nil || ":.".utf8.contains($0) }
             : !host.isEmpty && host.utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }
     }
 

@@ -172,7 +172,7 @@ struct JSONCursor {
     private mutating func hexadecimal() throws(JSONFailure) -> UInt32 {
         var code: UInt32 = 0
         for _ in 0..<4 {
-            guard offset < bytes.count, let digit = Character(Unicode.Scalar(bytes[offset])).hexDigitValue else {
+            guard offset < bytes.count, let digit = Hexadecimal.value(bytes[offset]) else {
                 throw failure(.hexadecimalDigits)
             }
             code = code << 4 | UInt32(digit)
