@@ -38,8 +38,8 @@ final class IngestServer: @unchecked Sendable {
     private let timer = LoopDeadline()
     private var number = 0
     private var refused = 0
-    /// Time before which no further refusal of an untrusted client is logged.
-    private var quietUntil: Int64 = 0
+    /// Limits the lines about clients that were not accepted.
+    private var strangerLog = LogLimit()
 
     /// - Parameter report: Sends a report to the orchestrator, if one is connected.
     init(
@@ -320,9 +320,6 @@ final class IngestServer: @unchecked Sendable {
 
     /// Logs at most one line a second about clients that were not accepted.
     private func noteStranger(_ words: String) {
-        let now = MonotonicClock.now()
-        guard now >= quietUntil else { return }
-        quietUntil = now + 1_000_000_000
-        logger.info("\(words)")
+        if strangerLog.permitsLine(at: MonotonicClock.now()) { logger.info("\(words)") }
     }
 }

@@ -6,11 +6,11 @@ import TaskStore
 import TextFormats
 
 /// Programs of rooms that other nodes have, for viewers who were admitted here and stay.
-package struct RemotePrograms: ProgramsElsewhere {
+package final class RemotePrograms: ProgramsElsewhere {
     private let node: ClusterNode
     private let exchange: NodeExchange
     private let registry: RoomRegistry
-    private let refusals = RefusalLog()
+    private let refusals = Mutex(LogLimit())
 
     /// Time between two checks whether the room is back, and their number for each check whether it is at a third node.
     private static let interval: Duration = .milliseconds(100)
@@ -38,7 +38,7 @@ package struct RemotePrograms: ProgramsElsewhere {
         else { return false }
         guard 200..<300 ~= answer.status else {
             // 404: the program has ended, or has not begun.
-            if answer.status != 404, refusals.mayTell() {
+            if answer.status != 404, refusals.withLock({ $0.permitsLine(at: MonotonicClock.now()) }) {
                 node.logger.warning(
                     "cannot read a program: the node \(other.name) answers \(answer.status)",
                     metadata: ["task": "\(task)", "room": "\(room)"])
@@ -128,19 +128,5 @@ package struct RemotePrograms: ProgramsElsewhere {
             headers: [
                 (name: NodeExchange.keyHeader, value: other.key), (name: NodeExchange.carriedHeader, value: "1"),
             ], body: nil)
-    }
-}
-
-/// Limits the log lines about refusals to one per second. Thread-safe.
-private final class RefusalLog: Sendable {
-    private let quietUntil = Mutex<Int64>(0)
-
-    func mayTell() -> Bool {
-        let now = MonotonicClock.now()
-        return quietUntil.withLock { quietUntil in
-            guard now >= quietUntil else { return false }
-            quietUntil = now + 1_000_000_000
-            return true
-        }
     }
 }

@@ -49,8 +49,7 @@ actor IngestWorker {
     /// The last listener fault that was logged.
     private var fault: String?
     private var secureFault: String?
-    /// Time before which no further refusal is logged, because any client can cause refusals.
-    private var quietUntil: Int64 = 0
+    private var refusalLog = LogLimit()
     private var refusals = PublisherNotes()
     private var losses = PublisherNotes()
     /// Timeline entries for rooms of other nodes, to be sent with the next tick.
@@ -292,9 +291,7 @@ actor IngestWorker {
         if request.isPublish, let names = gate.names(of: request) {
             note("publisher refused", names, logged ?? reason, limit: &refusals)
         }
-        let now = MonotonicClock.now()
-        guard now >= quietUntil else { return }
-        quietUntil = now + 1_000_000_000
+        guard refusalLog.permitsLine(at: MonotonicClock.now()) else { return }
         // The log contains neither name nor query, which may be secrets.
         logger.warning(
             "\(request.isPublish ? "publisher" : "player") refused: \(logged ?? reason)",
