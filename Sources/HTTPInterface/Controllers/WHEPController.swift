@@ -125,16 +125,6 @@ package struct WHEPController: Sendable {
     }
 
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        let session = context.parameters.get("session")
-        if let session {
-            guard WebRTCViewers.isSession(SessionHomes.identifier(in: session)) else {
-                throw OrchestratorError.noWHEPSession
-            }
-        } else {
-            for name in ["app", "room", "user"] where context.parameters.get(name) != nil {
-                _ = try context.identifier(name)
-            }
-        }
-        return requests.preflight(request, isSession: session != nil)
+        try requests.preflight(request, context, isSession: WebRTCViewers.isSession, otherwise: .noWHEPSession)
     }
 }

@@ -109,15 +109,6 @@ package struct WHIPController: Sendable {
     }
 
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        if let id = context.parameters.get("session") {
-            guard WebRTCSupervisor.isSession(SessionHomes.identifier(in: id)) else {
-                throw OrchestratorError.noWHIPSession
-            }
-        } else {
-            for name in ["app", "room", "user"] where context.parameters.get(name) != nil {
-                _ = try context.identifier(name)
-            }
-        }
-        return requests.preflight(request, isSession: context.parameters.get("session") != nil)
+        try requests.preflight(request, context, isSession: WebRTCSupervisor.isSession, otherwise: .noWHIPSession)
     }
 }

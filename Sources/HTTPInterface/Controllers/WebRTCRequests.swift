@@ -91,10 +91,28 @@ struct WebRTCRequests: Sendable {
         return Response(status: .created, headers: headers, body: .init(byteBuffer: ByteBuffer(string: opening.answer)))
     }
 
-    /// Returns the answer to a CORS preflight.
+    /// Returns the answer to a CORS preflight of a session, or of a route that begins sessions.
     ///
-    /// - Parameter isSession: Whether the request is for a session, rather than for the route that begins sessions.
-    func preflight(_ request: Request, isSession: Bool) -> Response {
+    /// - Parameters:
+    ///   - isSession: Whether a text may be the identifier of a session.
+    ///   - failure: Thrown if the identifier in the path cannot be one.
+    /// - Throws: `failure`, and `InputError` if another name in the path is not valid.
+    func preflight(
+        _ request: Request, _ context: OrchestratorContext, isSession: (String) -> Bool,
+        otherwise failure: OrchestratorError
+    ) throws -> Response {
+        let session = context.parameters.get("session").map { SessionHomes.identifier(in: $0) }
+        if let session {
+            guard isSession(session) else { throw failure }
+        } else {
+            for name in ["app", "room", "user"] where context.parameters.get(name) != nil {
+                _ = try context.identifier(name)
+            }
+        }
+        return preflight(request, isSession: session != nil)
+    }
+
+    private func preflight(_ request: Request, isSession: Bool) -> Response {
         var headers = origins.headers(origin: request.headers[.origin])
         let methods = isSession ? "DELETE, OPTIONS, PATCH" : "OPTIONS, POST"
         headers[.allow] = methods
