@@ -50,15 +50,10 @@ public final class AppSource: Sendable {
         bytes: [UInt8], pts: UInt64? = nil, dts: UInt64? = nil, duration: UInt64? = nil, isDelta: Bool = false,
         isHeader: Bool = false
     ) -> Flow {
-        // GStreamer cannot copy zero bytes.
-        let made =
-            bytes.isEmpty
-            ? gst_buffer_new() : bytes.withUnsafeBytes { gst_buffer_new_memdup($0.baseAddress, gsize($0.count)) }
+        let made = bytes.withUnsafeBytes {
+            makeBuffer(copying: $0, pts: pts, dts: dts, duration: duration, isDelta: isDelta)
+        }
         guard let buffer = made else { return .error }
-        buffer.pointee.pts = clockTime(pts)
-        buffer.pointee.dts = clockTime(dts)
-        buffer.pointee.duration = clockTime(duration)
-        cgst_buffer_set_delta(buffer, isDelta ? 1 : 0)
         if isHeader { cgst_buffer_set_header(buffer) }
         return Flow(gst_app_src_push_buffer(reference.pointer, buffer))
     }
@@ -67,10 +62,7 @@ public final class AppSource: Sendable {
     /// same frame may be pushed again with another time.
     @discardableResult
     public func push(_ frame: VideoFrame, pts: UInt64, duration: UInt64? = nil) -> Flow {
-        guard let buffer = frame.bufferForPush() else { return .error }
-        buffer.pointee.pts = clockTime(pts)
-        buffer.pointee.dts = cgst_no_time()
-        buffer.pointee.duration = clockTime(duration)
+        guard let buffer = frame.bufferForPush(pts: pts, duration: duration) else { return .error }
         return Flow(gst_app_src_push_buffer(reference.pointer, buffer))
     }
 

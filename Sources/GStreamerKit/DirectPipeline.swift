@@ -67,13 +67,8 @@ public final class DirectPipeline: Sendable {
         bytes: UnsafeRawBufferPointer, pts: UInt64? = nil, dts: UInt64? = nil, duration: UInt64? = nil,
         isDelta: Bool = false
     ) -> Flow {
-        // GStreamer cannot copy zero bytes.
-        let made = bytes.isEmpty ? gst_buffer_new() : gst_buffer_new_memdup(bytes.baseAddress, gsize(bytes.count))
-        guard let buffer = made else { return .error }
-        buffer.pointee.pts = clockTime(pts)
-        buffer.pointee.dts = clockTime(dts)
-        buffer.pointee.duration = clockTime(duration)
-        cgst_buffer_set_delta(buffer, isDelta ? 1 : 0)
+        guard let buffer = makeBuffer(copying: bytes, pts: pts, dts: dts, duration: duration, isDelta: isDelta)
+        else { return .error }
         return Flow(gst_pad_push(core.source.pointer, buffer))
     }
 
@@ -81,10 +76,7 @@ public final class DirectPipeline: Sendable {
     /// same frame may be pushed again with another time.
     @discardableResult
     public func push(_ frame: VideoFrame, pts: UInt64, duration: UInt64? = nil) -> Flow {
-        guard let buffer = frame.bufferForPush() else { return .error }
-        buffer.pointee.pts = clockTime(pts)
-        buffer.pointee.dts = cgst_no_time()
-        buffer.pointee.duration = clockTime(duration)
+        guard let buffer = frame.bufferForPush(pts: pts, duration: duration) else { return .error }
         return Flow(gst_pad_push(core.source.pointer, buffer))
     }
 

@@ -71,3 +71,22 @@ func optionalTime(_ time: GstClockTime) -> UInt64? {
 func clockTime(_ time: UInt64?) -> GstClockTime {
     time.map { GstClockTime($0) } ?? cgst_no_time()
 }
+
+/// Sets the times of a buffer in ns. Its caller must be the only holder of the buffer.
+func setTimes(of buffer: UnsafeMutablePointer<GstBuffer>, pts: UInt64?, dts: UInt64?, duration: UInt64?) {
+    buffer.pointee.pts = clockTime(pts)
+    buffer.pointee.dts = clockTime(dts)
+    buffer.pointee.duration = clockTime(duration)
+}
+
+/// Returns a new buffer with a copy of `bytes`, which the caller owns; `nil` without memory for it. Times are in ns.
+func makeBuffer(
+    copying bytes: UnsafeRawBufferPointer, pts: UInt64?, dts: UInt64?, duration: UInt64?, isDelta: Bool
+) -> UnsafeMutablePointer<GstBuffer>? {
+    // GStreamer cannot copy zero bytes.
+    let made = bytes.isEmpty ? gst_buffer_new() : gst_buffer_new_memdup(bytes.baseAddress, gsize(bytes.count))
+    guard let buffer = made else { return nil }
+    setTimes(of: buffer, pts: pts, dts: dts, duration: duration)
+    cgst_buffer_set_delta(buffer, isDelta ? 1 : 0)
+    return buffer
+}

@@ -107,12 +107,14 @@ public final class VideoFrame: @unchecked Sendable {
         return body(&frame)
     }
 
-    /// Returns a reference that the caller owns and whose times may be set: this frame's own buffer if there is no
-    /// other holder, or else a copy that shares the pixels.
-    func bufferForPush() -> UnsafeMutablePointer<GstBuffer>? {
+    /// Returns a buffer with the given times in ns, which the caller owns: this frame's own buffer if there is no other
+    /// holder, or else a copy that shares the pixels; `nil` if it cannot be copied.
+    func bufferForPush(pts: UInt64, duration: UInt64?) -> UnsafeMutablePointer<GstBuffer>? {
         let isFirst = wasPushed.exchange(true, ordering: .relaxed) == false
-        return isFirst && cgst_buffer_is_writable(buffer) != 0
-            ? cgst_buffer_ref(buffer) : cgst_buffer_copy(buffer)
+        let made: UnsafeMutablePointer<GstBuffer>? =
+            isFirst && cgst_buffer_is_writable(buffer) != 0 ? cgst_buffer_ref(buffer) : cgst_buffer_copy(buffer)
+        if let made { setTimes(of: made, pts: pts, dts: nil, duration: duration) }
+        return made
     }
 
     private func withPlanes<Result>(writing: Bool, _ body: ([Plane]) -> Result) -> Result? {
