@@ -55,6 +55,15 @@ runs() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 
 alive() { [[ -f $1/nginx.pid ]] && runs "$(cat "$1/nginx.pid")"; }
 
+# ends_within SECONDS PID: waits for the end of the process, and fails if it does not come in time.
+ends_within() {
+    local deadline=$((SECONDS + $1))
+    while runs "$2"; do
+        ((SECONDS <= deadline)) || return 1
+        sleep 0.05
+    done
+}
+
 # nginx goes into the background: it must not hold on to what our caller has open, or the caller, who may wait for the
 # end of a pipe, waits as long as nginx lives.
 launch() (
@@ -67,7 +76,7 @@ launch() (
 )
 
 start() {
-    local directory=$1 wanted_rtmp=${2:-0} wanted_http=${3:-0} nginx module attempt rtmp http
+    local directory=$1 wanted_rtmp=${2:-0} wanted_http=${3:-0} nginx module attempt rtmp http deadline
     mkdir -p "$directory/tmp"
     directory=$(cd "$directory" && pwd)
     alive "$directory" && die "already running in $directory"
@@ -92,14 +101,12 @@ start() {
             die "nginx does not start (ports $rtmp and $http)"
         fi
     done
-    for _ in $(seq 400); do
-        if alive "$directory" && listens "$rtmp" && listens "$http"; then
-            printf 'RTMP_PORT=%s\nHTTP_PORT=%s\nPID=%s\n' "$rtmp" "$http" "$(cat "$directory/nginx.pid")"
-            return
-        fi
+    deadline=$((SECONDS + 20))
+    until alive "$directory" && listens "$rtmp" && listens "$http"; do
+        ((SECONDS <= deadline)) || die "nginx does not listen on $rtmp and $http; see $directory/error.log"
         sleep 0.05
     done
-    die "nginx does not listen on $rtmp and $http; see $directory/error.log"
+    printf 'RTMP_PORT=%s\nHTTP_PORT=%s\nPID=%s\n' "$rtmp" "$http" "$(cat "$directory/nginx.pid")"
 }
 
 stop() {
@@ -107,16 +114,9 @@ stop() {
     alive "$directory" || return 0
     pid=$(cat "$directory/nginx.pid")
     kill -TERM "$pid"
-    for _ in $(seq 100); do
-        runs "$pid" || return 0
-        sleep 0.05
-    done
+    ends_within 5 "$pid" && return
     kill -KILL "$pid" 2>/dev/null || true
-    for _ in $(seq 100); do
-        runs "$pid" || return 0
-        sleep 0.05
-    done
-    die "nginx ($pid) does not end"
+    ends_within 5 "$pid" || die "nginx ($pid) does not end"
 }
 
 case "${1:-}" in
