@@ -42,10 +42,6 @@ import Testing
         let rig = try await IngestRig.start(descriptors: Self.limit)
         defer { rig.stop() }
         let publisher = try rig.publish("alice", seconds: 900)
-        defer {
-            publisher.signal(SIGKILL)
-            publisher.waitForExit()
-        }
         let player = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { player.frames > 60 })
         // More connections than the process can accept; the kernel queues the others. During the handshake they may be
@@ -69,23 +65,17 @@ import Testing
         service.close()
 
         strangers = []
-        let other = try rig.publish("bob")
+        try rig.publish("bob")
         let late = try IngestPlayer(rig.pullURL("bob"))
         #expect(try await outputEventually { late.frames > 30 }, "it answers again: \(rig.log)")
         #expect(player.progress.end == nil && rig.ended("alice") == 0)
-        other.signal(SIGKILL)
-        other.waitForExit()
         for player in [player, late] { player.stop() }
     }
 
     @Test func connectionsLeaveARelayWhatItsSourcesAndOutputsNeed() async throws {
         let ingest = try await IngestRig.start()
         defer { ingest.stop() }
-        let publisher = try ingest.publish("alice", seconds: 900)
-        defer {
-            publisher.signal(SIGKILL)
-            publisher.waitForExit()
-        }
+        try ingest.publish("alice", seconds: 900)
         let relay = try await WorkerRig<RelayCommand, RelayReport>(
             .relay, options: ["--task", "auto-rig"], descriptors: Self.limit)
         defer { relay.stop() }

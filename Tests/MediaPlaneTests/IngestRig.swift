@@ -24,6 +24,7 @@ final class IngestRig: Sendable {
         var reports: [IngestReport] = []
         var lines = LineBuffer(limit: IngestCommand.longestLine)
         var answers = true
+        var publishers: [LaunchedProcess] = []
     }
 
     /// Returns when the ingest listens.
@@ -90,10 +91,13 @@ final class IngestRig: Sendable {
         return -1
     }
 
+    /// Ends the ingest and its publishers.
     func stop() {
         channel.close()
-        process.signal(SIGKILL)
-        process.waitForExit()
+        for child in state.withLock({ $0.publishers }) + [process] {
+            child.signal(SIGKILL)
+            child.waitForExit()
+        }
         try? FileManager.default.removeItem(at: directory)
     }
 
@@ -170,10 +174,10 @@ final class IngestRig: Sendable {
     }
 
     /// Starts ffmpeg with the settings of a streaming program: a constant bit rate, B-frames, a keyframe every two
-    /// seconds.
+    /// seconds. It runs at the latest until the rig stops.
     ///
     /// - Parameter url: `nil` for RTMP.
-    func publish(
+    @discardableResult func publish(
         _ name: String, rate: Int = 48_000, seconds: Double = 120, to url: String? = nil
     ) throws -> LaunchedProcess {
         var launch = ProcessLaunch(
@@ -186,7 +190,9 @@ final class IngestRig: Sendable {
                 "\(rate)", "-f", "flv", url ?? publishURL(name),
             ])
         launch.errors = .file(directory.appending(path: "ffmpeg.log").path, truncates: false)
-        return try launch.start()
+        let publisher = try launch.start()
+        state.withLock { $0.publishers.append(publisher) }
+        return publisher
     }
 }
 

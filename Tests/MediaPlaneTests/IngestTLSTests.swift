@@ -25,10 +25,6 @@ import Testing
         let rig = try await IngestRig.start(certificate: certificate)
         defer { rig.stop() }
         let publisher = try rig.publish("alice", to: rig.secureURL("alice"))
-        defer {
-            publisher.signal(SIGKILL)
-            publisher.waitForExit()
-        }
         let relay = try IngestPlayer(rig.pullURL("alice"))
         #expect(try await outputEventually { relay.frames > 60 }, "\(rig.account)")
         let status = try await outputTool(

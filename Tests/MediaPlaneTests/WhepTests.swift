@@ -158,7 +158,7 @@ import Testing
     /// The publisher ignores requests, sends a keyframe every two seconds, and reorders pictures.
     @Test func whoJoinsBetweenKeyframesBeginsWithTheGroup() async throws {
         let ingest = try await IngestRig.start()
-        let publisher = try ingest.publish("alice")
+        try ingest.publish("alice")
         let whep = try await WhepRig.start(.publisher(url: ingest.pullURL("alice")))
         let (first, _, _) = try await whep.watch("first")
         var delays: [Int] = []
@@ -177,8 +177,6 @@ import Testing
         #expect(first.pictures.count > 20 && first.isConnected, "\(whep.log)")
         await first.stop()
         whep.stop()
-        publisher.signal(SIGKILL)
-        publisher.waitForExit()
         ingest.stop()
     }
 
