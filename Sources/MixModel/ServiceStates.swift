@@ -17,8 +17,7 @@ public struct ServiceStates: Hashable, Sendable {
 /// Flapping is limited to `mostChanges` within `window`; the state in which a room stays is always reported.
 public struct ServiceWatch: Hashable, Sendable {
     private var known = ServiceStates()
-    /// Times of the changes reported within the last `window`, in nanoseconds.
-    private var told: [Int64] = []
+    private var limit = WindowLimit(most: ServiceWatch.mostChanges, window: ServiceWatch.window)
 
     /// Maximum number of changes of one room within `window`. A further one is reported when the window has passed, if
     /// it still applies.
@@ -30,14 +29,12 @@ public struct ServiceWatch: Hashable, Sendable {
 
     /// Whether `take` would report these states. `now` is in nanoseconds.
     public func tells(of states: ServiceStates, now: Int64) -> Bool {
-        states != known && told.count { now - $0 < Self.window } < Self.mostChanges
+        states != known && limit.permits(at: now)
     }
 
     /// Returns the states if they must be reported, each change once. `now` is in nanoseconds.
     public mutating func take(_ states: ServiceStates, now: Int64) -> ServiceStates? {
-        guard tells(of: states, now: now) else { return nil }
-        told.removeAll { now - $0 >= Self.window }
-        told.append(now)
+        guard states != known, limit.take(at: now) else { return nil }
         known = states
         return states
     }

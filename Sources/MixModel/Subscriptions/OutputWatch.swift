@@ -36,8 +36,7 @@ public struct OutputWatch: Hashable, Sendable {
     private struct Known: Hashable {
         var state: OutputChange.State
         var reconnects: Int
-        /// Times of the changes reported within the last `window`, in nanoseconds.
-        var told: [Int64]
+        var limit: WindowLimit
     }
     private var known: [OutputID: Known] = [:]
 
@@ -91,15 +90,14 @@ public struct OutputWatch: Hashable, Sendable {
     private mutating func append(
         _ state: OutputChange.State, _ output: DestinationStatus, _ now: Int64, to changes: inout [OutputChange]
     ) {
-        var told = known[output.id]?.told ?? []
-        told.removeAll { now - $0 >= Self.window }
-        guard told.count < Self.mostChanges else { return }
+        var limit = known[output.id]?.limit ?? WindowLimit(most: Self.mostChanges, window: Self.window)
+        guard limit.take(at: now) else { return }
         changes.append(
             OutputChange(
                 output: output.id, state: state, from: known[output.id]?.state, reconnects: output.reconnects,
                 error: state == .live ? nil : output.lastError,
                 errorCode: state == .live ? nil : output.lastErrorCode))
-        known[output.id] = Known(state: state, reconnects: output.reconnects, told: told + [now])
+        known[output.id] = Known(state: state, reconnects: output.reconnects, limit: limit)
     }
 }
 

@@ -5,9 +5,9 @@ public struct OutputJournal: Hashable, Sendable {
     private struct Known: Hashable {
         var state: DestinationStatus.State?
         var reconnects = 0
-        /// Times of the entries made within the last `window`, in nanoseconds.
-        var told: [Int64] = []
-        var untold = 0
+        var limit = WindowLimit(most: OutputJournal.mostLines, window: OutputJournal.window)
+        /// Number of changes since the last entry, for which the limit permitted none.
+        var omitted = 0
     }
     private var known: [OutputID: Known] = [:]
 
@@ -24,16 +24,14 @@ public struct OutputJournal: Hashable, Sendable {
         for output in outputs {
             var known = known[output.id] ?? Known()
             if let change = Self.change(from: known, to: output) {
-                known.told.removeAll { now - $0 >= Self.window }
-                if known.told.count < Self.mostLines {
-                    known.told.append(now)
-                    let gap = known.untold > 0 ? " (\(known.untold) earlier changes omitted)" : ""
-                    known.untold = 0
+                if known.limit.take(at: now) {
+                    let gap = known.omitted > 0 ? " (\(known.omitted) earlier changes omitted)" : ""
+                    known.omitted = 0
                     entries.append(
                         TimelineEntry(
                             kind: .output, message: "output \(output.id): \(change)\(gap)", causes: causes))
                 } else {
-                    known.untold += 1
+                    known.omitted += 1
                 }
             }
             known.state = output.state
