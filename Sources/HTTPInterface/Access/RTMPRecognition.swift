@@ -1,6 +1,7 @@
+import EncodedMedia
 import Logging
 import NIOCore
-import RoomService
+import Synchronization
 
 /// Recognises an RTMP connection to the HTTP port, closes it, and logs the port for RTMP: encoders show only a lost
 /// connection.
@@ -14,10 +15,11 @@ final class RTMPRecognition: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundOut = ByteBuffer
 
     /// State that all connections of a service share.
-    struct Notices: Sendable {
-        /// Limit of log lines: one per second.
-        let limit = RateLimiter(rate: 1)
-        let logger: Logger
+    final class Notices: Sendable {
+        fileprivate let limit = Mutex(LogLimit())
+        fileprivate let logger: Logger
+
+        init(logger: Logger) { self.logger = logger }
     }
 
     private let notices: Notices
@@ -31,7 +33,7 @@ final class RTMPRecognition: ChannelInboundHandler, RemovableChannelHandler {
             context.fireChannelRead(data)
             return context.pipeline.syncOperations.removeHandler(self, promise: nil)
         }
-        if notices.limit.take(by: .everybody) == nil {
+        if notices.limit.withLock({ $0.permitsLine(at: MonotonicClock.now()) }) {
             notices.logger.warning(
                 """
                 RTMP arrived at the HTTP port: let encoders publish to the address of ingest.rtmp.listen (docs/ingest.md), or \

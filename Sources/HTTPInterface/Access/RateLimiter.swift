@@ -9,8 +9,6 @@ final class RateLimiter: Sendable {
         case accessKey(String)
         /// A media server's hook, by name.
         case hook(String)
-        /// One bucket for all clients together.
-        case everybody
     }
 
     private let rate: Double
