@@ -17,9 +17,9 @@ final class GraphicArtist: Sendable {
         self.bell = bell
         pages = PagePictures(shared: shared, easel: easel)
         work = Task(priority: .utility) {
-            var told: Set<String> = []
+            var reported: Set<String> = []
             func tell(_ code: String, _ message: String) {
-                if told.count < Self.mostTold, told.insert(message).inserted {
+                if reported.count < Self.mostReported, reported.insert(message).inserted {
                     report(.note(code: code, message: message))
                 }
             }
@@ -42,7 +42,7 @@ final class GraphicArtist: Sendable {
     }
 
     /// Largest number of reasons that one mixer reports.
-    private static let mostTold = 32
+    private static let mostReported = 32
 
     /// Tells the artist that a graphic has been ordered. Safe to call from any thread.
     func ring() { bell.yield() }

@@ -4,7 +4,7 @@ import MixModel
 
 extension MixState {
     /// The newest requested scene.
-    var told: Scene? { wanted?.scene ?? player?.scene }
+    var newestScene: Scene? { wanted?.scene ?? player?.scene }
 
     mutating func show(_ scene: Scene, at now: MediaTime) {
         if started == nil {
@@ -18,7 +18,7 @@ extension MixState {
 
     /// Changes the newest requested scene. Does nothing before the first one.
     mutating func change(_ difference: SceneDifference, at now: MediaTime) {
-        if let told { show(told.applying(difference), at: now) }
+        if let newestScene { show(newestScene.applying(difference), at: now) }
     }
 
     /// Records that the source has ended. Its last picture stays until no scene contains it.

@@ -86,7 +86,7 @@ struct MixState: Sendable {
     /// Latest time for which pictures may be made; `nil` means no limit.
     var picturesUntil: MediaTime?
     /// Delay with which each source is shown, as last reported.
-    var toldDelays: [SourceID: MediaTime] = [:]
+    var reportedDelays: [SourceID: MediaTime] = [:]
     var videoGrid = GridFollower.video
     var soundGrid = GridFollower.sound
     var soundPatience = Patience.normal
@@ -108,11 +108,11 @@ struct MixState: Sendable {
     /// A delay differs by an eighth of a frame interval or more; half an interval tells one frame from the next.
     mutating func newDelays() -> [SourceID: MediaTime]? {
         let delays = sources.compactMapValues(\.sampler.delay)
-        let isTold = delays.allSatisfy { id, delay in
-            toldDelays[id].map { (delay - $0).magnitude < interval / 8 } ?? false
+        let isReported = delays.allSatisfy { id, delay in
+            reportedDelays[id].map { (delay - $0).magnitude < interval / 8 } ?? false
         }
-        guard !isTold || delays.count != toldDelays.count else { return nil }
-        toldDelays = delays
+        guard !isReported || delays.count != reportedDelays.count else { return nil }
+        reportedDelays = delays
         return delays
     }
 

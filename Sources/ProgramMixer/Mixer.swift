@@ -133,7 +133,7 @@ private final class MixerCore: @unchecked Sendable {
             reveal(scene, running)
             shared.change { [now = shared.now] in $0.show(scene, at: now) }
         case .sceneChange(let difference):
-            if let told = shared.look({ $0.told }) { reveal(told.applying(difference), running) }
+            if let scene = shared.look({ $0.newestScene }) { reveal(scene.applying(difference), running) }
             shared.change { [now = shared.now] in $0.change(difference, at: now) }
         case .configuration(let source, let configuration):
             configure(source, configuration, running)

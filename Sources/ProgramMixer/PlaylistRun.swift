@@ -37,7 +37,7 @@ final class PlaylistRun {
     private var pausedUntil: MediaTime?
     private var isOver = false
     private var lastError: String?
-    private var told: Set<String> = []
+    private var reported: Set<String> = []
 
     init(
         _ playlist: MixerPlaylist, shared: MixShared, setup: MixerSetup, place: MediaPlace,
@@ -172,7 +172,7 @@ final class PlaylistRun {
         order.failed()
         let message = "\(playlist.plan.items[item].name) \(reason.prefix(300))"
         lastError = message
-        guard told.count < 64, told.insert(message).inserted else { return }
+        guard reported.count < 64, reported.insert(message).inserted else { return }
         report(.note(code: "idle-media-failed", message: message))
     }
 }

@@ -61,7 +61,7 @@ package struct RTMPClient: Sendable {
     private var acknowledgeEvery: Int64 = 2_500_000
     private var acknowledged: Int64 = 0
     /// The last window size that the server was sent, in bytes.
-    private var toldWindow: UInt32?
+    private var sentWindow: UInt32?
     /// Whether the server has sent a valid message.
     private var isProven = false
 
@@ -151,8 +151,8 @@ package struct RTMPClient: Sendable {
                 throw .malformed("a bandwidth of \(message.body.count) bytes")
             }
             // A publisher sends a window of its own choice.
-            guard window != toldWindow, purpose == .play else { break }
-            toldWindow = window
+            guard window != sentWindow, purpose == .play else { break }
+            sentWindow = window
             control(.windowSize, window)
         default: break
         }

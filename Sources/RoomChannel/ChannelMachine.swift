@@ -30,8 +30,8 @@ public struct ChannelMachine: Sendable {
     var mutes = ChannelMutes()
     var burst = LikeBurst()
     /// The audience as last announced.
-    private(set) var toldAudience = ChannelAudience()
-    private var audienceToldAt = Int64.min
+    private(set) var announcedAudience = ChannelAudience()
+    private var audienceAnnouncedAt = Int64.min
     var isOpened = false
     private var hasParticipants = false
     /// Whether the room was closed while participants were on air, so that it is not live until they have left.
@@ -81,7 +81,7 @@ public struct ChannelMachine: Sendable {
         burst.add(checked.count ?? 1, of: sender.user, name: checked.name)
         memoryRevision += 1
         message.total = burst.total
-        return (message, tellLikes(at: now, id: message.id, wallClock: wallClock))
+        return (message, announceLikes(at: now, id: message.id, wallClock: wallClock))
     }
 
     /// Deletes a message from the history, and makes it disappear for all viewers.
@@ -90,7 +90,7 @@ public struct ChannelMachine: Sendable {
         return [.tell(.deleted(id: id))]
     }
 
-    private mutating func tellLikes(at now: Int64, id: Int64, wallClock: Int64) -> [Action] {
+    private mutating func announceLikes(at now: Int64, id: Int64, wallClock: Int64) -> [Action] {
         switch burst.take(at: now, perSecond: rules.likeNotices) {
         case .nothing: return []
         case .later(let time): return [.wake(at: time)]
@@ -195,17 +195,17 @@ public struct ChannelMachine: Sendable {
     /// Updates the number of viewers, which is announced at most once a second.
     public mutating func takeAudience(_ audience: ChannelAudience, now: Int64) -> [Action] {
         self.audience = audience
-        return tellAudience(at: now)
+        return announceAudience(at: now)
     }
 
-    private mutating func tellAudience(at now: Int64) -> [Action] {
-        guard audience != toldAudience else { return [] }
-        let due = audienceToldAt.addingReportingOverflow(Self.audienceInterval)
-        guard due.overflow || audienceToldAt == .min || now >= due.partialValue else {
+    private mutating func announceAudience(at now: Int64) -> [Action] {
+        guard audience != announcedAudience else { return [] }
+        let due = audienceAnnouncedAt.addingReportingOverflow(Self.audienceInterval)
+        guard due.overflow || audienceAnnouncedAt == .min || now >= due.partialValue else {
             return [.wake(at: due.partialValue)]
         }
-        toldAudience = audience
-        audienceToldAt = now
+        announcedAudience = audience
+        audienceAnnouncedAt = now
         return [.tell(.viewers(audience))]
     }
 
@@ -214,6 +214,6 @@ public struct ChannelMachine: Sendable {
     /// Sends the notices that had to wait.
     public mutating func passed(_ now: Int64, wallClock: Int64) -> [Action] {
         lastID = max(lastID + 1, wallClock)
-        return tellLikes(at: now, id: lastID, wallClock: wallClock) + tellAudience(at: now)
+        return announceLikes(at: now, id: lastID, wallClock: wallClock) + announceAudience(at: now)
     }
 }

@@ -28,8 +28,8 @@ public struct ChannelSnapshot: Hashable, Codable, Sendable {
 extension ChannelMachine {
     public var snapshot: ChannelSnapshot {
         var state = state
-        state.likes = burst.told
-        state.audience = toldAudience
+        state.likes = burst.announced
+        state.audience = announcedAudience
         return ChannelSnapshot(
             messages: history.messages, droppedUpTo: history.droppedUpTo, lastID: lastID, lastMessage: lastMessage,
             state: state)

@@ -21,7 +21,7 @@ struct LikeBurst: Hashable, Sendable {
     private(set) var total: Int64 = 0
     private var waiting = 0
     /// Number of announced likes.
-    var told: Int64 { total - Int64(waiting) }
+    var announced: Int64 { total - Int64(waiting) }
     private var user: UserID?
     private var name: String?
     private var lastAt: Int64?

@@ -9,18 +9,18 @@ import Testing
     @Test func strangersCannotFillATimeline() {
         var notes = PublisherNotes()
         let told = (0..<1000).filter { second in
-            notes.tells("the token is not known", in: room(1), now: Int64(second) * 1_000_000_000)
+            notes.permits("the token is not known", in: room(1), now: Int64(second) * 1_000_000_000)
         }
         #expect(told == [0, 300, 600, 900])
-        let others = (1000..<1100).filter { notes.tells("\($0)", in: room(1), now: Int64($0) * 1_000_000_000) }
+        let others = (1000..<1100).filter { notes.permits("\($0)", in: room(1), now: Int64($0) * 1_000_000_000) }
         #expect(others.count == 10, "other words each ten seconds")
     }
 
     @Test func onlySoManyRoomsAreRemembered() {
         var notes = PublisherNotes()
-        let told = (0..<1000).filter { notes.tells("expired", in: room($0), now: 5) }
+        let told = (0..<1000).filter { notes.permits("expired", in: room($0), now: 5) }
         #expect(told.count == PublisherNotes.most)
-        let isToldLater = notes.tells("expired", in: room(999), now: 5 + PublisherNotes.interval)
+        let isToldLater = notes.permits("expired", in: room(999), now: 5 + PublisherNotes.interval)
         #expect(isToldLater)
     }
 }

@@ -55,7 +55,7 @@ struct Casting {
         case .slot(let number): source = "slot-\(number)"
         case .role, .anybody: break
         }
-        var taken = sources ?? Set(roster.everybody.map(\.source))
+        var taken = sources ?? Set(roster.all.map(\.source))
         sources = nil
         while !taken.insert(source).inserted { source += "…" }
         sources = taken

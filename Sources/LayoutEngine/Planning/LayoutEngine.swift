@@ -43,7 +43,7 @@ public enum LayoutEngine {
             overlays: settings.overlays.prefix(LayoutLimits.mostOverlays).compactMap {
                 ($0.hasNames ? $0.filling(texts) : $0)?.overlay(on: canvas)
             },
-            sound: settings.sound.sound(of: roster.everybody), transition: settings.transition)
+            sound: settings.sound.sound(of: roster.all), transition: settings.transition)
     }
 
     private static func arrangement(of template: LayoutTemplate, for roster: Roster, on canvas: Canvas) -> Arrangement {

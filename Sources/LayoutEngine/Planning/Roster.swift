@@ -2,7 +2,7 @@
 struct Roster {
     /// All streams, with one entry per source: hosts first, then users in join order, each user's camera before the
     /// screen.
-    let everybody: [LayoutParticipant]
+    let all: [LayoutParticipant]
     /// The streams that get a pane: every stream with a picture, and for each user at most one that is shown as a card.
     let people: [LayoutParticipant]
     /// The entries of `people` that have a picture.
@@ -29,17 +29,17 @@ struct Roster {
         }
         var sources: Set<String> = []
         sources.reserveCapacity(participants.count)
-        let everybody = order.map { participants[$0] }.filter { sources.insert($0.source).inserted }
+        let all = order.map { participants[$0] }.filter { sources.insert($0.source).inserted }
 
         var people: [LayoutParticipant] = []
         var withPicture: [LayoutParticipant] = []
-        people.reserveCapacity(everybody.count)
+        people.reserveCapacity(all.count)
         var (withCards, withoutCards) = (Counts(), Counts())
         var start = 0
-        while start < everybody.count {
-            let user = everybody[start].user
-            let end = everybody[start...].firstIndex { $0.user != user } ?? everybody.endIndex
-            let streams = everybody[start..<end]
+        while start < all.count {
+            let user = all[start].user
+            let end = all[start...].firstIndex { $0.user != user } ?? all.endIndex
+            let streams = all[start..<end]
             let isHost = streams.contains { $0.role == .host }
             let card = Self.card(in: streams)
             for index in streams.indices {
@@ -51,7 +51,7 @@ struct Roster {
             if streams.contains(where: \.hasVideo) { withoutCards.count(isHost) }
             start = end
         }
-        self.everybody = everybody
+        self.all = all
         self.people = people
         self.withPicture = withPicture
         self.withCards = withCards

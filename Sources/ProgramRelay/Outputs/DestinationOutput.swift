@@ -34,7 +34,7 @@ public final class DestinationOutput: Sendable {
         /// Time of CLOCK_MONOTONIC, in ns, from which the next tag also causes a check.
         var nextLook = Int64.max
         /// State for which `onChange` was last called.
-        var told = DestinationStatus.State.connecting
+        var reported = DestinationStatus.State.connecting
 
         var isLive: Bool {
             if case .live = machine.state { true } else { false }
@@ -194,8 +194,8 @@ public final class DestinationOutput: Sendable {
         }
         perform(actions)
         let isNew = state.withLock { state in
-            defer { state.told = state.outside }
-            return state.outside != state.told
+            defer { state.reported = state.outside }
+            return state.outside != state.reported
         }
         schedule()
         if isNew { onChange() }

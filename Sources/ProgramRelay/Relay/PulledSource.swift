@@ -59,7 +59,7 @@ final class PulledSource {
     /// Program time of the last request for a keyframe on this connection.
     private var askedAt: MediaTime?
     /// Errors that were reported since the source last worked.
-    private var told: [String] = []
+    private var reportedErrors: [String] = []
 
     /// Silence after which a source is reported as stalled, unless its pictures usually have longer gaps. The program
     /// reacts earlier: see `StallWatch`. Demuxers and buffers delay media by up to 0.2 s, so the last sent picture is
@@ -75,7 +75,7 @@ final class PulledSource {
     /// Time with frames after which a connection counts as good, because an unsupported track may come late.
     static let trial = MediaTime.seconds(1)
     /// Largest number of reported errors, so that a flapping source does not fill the timeline.
-    private static let mostTold = 8
+    private static let mostReported = 8
 
     /// Shortest time between two requests for a keyframe; an encoder may need that long for one.
     static let keyframePause = MediaTime.milliseconds(500)
@@ -308,12 +308,12 @@ final class PulledSource {
     func news(now: MediaTime) -> (code: String, message: String)? {
         let status = status(now: now)
         if let error = status.error {
-            guard !told.contains(error), told.count < PulledSource.mostTold else { return nil }
-            told.append(error)
+            guard !reportedErrors.contains(error), reportedErrors.count < PulledSource.mostReported else { return nil }
+            reportedErrors.append(error)
             return (isQuarantined ? "source-quarantined" : "source-\(status.state)", "\(status.id): \(error)")
         }
-        guard status.state == .live, !told.isEmpty else { return nil }
-        told = []
+        guard status.state == .live, !reportedErrors.isEmpty else { return nil }
+        reportedErrors = []
         return ("source-live", "\(status.id) is live")
     }
 }

@@ -42,7 +42,7 @@ extension Relay {
             mixerError = nil
             if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
                 recovery.recovered()
-                toldMixerErrors = []
+                reportedMixerErrors = []
             }
             if !basis.holds(with: feeds) { reconsider() }
         // A twin repeats the reports of the mixer on air.
@@ -91,7 +91,7 @@ extension Relay {
     func mixerFailed(_ reason: String, now: MediaTime) {
         recovery.failed(at: now)
         mixerError = "mixer: \(reason)"
-        if toldMixerErrors.count < 8, toldMixerErrors.insert(reason).inserted {
+        if reportedMixerErrors.count < 8, reportedMixerErrors.insert(reason).inserted {
             note(
                 code: "mixer-failed",
                 "\(reason). Viewers get one participant's own stream until a mixer works; the relay keeps retrying")

@@ -64,9 +64,9 @@ extension Relay {
     /// Reports once that HLS has no audio, because MPEG-TS cannot express the program's format.
     func tellUnfitSound() {
         guard outputs.keys.contains(where: { $0.kind == PlannedHLS.kind }), let sound = splicer.audioConfiguration,
-            sound != toldUnfitSound, let format = AudioSpecificConfig(sound.bytes), ADTSHeader(format) == nil
+            sound != reportedUnfitSound, let format = AudioSpecificConfig(sound.bytes), ADTSHeader(format) == nil
         else { return }
-        toldUnfitSound = sound
+        reportedUnfitSound = sound
         note(
             code: "hls-without-sound",
             "HLS has no sound: AAC of object type \(format.objectType) at \(format.sampleRate) Hz with "

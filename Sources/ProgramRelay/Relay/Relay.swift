@@ -93,7 +93,7 @@ public actor Relay {
     /// Reason why there is no mixer although one is needed.
     var mixerError: String?
     /// Reasons that were reported since a mixer was last healthy.
-    var toldMixerErrors: Set<String> = []
+    var reportedMixerErrors: Set<String> = []
     /// The facts on which the last decision was based.
     var basis = DecisionBasis()
     /// The scene that the mixer shows, which differs from the plan's scene while that one waits for a source.
@@ -106,7 +106,7 @@ public actor Relay {
     /// Requests of viewers.
     var keyframeRequests = KeyframeRequests()
     /// Audio configuration of the program for which the lack of audio in HLS was reported.
-    var toldUnfitSound: CodecConfiguration?
+    var reportedUnfitSound: CodecConfiguration?
     var lastStatusAt = MediaTime.zero
     /// Absent and live sources, as last reported.
     private var reported: (absent: Set<SourceID>, live: Set<SourceID>) = ([], [])

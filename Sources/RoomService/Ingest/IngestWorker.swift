@@ -53,7 +53,7 @@ actor IngestWorker {
     private var refusals = PublisherNotes()
     private var losses = PublisherNotes()
     /// Timeline entries for rooms of other nodes, to be sent with the next tick.
-    private var untold: [PublisherNotes.Waiting] = []
+    private var notesForOthers: [PublisherNotes.Waiting] = []
 
     init(
         configuration: IngestSupervisor.Configuration, secret: String, gate: any IngestGate, registry: RoomRegistry,
@@ -158,13 +158,13 @@ actor IngestWorker {
     /// Returns the ends of the streams whose publishers did not come back after the ingest was lost, and what other nodes have
     /// to be told or may know better.
     func tick() -> [Job] {
-        defer { (untold, displaced) = ([], []) }
+        defer { (notesForOthers, displaced) = ([], []) }
         let now = MonotonicClock.now()
         let absence = configuration.isOn ? rules.absence : 0
         var jobs = desk.overdue(grace: absence, now: now).filter { lanes.isIdle($0.key.names.room) }
             .flatMap { add(.end($0.key, session: $0.session)) }
         if courier.hasOthers { jobs += looks.due(desk.keys, now: now).flatMap { add(.look($0)) } }
-        return jobs + displaced + (untold.isEmpty ? [] : [.tell(untold)])
+        return jobs + displaced + (notesForOthers.isEmpty ? [] : [.tell(notesForOthers)])
     }
 
     /// Has a stream looked at, because another node says that it has it.
@@ -301,11 +301,12 @@ actor IngestWorker {
     /// Adds a timeline entry about a publisher to its room, if the room has a program and had no such entry lately.
     private func note(_ what: String, _ names: StreamNames, _ words: String, limit notes: inout PublisherNotes) {
         let message = "\(what): \(names.user.rawValue)/\(names.stream.rawValue): \(words.shortened(toBytes: 400))"
-        guard registry.hasInMemory(names.room) || courier.hasOthers && untold.count < PublisherNotes.mostWaiting,
-            notes.tells(message, in: names.room, now: MonotonicClock.now()),
+        guard
+            registry.hasInMemory(names.room) || courier.hasOthers && notesForOthers.count < PublisherNotes.mostWaiting,
+            notes.permits(message, in: names.room, now: MonotonicClock.now()),
             !registry.noteOfStream(message, in: names.room)
         else { return }
-        untold.append(PublisherNotes.Waiting(words: message, room: names.room))
+        notesForOthers.append(PublisherNotes.Waiting(words: message, room: names.room))
     }
 
     // MARK: - Streams

@@ -24,7 +24,7 @@ struct PublisherNotes: Sendable {
     /// Returns whether an entry may be added to a room now, and records it.
     ///
     /// - Parameter now: Time in ns of a monotonic clock.
-    mutating func tells(_ words: String, in room: RoomID, now: Int64) -> Bool {
+    mutating func permits(_ words: String, in room: RoomID, now: Int64) -> Bool {
         if let known = last[room] {
             let limit = known.words.utf8.elementsEqual(words.utf8) ? Self.repetition : Self.interval
             guard now.saturatingDifference(known.at) >= limit else { return false }

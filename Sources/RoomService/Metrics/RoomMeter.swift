@@ -7,7 +7,7 @@ final class RoomMeter: Sendable {
     private let metrics: Metrics
     /// Newest revision sent to each task's relay. A plan that is sent again, to a restarted or adopted relay, is not
     /// measured.
-    private let lastTold = Mutex<[TaskID: (revision: Int, causedAt: Int64)]>([:])
+    private let lastSent = Mutex<[TaskID: (revision: Int, causedAt: Int64)]>([:])
 
     init(_ metrics: Metrics) { self.metrics = metrics }
 
@@ -23,11 +23,12 @@ final class RoomMeter: Sendable {
         metrics.observe(.eventDurable, nanoseconds: MonotonicClock.now() - receivedAt)
     }
 
-    func told(_ plan: ProgramPlan, of task: TaskID) {
-        let isNews = lastTold.withLock { lastTold in
-            let last = lastTold[task]
+    /// Measures a plan that has been sent to the task's relay.
+    func sent(_ plan: ProgramPlan, of task: TaskID) {
+        let isNews = lastSent.withLock { lastSent in
+            let last = lastSent[task]
             guard plan.revision > last?.revision ?? 0 else { return false }
-            lastTold[task] = (plan.revision, plan.causedAt)
+            lastSent[task] = (plan.revision, plan.causedAt)
             // A new picture that only shows other values keeps its cause.
             return plan.causedAt != last?.causedAt
         }

@@ -179,7 +179,7 @@ final class RoomPerformer {
         let supervisor = RelaySupervisor(
             task: task, socket: services.sockets.path(of: task), starter: services.starter,
             starts: services.relayStarts, deadline: deadline, prepared: services.preparedRelays, logger: logger,
-            onTold: { [meter] in meter.told($0, of: task) }
+            onTold: { [meter] in meter.sent($0, of: task) }
         ) { [inbox] in inbox.yield(.relay(task, $0)) }
         supervisors[task] = supervisor
         newSupervisors.append(supervisor)

@@ -28,7 +28,7 @@ public final class WHIPProgram: Sendable {
     private struct Counts {
         var read: Int64 = 0
         var taken: Int64 = 0
-        var told: Int64 = 0
+        var reported: Int64 = 0
     }
 
     private static let interval = Duration.milliseconds(50)
@@ -173,8 +173,8 @@ public final class WHIPProgram: Sendable {
         let news = counts.withLock { counts -> Int64? in
             // The relay does not count the FLV header.
             let taken = max(0, counts.taken - Int64(FLVTag.fileHeader.count))
-            guard taken > counts.told else { return nil }
-            counts.told = taken
+            guard taken > counts.reported else { return nil }
+            counts.reported = taken
             return taken
         }
         if let news { tell(.taken(bytes: news)) }
