@@ -16,16 +16,9 @@ actor WebRTCPlayer {
         case ending
     }
 
-    struct Surroundings: Sendable {
-        let files: WebRTCFiles
-        let starter: SocketWorkerStarter
-        let metrics: Metrics
-        let logger: Logger
-    }
-
     nonisolated let id: String
 
-    private let surroundings: Surroundings
+    private let surroundings: WebRTCSurroundings
     private let onEvent: @Sendable (Event) -> Void
     private nonisolated let link: WorkerLink<PlayCommand, PlayReport>
     private var machine: PlayMachine
@@ -44,7 +37,8 @@ actor WebRTCPlayer {
     ///   - source: The stream that it plays; `nil` for a worker of an earlier run.
     ///   - onEvent: Called with events of viewers that have had an answer.
     init(
-        id: String, source: PlaySource?, in surroundings: Surroundings, onEvent: @escaping @Sendable (Event) -> Void
+        id: String, source: PlaySource?, in surroundings: WebRTCSurroundings,
+        onEvent: @escaping @Sendable (Event) -> Void
     ) {
         self.id = id
         self.surroundings = surroundings

@@ -8,19 +8,12 @@ import TextFormats
 
 /// One publisher over WebRTC: performs the actions of `WebRTCSessionMachine`.
 actor WebRTCSession {
-    struct Surroundings: Sendable {
-        let files: WebRTCFiles
-        let starter: SocketWorkerStarter
-        let metrics: Metrics
-        let logger: Logger
-    }
-
     nonisolated let id: String
     nonisolated let names: StreamNames
     nonisolated let address: String
     nonisolated let needsToken: Bool
 
-    private let surroundings: Surroundings
+    private let surroundings: WebRTCSurroundings
     private let isAdopted: Bool
     private let onNews: @Sendable (WebRTCNews) -> Void
     private var machine: WebRTCSessionMachine
@@ -45,7 +38,7 @@ actor WebRTCSession {
     ///   - onNews: Called with the session's news. The last call, made once, reports its end.
     init(
         id: String, names: StreamNames, record: WebRTCRecord, publisher: WebRTCPublisher?,
-        in surroundings: Surroundings, onNews: @escaping @Sendable (WebRTCNews) -> Void
+        in surroundings: WebRTCSurroundings, onNews: @escaping @Sendable (WebRTCNews) -> Void
     ) {
         self.id = id
         self.names = names

@@ -126,7 +126,7 @@ package final class WebRTCSupervisor: Service {
     ) -> WebRTCSession {
         WebRTCSession(
             id: id, names: names, record: record, publisher: publisher,
-            in: WebRTCSession.Surroundings(
+            in: WebRTCSurroundings(
                 files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger)
         ) { [weak self] news in
             if case .ended(let reason, let cause) = news {

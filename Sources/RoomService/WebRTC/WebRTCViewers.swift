@@ -102,7 +102,7 @@ package final class WebRTCViewers: Service {
     private func player(_ id: String, source: PlaySource?) -> WebRTCPlayer {
         WebRTCPlayer(
             id: id, source: source,
-            in: WebRTCPlayer.Surroundings(
+            in: WebRTCSurroundings(
                 files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger)
         ) { [weak self] event in self?.take(event, of: id) }
     }

@@ -14,7 +14,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: data) }
         let starter = SocketWorkerStarter(
             .whip, worker: "/nonexistent", orphanTimeout: 1, logLevel: "error", limits: WorkerLimits())
-        let surroundings = WebRTCSession.Surroundings(
+        let surroundings = WebRTCSurroundings(
             files: try WebRTCFiles(data: data), starter: starter, metrics: Metrics(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let names = StreamNames(room: RoomID("demo"), user: UserID("alice"), stream: .camera)
