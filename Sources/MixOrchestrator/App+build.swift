@@ -191,15 +191,7 @@ func buildOrchestrator(
         cache: SegmentCache()
     ).addRoutes(to: router)
     HLSSettingsController(registry: registry).addRoutes(to: router)
-    ApsaraVideoController(
-        authenticator: WireAuthenticator(configuration.apps.accessKeys),
-        tasks: WireTasks(
-            registry: registry,
-            reach: TaskParameters.Reach(
-                outputs: configuration.outputs, images: configuration.sources, canvas: configuration.roomCanvas.canvas)),
-        channels: WireChannels(registry: registry), subscriptions: WireSubscriptions(registry: subscriptions),
-        limits: limits, metrics: metrics
-    ).addRoutes(to: router)
+    addApsaraVideoRoutes(to: router, configuration, registry, subscriptions, limits, metrics)
     let webrtc = try webrtc(configuration, metrics, logger)
     let viewers = try viewers(configuration, registry, gateway, logger)
     let offers: any WebRTCDoor = door ?? webrtc ?? ClosedWebRTCDoor()
@@ -228,15 +220,7 @@ func buildOrchestrator(
         desk: hundredms, keys: configuration.apps.accessKeys, playback: configuration.playback.access, limits: limits,
         isSecure: configuration.http.tls != nil
     ).addRoutes(to: router)
-    if let channels, let settings = configuration.channel {
-        ChannelController(
-            channels: channels, streams: ChannelStreams(channels),
-            access: ChannelAccess(
-                tokens: configuration.apps.tokens, apps: configuration.apps.ids, signatures: settings.signatures,
-                limits: limits, reads: settings.anonymousReading, writes: settings.anonymousWriting),
-            limits: limits, origins: configuration.playback.origins
-        ).addRoutes(to: router)
-    }
+    addChannelRoutes(to: router, configuration, channels, limits)
     let socketIOServer = socketIOServer(configuration, channels, limits, metrics, logger, handler: socketIO)
     SocketIOController(server: socketIOServer).addRoutes(to: router)
     let socketRoutes = [wcs?.route, socketIOServer?.route].compactMap(\.self)
@@ -246,27 +230,9 @@ func buildOrchestrator(
         deliveries: deliveries, subscriptions: subscriptions, channels: channels, socketIO: socketIOServer
     ).addRoutes(to: router)
     ServiceController(readiness: readiness, document: EmbeddedFiles.bytes(of: "openapi.yaml")).addRoutes(to: router)
-    PageController(
-        publish: WebPage(EmbeddedFiles.bytes(of: "pages/publish.html")),
-        watch: WebPage(EmbeddedFiles.bytes(of: "pages/watch.html")),
-        embed: WebPage(EmbeddedFiles.bytes(of: "pages/embed.html"), framers: configuration.playback.origins),
-        console: WebPage(EmbeddedFiles.bytes(of: "pages/console.html"))
-    ).addRoutes(to: router)
-    AssetController(EmbeddedFiles.assets, origins: configuration.playback.origins).addRoutes(to: router)
-    WHIPController(
-        supervisor: webrtc,
-        access: WebRTCAccess(
-            .publishing, tokens: configuration.apps.tokens, apps: configuration.apps.ids,
-            signatures: configuration.ingest?.signatures ?? PlaybackAccess(), limits: limits),
-        limits: limits, origins: configuration.webrtc?.origins ?? .none, homes: SessionHomes(node: cluster)
-    ).addRoutes(to: router)
-    WHEPController(
-        viewers: viewers,
-        access: WebRTCAccess(
-            .watching, tokens: configuration.apps.tokens, apps: configuration.apps.ids,
-            signatures: configuration.playback.access, limits: limits),
-        limits: limits, origins: configuration.webrtc?.origins ?? .none, homes: SessionHomes(node: cluster)
-    ).addRoutes(to: router)
+    addPageRoutes(to: router, configuration)
+    addWebRTCRoutes(
+        to: router, configuration, publishers: webrtc, viewers: viewers, limits, homes: SessionHomes(node: cluster))
     methods.fill(from: router)
 
     let ingest = try ingest(configuration, registry, courier, limits, gateway, logger)
