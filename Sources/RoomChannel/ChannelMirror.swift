@@ -27,7 +27,7 @@ public struct ChannelMirror: Sendable {
         /// It is unknown which node has the room.
         case unknown
         /// The answer of the node that was asked.
-        case told(ChannelBulletin)
+        case answered(ChannelBulletin)
         /// The node that was asked does not have the room, or no longer has it.
         case moved
         /// The node that was asked does not answer.
@@ -96,7 +96,7 @@ public struct ChannelMirror: Sendable {
         case (.seeking, .elsewhere):
             step = .asking
             return [.ask(place)]
-        case (.asking, .told(let bulletin)): return take(bulletin)
+        case (.asking, .answered(let bulletin)): return take(bulletin)
         case (.seeking, .unknown), (.asking, .moved), (.asking, .silent): return rest()
         case (.resting, .rested):
             step = .seeking

@@ -148,10 +148,10 @@ struct WCSSessionTests {
         let data = session.received(
             #"{"message":"sendStreamEvent","data":[{"mediaSessionId":"a-1","type":"data","payload":{"count":23}}]}"#)
         #expect(data == [.tell(id: "a-1", type: "data", payload: .object(["count": .number(23)]))])
-        let told = sent(session.told("p-1", "data", .object(["count": .number(23)])))
+        let told = sent(session.publisherSent("p-1", "data", .object(["count": .number(23)])))
         #expect(told.map(\.name) == ["notifyStreamEvent"])
         #expect(told.first?.fields.object("payload") == ["count": .number(23)])
-        #expect(session.told("a-1", "data", nil) == [])
+        #expect(session.publisherSent("a-1", "data", nil) == [])
         #expect(session.lost("a-1") == [])
         // Players cannot send events.
         for type in ["data", "audioMuted", "resize"] {

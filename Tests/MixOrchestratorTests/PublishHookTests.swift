@@ -26,7 +26,7 @@ import Testing
     private static func ask(_ caller: PublishHookCaller, _ number: Int, name: String = "lobby__alice") async
         -> PublishHookDecision
     {
-        await caller.ask(request(number, name: name), app: .standard, names: names, misfit: "")
+        await caller.ask(request(number, name: name), app: .standard, names: names, mismatch: "")
     }
 
     @Test func theQuestionIsSignedLikeEveryWebhook() async throws {

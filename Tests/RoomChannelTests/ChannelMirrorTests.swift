@@ -34,16 +34,16 @@ private let rules = ChannelRules().shown
         #expect(mirror.beginning == .ask(place(0)) && mirror.known == 10)
         let notices: [ChannelNotice] = [.message(message(11)), .deleted(id: 10), .viewers(ChannelAudience(channel: 3))]
         let bulletin = ChannelBulletin(place: place(3), after: place(0), notices: notices)
-        #expect(mirror.take(.told(bulletin)) == notices.map { .tell($0) } + [.ask(place(3))])
+        #expect(mirror.take(.answered(bulletin)) == notices.map { .tell($0) } + [.ask(place(3))])
         #expect(mirror.history.messages.map(\.id) == [11] && mirror.state.audience.channel == 3)
         // The bulletin contains nothing new, and then a message that is already known.
-        #expect(mirror.take(.told(ChannelBulletin(nothingAfter: place(3)))) == [.ask(place(3))])
+        #expect(mirror.take(.answered(ChannelBulletin(nothingAfter: place(3)))) == [.ask(place(3))])
         let again = ChannelBulletin(
             place: place(5), after: place(3),
             notices: [.message(message(11)), .viewers(ChannelAudience(channel: 3))])
-        #expect(mirror.take(.told(again)) == [.ask(place(5))])
+        #expect(mirror.take(.answered(again)) == [.ask(place(5))])
         // The answer belongs to another request.
-        #expect(mirror.take(.told(bulletin)) == [.rest(100)])
+        #expect(mirror.take(.answered(bulletin)) == [.rest(100)])
         #expect(mirror.take(.rested) == [.seek] && mirror.take(.elsewhere) == [.ask(nil)])
     }
 
@@ -59,7 +59,7 @@ private let rules = ChannelRules().shown
             place: place(9, of: 2), snapshot: snapshot([10, 30, 40], likes: 7, isLive: true, viewers: 2))
         let likes = ChannelMessage(id: 40, kind: .like, count: 7, total: 7, sentAt: 0)
         #expect(
-            mirror.take(.told(bulletin)) == [
+            mirror.take(.answered(bulletin)) == [
                 .tell(.opened(title: nil)), .tell(.deleted(id: 20)), .tell(.message(message(40))),
                 .tell(.message(likes)), .tell(.viewers(ChannelAudience(channel: 2))), .ask(place(9, of: 2)),
             ])
@@ -67,14 +67,14 @@ private let rules = ChannelRules().shown
         #expect(mirror.take(.silent) == [.rest(100)])
         _ = mirror.take(.rested)
         _ = mirror.take(.elsewhere)
-        #expect(mirror.take(.told(bulletin)) == [.ask(place(9, of: 2))])
+        #expect(mirror.take(.answered(bulletin)) == [.ask(place(9, of: 2))])
     }
 
     /// Messages that the room's node does not know are not deleted.
     @Test func messagesThatTheRoomsNodeHasLostStay() {
         var mirror = makeMirror([10, 20, 30])
         let bulletin = ChannelBulletin(place: place(0, of: 2), snapshot: snapshot([40], droppedUpTo: 35))
-        #expect(mirror.take(.told(bulletin)) == [.tell(.message(message(40))), .ask(place(0, of: 2))])
+        #expect(mirror.take(.answered(bulletin)) == [.tell(.message(message(40))), .ask(place(0, of: 2))])
         #expect(mirror.history.messages.map(\.id) == [10, 20, 30, 40])
         #expect(!mirror.history.reaches(30) && mirror.history.reaches(35))
     }
@@ -86,7 +86,7 @@ private let rules = ChannelRules().shown
         var mirror = ChannelMirror(of: known, history: ChannelHistory())
         #expect(mirror.known == 20 && mirror.take(.elsewhere) == [.ask(nil)])
         let stale = ChannelBulletin(place: place(0, of: 2), snapshot: snapshot([10, 20], droppedUpTo: 30))
-        #expect(mirror.take(.told(stale)) == [.ask(place(0, of: 2))])
+        #expect(mirror.take(.answered(stale)) == [.ask(place(0, of: 2))])
     }
 
     @Test func aMirrorEndsWithItsRoom() {
@@ -117,7 +117,7 @@ private let rules = ChannelRules().shown
         var mirror = makeMirror([])
         for id in 1...100 as ClosedRange<Int64> {
             let bulletin = ChannelBulletin(place: place(id), after: place(id - 1), notices: [.message(message(id))])
-            _ = mirror.take(.told(bulletin))
+            _ = mirror.take(.answered(bulletin))
         }
         #expect(mirror.history.messages.map(\.id) == [96, 97, 98, 99, 100] && !mirror.history.reaches(94))
     }

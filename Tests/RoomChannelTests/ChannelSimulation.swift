@@ -216,7 +216,7 @@ struct ChannelSimulation {
             return nil
         }
         #expect(read == bulletin)
-        return .told(read)
+        return .answered(read)
     }
 
     // MARK: Followers

@@ -16,7 +16,7 @@ import Testing
         _ body: String?, code: Int = 200, result: WebhookAnswer.Result = .delivered, isNameless: Bool = false
     ) -> PublishHookDecision {
         let reader = PublishHookReader(
-            app: .standard, names: isNameless ? nil : Self.names(), misfit: "the stream key is in no room")
+            app: .standard, names: isNameless ? nil : Self.names(), mismatch: "the stream key is in no room")
         var answer = WebhookAnswer(result: result, code: code, error: "answered \(code)")
         answer.body = body.map { Array($0.utf8) }
         return reader.decision(on: answer, within: .seconds(3))

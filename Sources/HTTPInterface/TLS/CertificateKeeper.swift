@@ -16,7 +16,7 @@ package final class CertificateKeeper: Service {
         /// The contents read last, whether usable or not; `nil` if nothing could be read.
         var contents: ServerCertificate.Contents?
         /// The problem that was logged last, so that each is logged once.
-        var told: String?
+        var logged: String?
     }
 
     private let files: TLSFiles
@@ -38,7 +38,7 @@ package final class CertificateKeeper: Service {
         } catch {
             throw StartupError("http.tls: \(error)")
         }
-        tell()
+        logProblem()
     }
 
     /// The context of new connections.
@@ -48,32 +48,34 @@ package final class CertificateKeeper: Service {
         try? await cancelWhenGracefulShutdown {
             while true {
                 try await Task.sleep(for: self.interval)
-                try await NIOThreadPool.singleton.runIfActive { self.look() }
+                try await NIOThreadPool.singleton.runIfActive { self.reload() }
             }
         }
     }
 
     /// Reads the files, and uses their contents if they have changed.
-    private func look() {
+    private func reload() {
         do throws(ServerCertificate.Failure) {
             let contents = try ServerCertificate.contents(of: files)
-            guard state.withLock({ $0.contents != contents }) else { return tell() }
+            guard state.withLock({ $0.contents != contents }) else { return logProblem() }
             state.withLock { $0.contents = contents }
             let certificate = try ServerCertificate(files, contents)
-            state.withLock { ($0.certificate, $0.told) = (certificate, nil) }
+            state.withLock { ($0.certificate, $0.logged) = (certificate, nil) }
             logger.notice("the changed certificate of http.tls is in use")
-            tell()
+            logProblem()
         } catch {
             let words = "http.tls: the former certificate stays in use: \(error)"
-            guard state.withLock({ $0.told.exchange(for: words) }) else { return }
+            guard state.withLock({ $0.logged.exchange(for: words) }) else { return }
             logger.error("\(words)")
         }
     }
 
     /// Logs a problem of the validity, once.
-    private func tell() {
+    private func logProblem() {
         let problem = state.withLock { state -> ServerCertificate.Problem? in
-            guard let problem = state.certificate.problem(), state.told.exchange(for: problem.words) else { return nil }
+            guard let problem = state.certificate.problem(), state.logged.exchange(for: problem.words) else {
+                return nil
+            }
             return problem
         }
         guard let problem else { return }

@@ -88,7 +88,7 @@ actor WCSConnection {
         }
     }
 
-    func take(_ saying: Saying) { _ = perform(session.told(saying.id, saying.type, saying.payload)) }
+    func take(_ saying: Saying) { _ = perform(session.publisherSent(saying.id, saying.type, saying.payload)) }
 
     func terminate(_ id: String) { _ = perform(session.terminated(id)) }
 

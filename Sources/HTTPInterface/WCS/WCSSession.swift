@@ -199,7 +199,7 @@ struct WCSSession {
     }
 
     /// Handles a message from the publisher of a stream that the client plays.
-    func told(_ id: String, _ type: String, _ payload: JSONValue?) -> [Action] {
+    func publisherSent(_ id: String, _ type: String, _ payload: JSONValue?) -> [Action] {
         streams[id]?.isPublished == false ? [.send(.event(id, type, payload))] : []
     }
 

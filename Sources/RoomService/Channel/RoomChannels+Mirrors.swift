@@ -177,10 +177,10 @@ extension RoomChannels {
         let answer = await ask(.follow(start.room, following), of: other, within: ChannelPatience.bulletin, cluster)
         switch answer {
         case .success(.none): return .unsupported
-        case .success(.some(let told)):
-            if let bulletin = told.bulletin { return .told(bulletin) }
+        case .success(.some(let reply)):
+            if let bulletin = reply.bulletin { return .answered(bulletin) }
             cluster.node.directory.forget(start.room)
-            return told.fault?.code == "room-not-found" ? .gone : .moved
+            return reply.fault?.code == "room-not-found" ? .gone : .moved
         case .failure:
             cluster.node.directory.forget(start.room)
             return .silent

@@ -47,7 +47,7 @@ extension RoomChannels {
             try await commit(
                 ChannelChange(
                     of: channel.room, messages: [StoredMessage(id: message.id, document: document)],
-                    kept: settings.history, outbox: told(.channelMessage(message), in: channel.room)))
+                    kept: settings.history, outbox: messages(about: .channelMessage(message), in: channel.room)))
         } catch {
             // In the meantime a moderator may have deleted it, or the room may be gone.
             if channels[channel.room] === channel, let actions = try? channel.machine.delete(message.id) {
@@ -58,7 +58,7 @@ extension RoomChannels {
     }
 
     /// Messages to the subscriptions that want to know about an occurrence.
-    private func told(_ kind: Occurrence.Kind, in room: RoomID) -> [OutboxMessage] {
+    private func messages(about kind: Occurrence.Kind, in room: RoomID) -> [OutboxMessage] {
         registry.services.subscriptions.messages(for: [Occurrence(room: room, at: wallClock(), kind: kind)])
     }
 
@@ -67,7 +67,8 @@ extension RoomChannels {
         guard settings.isStored else { return }
         try await commit(
             ChannelChange(
-                of: room, removed: [id], kept: settings.history, outbox: told(.channelMessageDeleted(id: id), in: room))
+                of: room, removed: [id], kept: settings.history,
+                outbox: messages(about: .channelMessageDeleted(id: id), in: room))
         )
     }
 

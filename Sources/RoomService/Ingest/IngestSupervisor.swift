@@ -132,12 +132,12 @@ package final class IngestSupervisor: Service {
         guard configuration.isOn else { return await endLeftover() }
         var pause = Self.pauses.first
         var process: LaunchedProcess?
-        var told: String?
+        var logged: String?
         var peer: Int32 = 0
         while !Task.isCancelled {
             do {
                 let connection = try await connect(&process)
-                told = nil
+                logged = nil
                 pause = Self.pauses.first
                 peer = await connection.peerProcess
                 try await talk(over: connection)
@@ -147,8 +147,8 @@ package final class IngestSupervisor: Service {
                 if Task.isCancelled || isStopping.withLock({ $0 }) { return }
                 input.yield(.disconnected)
                 let reason = process.flatMap { Self.description($0) } ?? "\(error)"
-                if told != reason { logger.error("ingest: \(reason), its log is \(configuration.files.log)") }
-                told = reason
+                if logged != reason { logger.error("ingest: \(reason), its log is \(configuration.files.log)") }
+                logged = reason
                 if case RelayError.silent = error, peer > 1, peer != getpid() {
                     // Another process can then use its port.
                     logger.error("the ingest hangs and is being killed", metadata: ["pid": "\(peer)"])

@@ -15,7 +15,7 @@ actor IngestWorker {
     enum Job: Sendable {
         /// The queued work of a room.
         case lane(RoomID)
-        case ask(IngestRequest, AppID, StreamNames?, misfit: String)
+        case ask(IngestRequest, AppID, StreamNames?, mismatch: String)
         case watch(IngestRequest, RoomID, TaskID?)
         /// Timeline entries for rooms of other nodes.
         case tell([PublisherNotes.Waiting])
@@ -177,7 +177,7 @@ actor IngestWorker {
     func run(_ job: Job) async {
         switch job {
         case .lane(let room): await work(in: room)
-        case .ask(let request, let app, let names, let misfit): await ask(request, app, names, misfit)
+        case .ask(let request, let app, let names, let mismatch): await ask(request, app, names, mismatch)
         case .watch(let request, let room, let task): await watch(request, room, task)
         case .tell(let notes): for note in notes { await courier.note(note.words, in: note.room) }
         case .displace(let stream, let place): await courier.tell(ofStream: stream, at: place)
@@ -196,7 +196,7 @@ actor IngestWorker {
             // The publisher was approved when the worker was started; only the operator's server has not been asked
             // yet.
             let names = key.names
-            return hook == nil ? begin(key, request, process) : question(request, names.room.app, names, misfit: "")
+            return hook == nil ? begin(key, request, process) : question(request, names.room.app, names, mismatch: "")
         }
         switch gate.verdict(on: request) {
         case .refused(let isName, let reason): refuse(request, isName: isName, reason)
@@ -205,13 +205,13 @@ actor IngestWorker {
                 refuse(request, isName: true, reason)
                 break
             }
-            return question(request, app, nil, misfit: reason)
+            return question(request, app, nil, mismatch: reason)
         case .program(let room, let task): return [.watch(request, room, task)]
         case .allowed(let names):
             if request.isPublish {
                 return hook == nil
                     ? begin(IngestStreamKey(names), request, process)
-                    : question(request, names.room.app, names, misfit: "")
+                    : question(request, names.room.app, names, mismatch: "")
             }
             let key = IngestStreamKey(names)
             if desk.has(key) {
@@ -224,7 +224,7 @@ actor IngestWorker {
     }
 
     private func question(
-        _ request: IngestRequest, _ app: AppID, _ names: StreamNames?, misfit: String
+        _ request: IngestRequest, _ app: AppID, _ names: StreamNames?, mismatch: String
     ) -> [Job] {
         guard asked.count < PublishHookCaller.mostQuestions else {
             refuse(request, isName: false, "too many publishers begin at once: try again")
@@ -232,15 +232,15 @@ actor IngestWorker {
         }
         // After a reconnection, the ingest repeats its pending requests.
         guard asked.insert(request.session).inserted else { return [] }
-        return [.ask(request, app, names, misfit: misfit)]
+        return [.ask(request, app, names, mismatch: mismatch)]
     }
 
-    private func ask(_ request: IngestRequest, _ app: AppID, _ names: StreamNames?, _ misfit: String) async {
+    private func ask(_ request: IngestRequest, _ app: AppID, _ names: StreamNames?, _ mismatch: String) async {
         guard let hook else { return }
         let process = process
         // A shutdown does not wait for the hook.
         let decision = await cancelWhenGracefulShutdown {
-            await hook.ask(request, app: app, names: names, misfit: misfit)
+            await hook.ask(request, app: app, names: names, mismatch: mismatch)
         }
         asked.remove(request.session)
         switch decision {

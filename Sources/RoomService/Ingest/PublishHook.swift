@@ -71,9 +71,9 @@ enum PublishHookDecision: Hashable, Sendable {
 /// misspelt `allow` must not admit one.
 struct PublishHookReader: Sendable {
     let app: AppID
-    /// The names parsed from the stream's name; `nil` if it matches no pattern, for the reason in `misfit`.
+    /// The names parsed from the stream's name; `nil` if it matches no pattern, for the reason in `mismatch`.
     let names: StreamNames?
-    let misfit: String
+    let mismatch: String
 
     private static let members: Set<String> = ["allow", "reason", "room", "user", "stream"]
     /// Maximum length of a reason that is passed on, in bytes.
@@ -163,7 +163,7 @@ struct PublishHookReader: Sendable {
                 stream = known
             }
             guard let room = room ?? names?.room.name, let user = user ?? names?.user else {
-                return .refused(isName: true, reason: misfit, log: misfit)
+                return .refused(isName: true, reason: mismatch, log: mismatch)
             }
             return .allowed(StreamNames(room: RoomID(app: app, name: room), user: user, stream: stream))
         } catch {

@@ -18,12 +18,12 @@ struct PublishHookCaller: Sendable {
 
     /// - Parameters:
     ///   - names: The names parsed from the stream's name; `nil` if it matches no pattern.
-    ///   - misfit: The reason why it matches no pattern.
-    func ask(_ request: IngestRequest, app: AppID, names: StreamNames?, misfit: String) async -> PublishHookDecision {
+    ///   - mismatch: The reason why it matches no pattern.
+    func ask(_ request: IngestRequest, app: AppID, names: StreamNames?, mismatch: String) async -> PublishHookDecision {
         let question = PublishHookQuestion(request, app: app, names: names)
         let body = Array(jsonBytes(question).readableBytesView)
         let answer = await post.send(body, id: question.id, to: hook.url, within: hook.timeout)
-        return PublishHookReader(app: app, names: names, misfit: misfit).decision(on: answer, within: hook.timeout)
+        return PublishHookReader(app: app, names: names, mismatch: mismatch).decision(on: answer, within: hook.timeout)
     }
 
     /// Closes the connections. No question may follow.

@@ -38,20 +38,20 @@ package struct MixerForkServer: Service {
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             var pause = Self.pauses.first
-            var told: String?
+            var logged: String?
             while !Task.isCancelled {
                 let start = ContinuousClock.now
                 let end = await life()
                 guard !Task.isCancelled else { return }
-                if ContinuousClock.now - start >= Self.pauses.longest { (pause, told) = (Self.pauses.first, nil) }
+                if ContinuousClock.now - start >= Self.pauses.longest { (pause, logged) = (Self.pauses.first, nil) }
                 // A repeated reason is logged once. Components that need a worker report for themselves why none can be
                 // started.
-                if let end, end != told {
+                if let end, end != logged {
                     logger.warning(
                         "the fork server for mixers \(end): mixers start more slowly until it is back",
                         metadata: ["retry": "\(pause)", "log": "\(log)"])
                 }
-                told = end
+                logged = end
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.pauses.longest)
             }
