@@ -20,31 +20,7 @@ extension Relay {
         case .report(.configuration(let configuration)):
             logger.debug("mixer \(generation): first \(configuration.track) at \(now)")
             splicer.configure(slot.feed, configuration)
-        case .report(.frame(let frame)):
-            if mixer?.generation == generation { mixer?.note(frame, now: now) }
-            if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
-            twinNotes(frame, of: slot, now: now)
-            // Pictures of a twin are not used until it has taken over.
-            if generation != twin.slot?.generation {
-                let wasSilent = isMixerSilent(now: now)
-                recovery.delivered(frame.track, hasVideo: slot.setup?.hasVideo ?? true, at: now)
-                // Called before the frame, with which the mixer may take over.
-                if wasSilent, !isMixerSilent(now: now) { reconsider() }
-            }
-            if !repeatSlate(from: frame, of: slot, now: now) {
-                perform(splicer.frame(frame, of: slot.feed, now: now))
-            }
-            if generation == twin.slot?.generation {
-                // The report says nothing about the mix on air.
-                watchMixer(now: now)
-                break
-            }
-            mixerError = nil
-            if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
-                recovery.recovered()
-                reportedMixerErrors = []
-            }
-            if !basis.holds(with: feeds) { reconsider() }
+        case .report(.frame(let frame)): take(frame, from: slot)
         // A twin repeats the reports of the mixer on air.
         case .report(.sourceFailed) where generation == twin.slot?.generation,
             .report(.note) where generation == twin.slot?.generation:
@@ -60,30 +36,64 @@ extension Relay {
             note(code: code, message)
         case .report(.failed(let reason)):
             // The mixer now ends. Its end is reported once, with this reason.
-            if mixer?.generation == generation { mixer?.failure = reason }
-            if spareMixer?.generation == generation { spareMixer?.failure = reason }
-            if twin.slot?.generation == generation { twin.slot?.failure = reason }
+            setFailure(reason, of: generation)
         case .unreadable(let reason):
             // Its end is reported, with this reason.
-            if mixer?.generation == generation { mixer?.failure = reason }
-            if spareMixer?.generation == generation { spareMixer?.failure = reason }
-            if twin.slot?.generation == generation { twin.slot?.failure = reason }
+            setFailure(reason, of: generation)
             slot.process.kill()
-        case .exited(let end):
-            perform(splicer.remove(slot.feed, now: now))
-            let reason = slot.failure ?? end.failure
-            if outgoingMixer?.generation == generation {
-                outgoingMixer = nil
-            } else if twin.slot?.generation == generation {
-                twinEnded(slot, reason, now: now)
-            } else if mixer?.generation == generation, twin.slot != nil {
-                twinTakesOver(from: slot, reason, now: now)
-            } else {
-                if mixer?.generation == generation { playingMixerEnded() } else { spareMixer = nil }
-                mixerFailed(reason, now: now)
-            }
-            reconsider()
+        case .exited(let end): mixerExited(slot, end)
         }
+    }
+
+    /// Passes a frame to the splicer, and judges its mixer by it.
+    private func take(_ frame: EncodedFrame, from slot: MixerSlot) {
+        let generation = slot.generation
+        if mixer?.generation == generation { mixer?.note(frame, now: now) }
+        if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
+        twinNotes(frame, of: slot, now: now)
+        // Pictures of a twin are not used until it has taken over.
+        if generation != twin.slot?.generation {
+            let wasSilent = isMixerSilent(now: now)
+            recovery.delivered(frame.track, hasVideo: slot.setup?.hasVideo ?? true, at: now)
+            // Called before the frame, with which the mixer may take over.
+            if wasSilent, !isMixerSilent(now: now) { reconsider() }
+        }
+        if !repeatSlate(from: frame, of: slot, now: now) {
+            perform(splicer.frame(frame, of: slot.feed, now: now))
+        }
+        if generation == twin.slot?.generation {
+            // The report says nothing about the mix on air.
+            return watchMixer(now: now)
+        }
+        mixerError = nil
+        if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
+            recovery.recovered()
+            reportedMixerErrors = []
+        }
+        if !basis.holds(with: feeds) { reconsider() }
+    }
+
+    private func setFailure(_ reason: String, of generation: Int) {
+        if mixer?.generation == generation { mixer?.failure = reason }
+        if spareMixer?.generation == generation { spareMixer?.failure = reason }
+        if twin.slot?.generation == generation { twin.slot?.failure = reason }
+    }
+
+    private func mixerExited(_ slot: MixerSlot, _ end: WorkerEnd) {
+        let generation = slot.generation
+        perform(splicer.remove(slot.feed, now: now))
+        let reason = slot.failure ?? end.failure
+        if outgoingMixer?.generation == generation {
+            outgoingMixer = nil
+        } else if twin.slot?.generation == generation {
+            twinEnded(slot, reason, now: now)
+        } else if mixer?.generation == generation, twin.slot != nil {
+            twinTakesOver(from: slot, reason, now: now)
+        } else {
+            if mixer?.generation == generation { playingMixerEnded() } else { spareMixer = nil }
+            mixerFailed(reason, now: now)
+        }
+        reconsider()
     }
 
     /// Records a failure and schedules a replacement. A reason is reported only once until a mixer is healthy: a
