@@ -73,6 +73,7 @@ extension Relay {
         if !basis.holds(with: feeds) { reconsider() }
     }
 
+    /// Sets the reason that is reported when the mixer has ended. A mixer that is being replaced has none.
     private func setFailure(_ reason: String, of generation: Int) {
         if mixer?.generation == generation { mixer?.failure = reason }
         if spareMixer?.generation == generation { spareMixer?.failure = reason }

@@ -131,38 +131,8 @@ extension Relay {
                 isOnAir: isCopied || isMixed, isCopied: isCopied,
                 isLeaving: isCopied && splicer.target?.isMixer ?? false,
                 reference: reference)
-            let events = source.timeline.accept(item, arrival: arrival, as: role)
-            for event in events {
-                // Before the splicer, because a splice may move the source's timeline.
-                sendToOutputs(event, of: id)
-                switch event {
-                case .configuration(let configuration):
-                    logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
-                    quarantine.delivered(id, isConfigured: true, now: arrival)
-                    pullRecord.write(quarantine.records)
-                    // A layout may depend on the pictures' aspect ratio.
-                    if configuration.track == .video { reportStatus() }
-                    splicer.configure(feed, configuration)
-                    for slot in mixers { slot.configure(id, configuration) }
-                case .moved(let amount):
-                    source.noteMovement(now: arrival)
-                    splicer.move(feed, by: amount)
-                case .discontinuity:
-                    source.noteMovement(now: arrival)
-                    if source.countsAsNews() {
-                        logger.notice(
-                            "source \(id): its timestamps jumped and were remapped, \(source.steps) times so far")
-                    }
-                case .frame(let frame):
-                    source.noteQuality(frame, now: arrival)
-                    source.noteArrival(of: frame.track, now: arrival)
-                    if frame.track == .video { splicer.setInterval(source.timeline.frameInterval, of: feed) }
-                    guard let frame = source.audible(frame) else { continue }
-                    perform(splicer.frame(frame, of: feed, now: arrival))
-                    mixer?.send(frame, of: id)
-                    outgoingMixer?.send(frame, of: id)
-                    twin.slot?.send(frame, of: id)
-                }
+            for event in source.timeline.accept(item, arrival: arrival, as: role) {
+                take(event, of: id, source, arrival: arrival)
             }
         }
         if splicer.onAir == feed {
@@ -170,6 +140,43 @@ extension Relay {
             watchForStall(now: arrival)
         }
         if !basis.holds(with: source.fact(now: arrival), of: id) || !basis.holds(with: feeds) { reconsider() }
+    }
+
+    /// Handles what one item of a source has caused.
+    private func take(
+        _ event: SourceTimeline.Event, of id: SourceID, _ source: PulledSource, arrival: MediaTime
+    ) {
+        let feed = SpliceInput.source(id)
+        // Before the splicer, because a splice may move the source's timeline.
+        sendToOutputs(event, of: id)
+        switch event {
+        case .configuration(let configuration):
+            logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
+            quarantine.delivered(id, isConfigured: true, now: arrival)
+            pullRecord.write(quarantine.records)
+            // A layout may depend on the pictures' aspect ratio.
+            if configuration.track == .video { reportStatus() }
+            splicer.configure(feed, configuration)
+            for slot in mixers { slot.configure(id, configuration) }
+        case .moved(let amount):
+            source.noteMovement(now: arrival)
+            splicer.move(feed, by: amount)
+        case .discontinuity:
+            source.noteMovement(now: arrival)
+            if source.countsAsNews() {
+                logger.notice(
+                    "source \(id): its timestamps jumped and were remapped, \(source.steps) times so far")
+            }
+        case .frame(let frame):
+            source.noteQuality(frame, now: arrival)
+            source.noteArrival(of: frame.track, now: arrival)
+            if frame.track == .video { splicer.setInterval(source.timeline.frameInterval, of: feed) }
+            guard let frame = source.audible(frame) else { return }
+            perform(splicer.frame(frame, of: feed, now: arrival))
+            mixer?.send(frame, of: id)
+            outgoingMixer?.send(frame, of: id)
+            twin.slot?.send(frame, of: id)
+        }
     }
 
     /// Asks the senders of sources for which a decoder or a splice waits for a keyframe, if the transport supports
