@@ -32,24 +32,7 @@ extension Relay {
         provideMixer(decision, plan: plan, scene: scene, now: now)
         // A mixer that is about to be left or replaced keeps its scene.
         if let mixer, mixer.fits(scene.canvas, plan) {
-            divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
-            self.mixer?.reportVolumes(plan.sei?.layoutVolume != nil)
-            let shown = opening(of: scene) ?? scene
-            // Sent before the scene, which then waits for the pictures of every source, because all are being decoded.
-            for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
-                if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline, now: now) }
-            }
-            self.mixer?.play(idle.playlist)
-            if decision.mixer == .ready, mixer.scene == nil {
-                // The mixer only decodes and waits.
-            } else {
-                standIn(now: now)
-                self.mixer?.show(shown, now: now)
-                if splicer.onAir == mixer.feed, let before = sceneOnAir, before.isHeardLess(in: shown) {
-                    fadesUntil = now + Relay.fadeOut
-                }
-                sceneOnAir = shown
-            }
+            show(scene, by: mixer, isOnlyDecoding: decision.mixer == .ready, plan, facts, now: now)
         }
         switch decision.aim {
         case .wait: break
@@ -74,6 +57,30 @@ extension Relay {
             isBusy: isMixCheaper, now: now)
         keepSpare(isWanted: isSpareWanted, now: now)
         scheduleTick(now: now, isCalm: isCalm)
+    }
+
+    /// Gives the mixer the sources and the scene.
+    ///
+    /// - Parameter isOnlyDecoding: Whether a mixer without a scene gets none yet, but decodes and waits.
+    private func show(
+        _ scene: Scene, by mixer: MixerSlot, isOnlyDecoding: Bool, _ plan: ProgramPlan,
+        _ facts: [SourceID: ProgramDirector.SourceFact], now: MediaTime
+    ) {
+        divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
+        self.mixer?.reportVolumes(plan.sei?.layoutVolume != nil)
+        let shown = opening(of: scene) ?? scene
+        // Sent before the scene, which then waits for the pictures of every source, because all are being decoded.
+        for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
+            if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline, now: now) }
+        }
+        self.mixer?.play(idle.playlist)
+        if isOnlyDecoding, mixer.scene == nil { return }
+        standIn(now: now)
+        self.mixer?.show(shown, now: now)
+        if splicer.onAir == mixer.feed, let before = sceneOnAir, before.isHeardLess(in: shown) {
+            fadesUntil = now + Relay.fadeOut
+        }
+        sceneOnAir = shown
     }
 
     /// The current feeds of the program.
