@@ -66,14 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = configuration.logLevel
         let lowered = configuration.playback.fit(
             connections: configuration.http.maxConnections, descriptors: DescriptorLimit.raise())
-        let warnings =
-            configuration.apps.warnings + configuration.playback.warnings + configuration.hooks.warnings
-            + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
-            + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
-            + (configuration.hundredms?.warnings ?? []) + (configuration.uploads?.warnings ?? [])
-            + configuration.store.warnings + configuration.exposures
-            + lowered
-        for warning in warnings { logger.warning("\(warning)") }
+        for warning in configuration.warnings + lowered { logger.warning("\(warning)") }
         for note in configuration.closedLists { logger.notice("\(note)") }
         // Before restoring anything: a second service must not affect the first one's relays.
         try configuration.listen.check()
@@ -90,15 +83,7 @@ struct ServeCommand: AsyncParsableCommand {
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
-        let address = "\(configuration.http.tls == nil ? "http" : "https")://\(configuration.listen)"
-        logger.info("serving \(address), data in \(configuration.data)")
-        logger.info("programs can be watched at \(address)/watch/{room} and \(address)/live/{room}.flv")
-        if configuration.webrtc?.takesPublishers ?? false {
-            logger.info("browsers can publish at \(address)/publish/{room}")
-        }
-        if let ingest = configuration.ingest {
-            logger.info("streams can be published to \(ingest.invitation)")
-        }
+        Self.logAddresses(of: configuration, logger)
         do {
             let mixers = configuration.forksMixers ? [Self.mixers(configuration, logger)] : []
             let group = ServiceGroup(
@@ -116,6 +101,18 @@ struct ServeCommand: AsyncParsableCommand {
         }
         logger.notice("stopped")
         Self.end()
+    }
+
+    private static func logAddresses(of configuration: OrchestratorConfiguration, _ logger: Logger) {
+        let address = "\(configuration.http.tls == nil ? "http" : "https")://\(configuration.listen)"
+        logger.info("serving \(address), data in \(configuration.data)")
+        logger.info("programs can be watched at \(address)/watch/{room} and \(address)/live/{room}.flv")
+        if configuration.webrtc?.takesPublishers ?? false {
+            logger.info("browsers can publish at \(address)/publish/{room}")
+        }
+        if let ingest = configuration.ingest {
+            logger.info("streams can be published to \(ingest.invitation)")
+        }
     }
 
     /// Ends the process with exit code 0, without exit handlers: they free what libraries use on threads that still

@@ -26,4 +26,14 @@ extension OrchestratorConfiguration {
         }
         return exposures
     }
+
+    /// Warnings about all parts of the configuration, which a service logs when it starts.
+    var warnings: [String] {
+        let parts: [[String]] = [
+            apps.warnings, playback.warnings, hooks.warnings, ingest?.warnings ?? [], webrtc?.warnings ?? [],
+            wcs?.warnings ?? [], channel?.warnings ?? [], hundredms?.warnings ?? [], uploads?.warnings ?? [],
+            store.warnings, exposures,
+        ]
+        return Array(parts.joined())
+    }
 }
