@@ -26,6 +26,8 @@ public final class AppSource: Sendable {
     }
 
     /// Sets the format of the buffers pushed next, in the notation of `gst-launch-1.0`. Serialized with the buffers.
+    ///
+    /// - Throws: `GStreamerError` (`.syntax`) if the text cannot be read.
     public func setCaps(_ text: String) throws(GStreamerError) {
         guard let caps = gst_caps_from_string(text) else {
             throw GStreamerError(.syntax, "\(name): '\(text)' is not a valid caps string")
@@ -35,6 +37,8 @@ public final class AppSource: Sendable {
     }
 
     /// Sets the format of the pictures pushed next.
+    ///
+    /// - Throws: `GStreamerError` (`.syntax`) if GStreamer does not know the format.
     public func setCaps(_ format: VideoFormat) throws(GStreamerError) {
         var info = try format.info()
         guard let caps = gst_video_info_to_caps(&info) else {

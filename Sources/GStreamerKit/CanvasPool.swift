@@ -9,6 +9,7 @@ public final class CanvasPool: @unchecked Sendable {
     private let pool: ObjectRef<GstBufferPool>
 
     /// - Parameter most: Maximum number of pictures that exist at the same time; 0 means no limit.
+    /// - Throws: `GStreamerError` if the format is unknown (`.syntax`) or too large for the memory (`.resource`).
     public init(format: VideoFormat, most: Int = 0) throws(GStreamerError) {
         try GStreamerRuntime.start()
         var info = try format.info()

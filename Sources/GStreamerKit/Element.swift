@@ -12,6 +12,8 @@ public struct Element: Sendable {
 
     /// Sets a property from text: numbers, booleans, names of enum values, caps. Text that does not fit the
     /// property's type is ignored by GStreamer.
+    ///
+    /// - Throws: `GStreamerError` (`.notFound`) if the element has no such property.
     public func set(_ property: String, to text: String) throws(GStreamerError) {
         guard cgst_has_property(reference.pointer, property) != 0 else {
             throw GStreamerError(.notFound, "element '\(name)' has no property '\(property)'")

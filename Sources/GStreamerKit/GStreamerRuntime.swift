@@ -10,6 +10,8 @@ public enum GStreamerRuntime {
 
     /// Initializes GStreamer; later calls do nothing. Reads the plugin registry, so the first call takes some 20 ms,
     /// and the very first one on a machine takes seconds.
+    ///
+    /// - Throws: `GStreamerError` (`.initialization`) if GStreamer cannot be used. The next call tries again.
     public static func start() throws(GStreamerError) {
         let failure: GStreamerError? = started.withLock { started in
             if started { return nil }

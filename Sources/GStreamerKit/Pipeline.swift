@@ -18,6 +18,8 @@ public final class Pipeline: Sendable {
     /// - Parameters:
     ///   - description: Description as for `gst-launch-1.0`: `appsrc name=in ! queue ! fakesink`.
     ///   - name: Name in GStreamer's logs.
+    /// - Throws: `GStreamerError` if an element is not installed (`.missingElement`), or the description cannot be read
+    ///   (`.syntax`).
     public init(_ description: String, name: String) throws(GStreamerError) {
         let root = try pipelineRoot(description, name: name)
         self.name = name
@@ -36,10 +38,14 @@ public final class Pipeline: Sendable {
 
     /// Starts the pipeline. Returns when GStreamer has accepted the change, which for live sources and connecting
     /// elements is before data flows: watch `events` for later failures.
+    ///
+    /// - Throws: `GStreamerError` (`.stateChange`) if an element refuses to start, or the pipeline has been torn down.
     public func play() async throws(GStreamerError) { try await change(to: GST_STATE_PLAYING) }
 
     /// Opens the pipeline and lets it decode its first frames, none of which is delivered before `play()`. Returns when
     /// GStreamer has accepted the change, as `play()` does.
+    ///
+    /// - Throws: As `play()` does.
     public func prepare() async throws(GStreamerError) { try await change(to: GST_STATE_PAUSED) }
 
     private func change(to state: GstState) async throws(GStreamerError) {
@@ -108,11 +114,15 @@ public final class Pipeline: Sendable {
     public var firstError: BusFailure? { core.sink.firstError }
 
     /// Returns the element called `name=…` in the description.
+    ///
+    /// - Throws: `GStreamerError` (`.notFound`) if there is none, or the pipeline has been torn down.
     public func element(_ name: String) throws(GStreamerError) -> Element {
         Element(try find(name), name: name)
     }
 
     /// Returns the `appsrc` called `name`.
+    ///
+    /// - Throws: `GStreamerError` (`.notFound`) as `element(_:)` does, or if the element is not an `appsrc`.
     public func appSource(_ name: String) throws(GStreamerError) -> AppSource {
         let element = try find(name)
         guard let source = cgst_app_source(element.pointer) else {

@@ -114,6 +114,7 @@ public final class WebRTCPeer: Sendable {
     /// - Parameters:
     ///   - caps: Caps `application/x-rtp` of the accepted format.
     ///   - asksAgain: Whether to request retransmission of lost packets (NACK, and RTX if offered).
+    /// - Throws: `GStreamerError` if the caps cannot be read (`.syntax`), or `webrtcbin` takes no receiver (`.resource`).
     public func addReceiver(_ caps: String, asksAgain: Bool) throws(GStreamerError) {
         guard let parsed = gst_caps_from_string(caps) else {
             throw GStreamerError(.syntax, "\(pipeline.name): '\(caps)' is not a valid caps string")
@@ -128,6 +129,7 @@ public final class WebRTCPeer: Sendable {
     /// and RTX if offered): call before `answer(_:)` or `offer()`.
     ///
     /// - Parameter count: Number of those chains.
+    /// - Throws: `GStreamerError` (`.resource`) if there are fewer chains.
     public func sendOnly(_ count: Int) throws(GStreamerError) {
         for place in 0..<count where cgst_send_only(peer.pointer, Int32(clamping: place)) == 0 {
             throw GStreamerError(.resource, "\(pipeline.name): no sender can be added")

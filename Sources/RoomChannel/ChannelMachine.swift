@@ -85,6 +85,8 @@ public struct ChannelMachine: Sendable {
     }
 
     /// Deletes a message from the history, and makes it disappear for all viewers.
+    ///
+    /// - Throws: `ChannelRefusal` if the history has no such message.
     public mutating func delete(_ id: Int64) throws(ChannelRefusal) -> [Action] {
         guard history.remove(id) else { throw .unknownMessage(id) }
         return [.tell(.deleted(id: id))]
@@ -110,6 +112,7 @@ public struct ChannelMachine: Sendable {
     /// Forbids a user to send messages.
     ///
     /// - Parameter seconds: Duration of the mute; `nil` = until it is ended.
+    /// - Throws: `ChannelRefusal` if the duration is out of range, or too many users are muted.
     public mutating func mute(_ user: UserID, for seconds: Int?, now: Int64) throws(ChannelRefusal) {
         try mutes.add(user, for: seconds, now: now)
         memoryRevision += 1
@@ -125,6 +128,9 @@ public struct ChannelMachine: Sendable {
     public func muted(at now: Int64) -> [(user: UserID, secondsLeft: Int?)] { mutes.list(at: now) }
 
     /// Changes rules that moderators may change; `nil` leaves a rule unchanged.
+    ///
+    /// - Parameter slowMode: Seconds between two messages of a user.
+    /// - Throws: `ChannelRefusal` if a rule is out of range. Then no rule changes.
     public mutating func change(slowMode: Int?, words: [String]?) throws(ChannelRefusal) -> [Action] {
         var rules = rules
         if let slowMode {
@@ -146,6 +152,7 @@ public struct ChannelMachine: Sendable {
     /// Opens the room through the channel.
     ///
     /// - Parameter title: Title to show, with the maximum length of a name; `nil` leaves it unchanged.
+    /// - Throws: `ChannelRefusal` if the title is too long or has a forbidden word.
     public mutating func open(title: String?, by user: UserID?) throws(ChannelRefusal) -> [Action] {
         let title = try title.map { title throws(ChannelRefusal) in try rules.checkName(title) } ?? nil
         if !isOpened {
