@@ -40,19 +40,7 @@ struct IngestConfiguration: Sendable {
         warnings = holder.warnings
         let place = try Self.advertised(values, node)
         guard let text = values.text("ingest.rtmp.listen") else {
-            guard place == nil else {
-                throw Self.wrong(
-                    "ingest.rtmp.advertise", "a place without ingest.rtmp.listen", "both, or none of them")
-            }
-            guard values.text("ingest.rtmps.listen") == nil else {
-                throw Self.wrong(
-                    "ingest.rtmps.listen", "RTMPS without ingest.rtmp.listen",
-                    "both, because relays pull over RTMP; ingest.rtmp.listen: 127.0.0.1:1935 is for them alone")
-            }
-            guard keys.isEmpty else {
-                throw Self.wrong(
-                    "ingest.key", "a key without ingest.rtmp.listen", "both, as in ingest.rtmp.listen: 127.0.0.1:1935")
-            }
+            try Self.checkOff(values, place, hasKeys: !keys.isEmpty)
             return nil
         }
         let address = try ListenAddress(text, key: "ingest.rtmp.listen", hasTokens: true)
@@ -91,6 +79,24 @@ struct IngestConfiguration: Sendable {
             throw error
         } catch {
             throw StartupError("\(error)")
+        }
+    }
+
+    /// Checks that a configuration without `ingest.rtmp.listen` has nothing that needs it.
+    private static func checkOff(
+        _ values: ConfigurationValues, _ place: IngestPlace?, hasKeys: Bool
+    ) throws(StartupError) {
+        guard place == nil else {
+            throw wrong("ingest.rtmp.advertise", "a place without ingest.rtmp.listen", "both, or none of them")
+        }
+        guard values.text("ingest.rtmps.listen") == nil else {
+            throw wrong(
+                "ingest.rtmps.listen", "RTMPS without ingest.rtmp.listen",
+                "both, because relays pull over RTMP; ingest.rtmp.listen: 127.0.0.1:1935 is for them alone")
+        }
+        guard !hasKeys else {
+            throw wrong(
+                "ingest.key", "a key without ingest.rtmp.listen", "both, as in ingest.rtmp.listen: 127.0.0.1:1935")
         }
     }
 
