@@ -6,7 +6,8 @@ import MediaFormats
 ///
 /// The request to the relay is the one that the service makes for HTTP-FLV, so that playback does not depend on the
 /// service. A lost connection is made again, because another process may take over the program. While no relay of this
-/// machine has it, it may come another way.
+/// machine has it, it may come another way. That way is tried first, because a relay that stands by for another machine's
+/// listens already, and sends nothing.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 package final class ProgramFeed: @unchecked Sendable {
@@ -18,7 +19,8 @@ package final class ProgramFeed: @unchecked Sendable {
         case ended
     }
 
-    /// A way to the program while no relay has it: a socket that answers as a relay does, if the program is there.
+    /// A way to the program while no relay has it: a socket that answers as a relay does, if the program is there, and closes
+    /// the connection at once if not.
     package struct Detour: Sendable {
         package var path: String
         /// The line that asks for the program, without its end.
@@ -35,6 +37,8 @@ package final class ProgramFeed: @unchecked Sendable {
     private static let patience: Int64 = 10_000_000_000
     /// Time in ns between a detour that leads nowhere and the next one, which costs more than an attempt to reach the relay.
     private static let detourInterval: Int64 = 300_000_000
+    /// Time in ns after which the first detour yields to a relay, if nothing has come.
+    private static let trialLimit: Int64 = 2_000_000_000
 
     private let path: String
     private let request: String
@@ -52,13 +56,16 @@ package final class ProgramFeed: @unchecked Sendable {
     private var isUnproven = false
     /// Time before which no detour is tried.
     private var detourAt: Int64 = 0
+    /// Whether the first connection, a detour if there is one, is not known to be the right one yet.
+    private var isTrial = true
 
     /// - Parameters:
     ///   - path: The relay's Unix socket.
     ///   - request: The line that asks the relay for FLV, without its end.
     ///   - keyframeRequest: The line that asks the relay for a keyframe, without its end; `nil` if keyframes are never
     ///     requested.
-    ///   - detour: Used while no process listens at `path`, until its connection ends, or nothing has come for too long.
+    ///   - detour: Used first, and while no process listens at `path`, until its connection ends, or nothing has come for
+    ///     too long.
     ///   - onEvent: Called on the loop, never from within `open()`.
     package init(
         path: String, request: String, keyframeRequest: String? = nil, detour: Detour? = nil,
@@ -94,22 +101,39 @@ package final class ProgramFeed: @unchecked Sendable {
 
     private func connect() {
         guard !isOver else { return }
+        let now = MonotonicClock.now()
         guard channel == nil else {
             // A detour on which nothing comes may not end by itself.
-            if isUnproven, MonotonicClock.now() >= giveUpAt { end() }
+            guard isUnproven else { return }
+            if now >= giveUpAt { return end() }
+            isTrial = false
+            if !takeRelay() { timer.set(giveUpAt) }
             return
         }
-        if let descriptor = UnixListener.dial(path) {
-            (isUnproven, takesKeyframeRequests) = (false, false)
-            ask(descriptor, request)
-            onEvent(.began)
-        } else if let detour, MonotonicClock.now() >= detourAt, let descriptor = UnixListener.dial(detour.path) {
-            (isUnproven, takesKeyframeRequests) = (true, true)
-            ask(descriptor, detour.request)
-            timer.set(giveUpAt)
-        } else {
-            again()
-        }
+        if isTrial, takeDetour(now) { return timer.set(now + Self.trialLimit) }
+        isTrial = false
+        if takeRelay() { return }
+        if takeDetour(now) { timer.set(giveUpAt) } else { again() }
+    }
+
+    /// Reads from the relay, in place of a detour.
+    ///
+    /// - Returns: False if no process listens there.
+    private func takeRelay() -> Bool {
+        guard let descriptor = UnixListener.dial(path) else { return false }
+        channel?.close()
+        (isUnproven, takesKeyframeRequests) = (false, false)
+        ask(descriptor, request)
+        onEvent(.began)
+        return true
+    }
+
+    /// - Returns: False if there is no detour, or none at this time.
+    private func takeDetour(_ now: Int64) -> Bool {
+        guard let detour, now >= detourAt, let descriptor = UnixListener.dial(detour.path) else { return false }
+        (isUnproven, takesKeyframeRequests) = (true, true)
+        ask(descriptor, detour.request)
+        return true
     }
 
     private func ask(_ descriptor: Int32, _ request: String) {
@@ -137,7 +161,7 @@ package final class ProgramFeed: @unchecked Sendable {
             }
             guard !tags.isEmpty else { return }
             if isUnproven {
-                isUnproven = false
+                (isUnproven, isTrial) = (false, false)
                 onEvent(.began)
             }
             onEvent(.tags(tags))
@@ -153,7 +177,9 @@ package final class ProgramFeed: @unchecked Sendable {
         let now = MonotonicClock.now()
         // A detour on which nothing came leads nowhere at present.
         if isUnproven { detourAt = now + Self.detourInterval } else { giveUpAt = now + Self.patience }
-        again()
+        guard isTrial else { return again() }
+        isTrial = false
+        timer.set(now)
     }
 
     private func end() {

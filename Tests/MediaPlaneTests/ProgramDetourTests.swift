@@ -92,6 +92,39 @@ import Testing
         service.close()
     }
 
+    /// A relay that is prepared for a move listens already, and sends nothing before the move is over.
+    @Test func aProgramIsReadWhereItIsOnAirBeforeItMoves() async throws {
+        let (relayPath, servicePath) = (Self.path(), Self.path())
+        let (relay, service) = (try Place(relayPath), try Place(servicePath))
+        let viewer = try FeedViewer(relayPath, detour: ProgramFeed.Detour(path: servicePath, request: "please"))
+        try #require(try await outputEventually { service.lines == Self.asked })
+        service.send([Self.tag(1)])
+        try #require(try await outputEventually { viewer.tags.map(\.tag) == [Self.tag(1)] })
+        #expect(viewer.begun == 1 && relay.connections == 0)
+        service.closeConnections()
+        try #require(try await outputEventually { relay.lines == Self.direct })
+        relay.send([Self.tag(2)])
+        try #require(try await outputEventually { viewer.tags.map(\.tag) == [Self.tag(1), Self.tag(2)] })
+        #expect(viewer.begun == 2 && service.lines == Self.asked && !viewer.hasEnded)
+        viewer.stop()
+        relay.close()
+        service.close()
+    }
+
+    /// The service closes the connection where the program is this machine's, and says nothing where it stands still.
+    @Test(arguments: [true, false]) func aProgramOfThisMachineIsReadFromItsRelay(isClosed: Bool) async throws {
+        let (relayPath, servicePath) = (Self.path(), Self.path())
+        let (relay, service) = (try Place(relayPath), try Place(servicePath, isClosed: isClosed))
+        let viewer = try FeedViewer(relayPath, detour: ProgramFeed.Detour(path: servicePath, request: "please"))
+        try #require(try await outputEventually { relay.lines == Self.direct })
+        relay.send([Self.tag(1)])
+        try #require(try await outputEventually { viewer.tags.map(\.tag) == [Self.tag(1)] })
+        #expect(viewer.begun == 1 && service.connections == 1)
+        viewer.stop()
+        relay.close()
+        service.close()
+    }
+
     /// It is tried for as long as a relay would be, but less often.
     @Test func aDetourThatLeadsNowhereEnds() async throws {
         let path = Self.path()
