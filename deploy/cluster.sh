@@ -32,7 +32,7 @@ postgres=
 for place in /usr/lib/postgresql/*/bin /usr/local/pgsql/bin; do
     if [[ -x $place/initdb ]]; then postgres=$place; fi
 done
-[[ -n $postgres ]] || die "PostgreSQL's server is not installed: run deploy/setup.sh --tests"
+[[ -n $postgres ]] || die "PostgreSQL's server is not installed: run deploy/setup.sh --cluster"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/mix-cluster.XXXXXX")
 mkdir -p "$out"
@@ -88,10 +88,12 @@ else
     chown "$owner" "$pg"
     as=(setpriv "--reuid=$owner" --clear-groups)
 fi
-"${as[@]}" "$postgres/initdb" -D "$pg" -U mix -E UTF8 --locale=C --auth=trust --no-sync >"$work/initdb.log"
+"${as[@]}" "$postgres/initdb" -D "$pg" -U mix -E UTF8 --locale=C --auth=trust --no-sync >"$work/initdb.log" 2>&1 ||
+    die "PostgreSQL's files cannot be made: $(tail -n 3 "$work/initdb.log")"
 database=("${as[@]}" "$postgres/pg_ctl")
 "${database[@]}" -D "$pg" -w -l "$pg/server.log" \
-    -o "-p $db -c listen_addresses=127.0.0.1 -c unix_socket_directories=$pg" start >/dev/null
+    -o "-p $db -c listen_addresses=127.0.0.1 -c unix_socket_directories=$pg" start >"$work/pg_ctl.log" 2>&1 ||
+    die "PostgreSQL does not start: $(tail -n 3 "$work/pg_ctl.log" "$pg/server.log")"
 store="postgresql://mix@127.0.0.1:$db/postgres"
 
 # --- servers and nodes -----------------------------------------------------------------------------------------------
@@ -147,8 +149,9 @@ wait_for_other() {
     local former=$1 asked=$2 begin now
     begin=$(date +%s%3N)
     for _ in $(seq 600); do
-        now=$(owner_of_room)
-        if [[ -n $now && $now != "$former" ]] &&
+        # The former one's relay may still be ending.
+        now=$(owner_of_room | grep -vx "$former" | head -n 1 || true)
+        if [[ -n $now ]] &&
             [[ $(curl -sS "${url[$asked]}/v1/tasks/auto-$room" 2>/dev/null | jq -r .onAir 2>/dev/null) == bypass ]]; then
             say "on air at node $now after $(($(date +%s%3N) - begin)) ms, as node $asked tells"
             return
@@ -202,7 +205,17 @@ jq -e '.connections == 1 and .backwardTimestamps == 0' "$work/viewer.json" >/dev
 
 call GET "${url[$third]}/v1/nodes" | jq -r '.nodes[] | "  \(.name)  \(.state)  rooms: \(.rooms)  \(.url)"'
 if [[ ${KEEP:-} == 1 ]]; then
-    say "the program is at http://127.0.0.1 of any node: ${url[$third]}/watch/$room; Ctrl-C ends everything"
+    call DELETE "${url[$second]}/v1/node/drain" >/dev/null
+    say "all of this runs until Ctrl-C. The room is at node $third, and any node answers. To try:"
+    cat <<END
+  watch in a browser     ${url[$second]}/watch/$room
+  what is on air         curl ${url[$second]}/v1/tasks/auto-$room
+  who has what           curl ${url[$second]}/v1/nodes
+  move the room          curl -X POST ${url[$third]}/v1/node/drain
+  let it come back       curl -X DELETE ${url[$third]}/v1/node/drain; curl -X POST ${url[$second]}/v1/node/drain
+  lose node $third            kill -9 ${pid[$third]}; its relay stays on air for the lease, $lease s
+END
+    trap 'exit 0' INT TERM
     wait
 fi
 say "done"

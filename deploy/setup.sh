@@ -5,6 +5,7 @@
 #   deploy/setup.sh            install missing packages
 #   deploy/setup.sh --tests    also the browser for playback tests (290 MB), an RTSP server, a TURN server, and PostgreSQL's
 #                              server; tests that need one that is missing are skipped
+#   deploy/setup.sh --cluster  also PostgreSQL's server, for `make cluster`
 #   deploy/setup.sh --fonts    also fonts for names in other scripts, such as Chinese, Japanese and Korean, and for emoji (145 MB)
 #   deploy/setup.sh --pages    also the packages for web pages as sources: Chromium, a virtual display and a sound server (400 MB)
 #   deploy/setup.sh --check    only report missing packages; exit 1 if there are any
@@ -152,7 +153,7 @@ install_packages() {
 install_fonts() {
     local missing=() package
     for package in "${font_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
-    [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+    [ ${#missing[@]} -eq 0 ] || (install_packages "${missing[@]}")
 }
 
 # In a process of its own: that it cannot be installed is no reason not to run the other tests.
@@ -177,12 +178,14 @@ main() {
         install_packages "${missing[@]}"
         say "done"
     fi
+    # Each in a process of its own, which allows services to start again when it ends.
     if [ "${1:-}" = --tests ]; then install_test_packages; fi
+    if [ "${1:-}" = --cluster ]; then is_installed postgresql || (install_packages postgresql); fi
     if [ "${1:-}" = --fonts ]; then install_fonts; fi
     if [ "${1:-}" = --pages ]; then
         local pages=() package
         for package in "${page_packages[@]}"; do is_installed "$package" || pages+=("$package"); done
-        [ ${#pages[@]} -eq 0 ] || install_packages "${pages[@]}"
+        [ ${#pages[@]} -eq 0 ] || (install_packages "${pages[@]}")
         say "web pages can be shown: set pages.enabled in the configuration (docs/pages.md)"
         exit 0
     fi
