@@ -177,6 +177,27 @@ import Testing
         }
     }
 
+    /// All viewers who stay at a node count where the room is, not only the connection that the node makes for them.
+    @Test func viewersWhoStayCountAtTheNextNode() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            try await eventually { a.running("auto-demo").first { $0.plan != nil } }
+            let bodies = [try await a.body(of: "/live/demo.flv"), try await a.body(of: "/live/demo.flv")]
+            let viewers = bodies.map { body in Task { for try await _ in body {} } }
+            b.relays.setOpening(ScriptedProgram.opening(at: 1040))
+            #expect(try await drain(a).moved == 1)
+            try await eventually {
+                try await b.call("GET", "/v1/tasks/auto-demo").value("viewers") == "2" ? true : nil
+            }
+            for viewer in viewers {
+                viewer.cancel()
+                _ = await viewer.result
+            }
+        }
+    }
+
     /// Orders that do not come from nodes are refused.
     @Test func onlyNodesGiveOrders() async throws {
         try await withCluster { start in

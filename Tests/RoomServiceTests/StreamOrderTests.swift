@@ -25,7 +25,7 @@ import Testing
                 StreamSaying(
                     of: StreamNames(room: "demo", user: "bob", stream: .screen), type: "audioMuted", payload: nil),
             ]),
-            .requestKeyframe("shop/auto-demo"),
+            .requestKeyframe("shop/auto-demo"), .viewers("shop/auto-demo", node: "b", count: 7),
         ]
         for order in orders {
             #expect(try JSONDecoder().decode(StreamOrder.self, from: JSONEncoder().encode(order)) == order)

@@ -29,8 +29,10 @@ package struct OrchestratorContext: RequestContext {
     var passedOnFor: String?
     /// Whether only a part of a batch is meant for this node.
     var takesShare = false
+    /// Name of the node that makes the request for viewers that it has already admitted.
+    var carrier: String?
     /// Whether another node makes the request for viewers that it has already admitted.
-    var isCarriedOver = false
+    var isCarriedOver: Bool { carrier != nil }
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

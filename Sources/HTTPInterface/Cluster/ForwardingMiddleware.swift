@@ -27,7 +27,7 @@ package struct ForwardingMiddleware: RouterMiddleware {
         if isForwarded {
             context.passedOnFor = request.headers[NodeHeader.client]
             context.takesShare = request.headers[NodeHeader.share] != nil
-            context.isCarriedOver = request.headers[NodeHeader.carried] != nil
+            context.carrier = request.headers[NodeHeader.carried]
         }
         for _ in 1..<Self.mostAttempts {
             if let response = try await attempt(&request, &context, isForwarded: isForwarded, isLast: false, next) {
@@ -111,7 +111,7 @@ enum NodeHeader {
     static let share = name("Mixorchestrator-Share")
     /// Marks the answer to a forwarded request whose room is on yet another node.
     static let moved = name("Mixorchestrator-Moved")
-    /// Marks a request for a program whose viewers another node has admitted.
+    /// Names the node that asks for a program whose viewers it has admitted.
     static let carried = name(NodeExchange.carriedHeader)
 
     private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .cacheControl }

@@ -100,7 +100,7 @@ package struct LiveController: Sendable {
         // Of all programs together.
         let deadline = NIODeadline.now() + Self.patience
         for task in try await programs(of: room, request) {
-            let place = try playback.enter(task)
+            let place = try playback.enter(task, for: context.carrier)
             let broadcast = playback.broadcast(of: task)
             // A program that is just ending may still be listed.
             guard await broadcast.begins(within: max(.zero, deadline - .now())) else {

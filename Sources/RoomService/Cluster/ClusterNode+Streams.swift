@@ -63,6 +63,8 @@ extension ClusterNode {
         case .requestKeyframe(let task):
             let relay = try? await RelayConnection.open(path: registry.services.sockets.path(of: task))
             try? await relay?.requestKeyframe()
+        case .viewers(let task, let node, let count):
+            registry.services.viewers.set(count, of: task, at: node)
         }
         return answer
     }

@@ -14,7 +14,7 @@ extension NodeExchange {
     package static let orderPaths: Set<String> = [movesPath, streamsPath, channelsPath]
     /// Header with the receiver's secret, which only nodes know.
     package static let keyHeader = "Mixorchestrator-Node-Key"
-    /// Header of a request for a program whose viewers were admitted by the node that had it.
+    /// Header of a request for a program whose viewers were admitted by another node: its name (`RemotePrograms.ownName`).
     package static let carriedHeader = "Mixorchestrator-Carried"
     /// Longest answer that is read, in bytes.
     static let longestAnswer = 1 << 16

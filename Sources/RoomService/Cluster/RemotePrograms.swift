@@ -15,6 +15,8 @@ package final class RemotePrograms: ProgramsElsewhere {
     /// Time between two checks whether the room is back, and their number for each check whether it is at a third node.
     private static let interval: Duration = .milliseconds(100)
     private static let checks = 10
+    /// Time between two checks whether the number of viewers here has changed.
+    private static let countInterval: Duration = .seconds(1)
 
     package init(node: ClusterNode, exchange: NodeExchange, registry: RoomRegistry) {
         self.node = node
@@ -66,6 +68,7 @@ package final class RemotePrograms: ProgramsElsewhere {
                     try await self.stays(room, at: other)
                     queue.finish()
                 }
+                group.addTask { try await self.tellViewers(of: task, to: other) }
                 for try await piece in pieces {
                     try await onBytes(piece)
                     backlog.remove(piece)
@@ -109,6 +112,26 @@ package final class RemotePrograms: ProgramsElsewhere {
         }
     }
 
+    /// Tells the room's node the number of viewers here, at once and after each change, until it is cancelled.
+    ///
+    /// - Throws: `CancellationError`.
+    private func tellViewers(of task: TaskID, to other: NodeProfile) async throws {
+        var told: Int?
+        while true {
+            let count = registry.services.viewers.viewersAtNode(of: task)
+            if count != told {
+                let answer = try? await exchange.post(
+                    StreamOrder.viewers(task, node: ownName, count: count), to: NodeExchange.streamsPath, of: other,
+                    within: StreamPatience.quickAnswer)
+                if answer != nil { told = count }
+            }
+            try await Task.sleep(for: Self.countInterval)
+        }
+    }
+
+    /// The node's name among nodes that it reads programs from, in ASCII.
+    private var ownName: String { PercentEncoding.encoded(node.settings.name) }
+
     package func requestKeyframe(of task: TaskID, in room: RoomID) async {
         guard !node.has(room), let other = try? await node.otherHolder(of: room, isFreshWanted: false) else { return }
         _ = try? await exchange.post(
@@ -126,7 +149,7 @@ package final class RemotePrograms: ProgramsElsewhere {
         return NodeExchange.Passed(
             method: "GET", target: "\(room.livePath).flv?task=\(name)",
             headers: [
-                (name: NodeExchange.keyHeader, value: other.key), (name: NodeExchange.carriedHeader, value: "1"),
+                (name: NodeExchange.keyHeader, value: other.key), (name: NodeExchange.carriedHeader, value: ownName),
             ], body: nil)
     }
 }

@@ -21,6 +21,10 @@ package enum StreamOrder: Hashable, Codable, Sendable {
     case say([StreamSaying])
     /// Asks the relay of a program for a keyframe, if the node has one.
     case requestKeyframe(TaskID)
+    /// Says how many viewers of a program a node has that reads it from the receiver. It has no effect if the node does not.
+    ///
+    /// - Parameter node: The name by which it reads the program.
+    case viewers(TaskID, node: String, count: Int)
 }
 
 /// The answer to a `StreamOrder`.

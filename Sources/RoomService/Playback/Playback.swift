@@ -70,10 +70,11 @@ package final class Playback: Service {
 
     /// Reserves a place for a viewer.
     ///
+    /// - Parameter node: Name of the node that reads the program for its viewers; `nil` for a viewer.
     /// - Throws: `OrchestratorError` when there is none.
-    package func enter(_ task: TaskID) throws(OrchestratorError) -> ViewerCounts.Place {
+    package func enter(_ task: TaskID, for node: String? = nil) throws(OrchestratorError) -> ViewerCounts.Place {
         do {
-            return try services.viewers.enter(task)
+            return try services.viewers.enter(task, for: node)
         } catch {
             services.metrics.count(.viewersRefused)
             throw error

@@ -19,8 +19,17 @@ package final class ViewerCounts: Sendable {
         /// Numbers of viewers served by another process.
         var elsewhere: [TaskID: Int] = [:]
         var totalElsewhere = 0
+        /// Other nodes that read programs, by their names.
+        var nodes: [TaskID: [String: Reader]] = [:]
         /// Programs whose number of viewers has changed since the last query; `nil` before the first query.
         var changed: Set<TaskID>?
+    }
+    /// Another node that reads a program for its viewers.
+    private struct Reader {
+        /// Its places, which `counts` contains.
+        var places = 0
+        /// The number of its viewers; `nil` until it has said so.
+        var viewers: Int?
     }
     private let state = Mutex(State())
     package let limits: Limits
@@ -31,26 +40,30 @@ package final class ViewerCounts: Sendable {
     package final class Place: Sendable {
         private let counts: ViewerCounts
         private let task: TaskID
+        private let node: String?
 
-        fileprivate init(_ counts: ViewerCounts, _ task: TaskID) {
+        fileprivate init(_ counts: ViewerCounts, _ task: TaskID, _ node: String?) {
             self.counts = counts
             self.task = task
+            self.node = node
         }
 
-        deinit { counts.leave(task) }
+        deinit { counts.leave(task, node) }
     }
 
+    /// - Parameter node: Name of the node that reads the program for its viewers; `nil` for a viewer.
     /// - Throws: `OrchestratorError` when there is no place.
-    package func enter(_ task: TaskID) throws(OrchestratorError) -> Place {
+    package func enter(_ task: TaskID, for node: String? = nil) throws(OrchestratorError) -> Place {
         let refusal = state.withLock { state -> OrchestratorError? in
             if let refusal = self.refusal(of: task, state) { return refusal }
             state.counts[task, default: 0] += 1
             state.total += 1
+            if let node { state.nodes[task, default: [:]][node, default: Reader()].places += 1 }
             state.changed?.insert(task)
             return nil
         }
         if let refusal { throw refusal }
-        return Place(self, task)
+        return Place(self, task, node)
     }
 
     private func refusal(of task: TaskID, _ state: State) -> OrchestratorError? {
@@ -91,12 +104,27 @@ package final class ViewerCounts: Sendable {
         }
     }
 
-    private func leave(_ task: TaskID) {
+    /// Sets the number of viewers for whom another node reads a program. Has no effect if it reads none, and holds until it
+    /// has stopped.
+    func set(_ viewers: Int, of task: TaskID, at node: String) {
+        state.withLock { state in
+            guard let reader = state.nodes[task]?[node], reader.viewers != viewers else { return }
+            // The reported number is not trusted to be small.
+            state.nodes[task]?[node]?.viewers = min(max(viewers, 0), 1 << 20)
+            state.changed?.insert(task)
+        }
+    }
+
+    private func leave(_ task: TaskID, _ node: String?) {
         state.withLock { state in
             state.total -= 1
             let count = state.counts[task, default: 1] - 1
             state.counts[task] = count == 0 ? nil : count
             state.changed?.insert(task)
+            guard let node, let places = state.nodes[task]?[node]?.places else { return }
+            state.nodes[task]?[node]?.places = places - 1
+            if places <= 1 { state.nodes[task]?[node] = nil }
+            if state.nodes[task]?.isEmpty ?? false { state.nodes[task] = nil }
         }
     }
 
@@ -109,12 +137,28 @@ package final class ViewerCounts: Sendable {
         }
     }
 
-    /// Returns the number of viewers of a task's program.
+    /// Returns the number of viewers of a task's program, at all nodes. A node that does not say how many it has counts as
+    /// one for each of its connections.
     package func viewers(of task: TaskID) -> Int {
-        state.withLock { $0.counts[task, default: 0] + $0.elsewhere[task, default: 0] }
+        state.withLock { state in
+            var count = state.counts[task, default: 0] + state.elsewhere[task, default: 0]
+            for reader in (state.nodes[task] ?? [:]).values {
+                count += (reader.viewers ?? reader.places) - reader.places
+            }
+            return count
+        }
     }
 
-    /// Returns the number of viewers served by this process.
+    /// Returns the number of viewers of a task's program at this node.
+    func viewersAtNode(of task: TaskID) -> Int {
+        state.withLock { state in
+            var count = state.counts[task, default: 0] + state.elsewhere[task, default: 0]
+            for reader in (state.nodes[task] ?? [:]).values { count -= reader.places }
+            return count
+        }
+    }
+
+    /// Returns the number of viewers served by this process, including other nodes that read the program.
     func viewersHere(of task: TaskID) -> Int { state.withLock { $0.counts[task, default: 0] } }
     package var total: Int { state.withLock { $0.total + $0.totalElsewhere } }
 }
