@@ -1,5 +1,7 @@
 import Foundation
 import MixModel
+import NIOCore
+import NIOPosix
 import StoreSupport
 import TaskStore
 import TestSupport
@@ -70,6 +72,36 @@ import Testing
                 let answer = try await b.call("GET", "/v1/rooms/\(room)")
                 #expect(answer.text.contains("bob"), "\(room): \(answer.text)")
             }
+        }
+    }
+
+    /// A node takes no events of a room that has just left it. The batch is not acknowledged then.
+    @Test func aBatchIsAcknowledgedOnlyAsAWhole() async throws {
+        let other = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(NothingTaken())
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { other.close(promise: nil) }
+        let port = try #require(other.localAddress?.port)
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let left = try await a.store.register("left", for: .seconds(600))
+            try await a.store.announce(
+                left, NodeProfile(name: "left", url: "http://127.0.0.1:\(port)", key: "key of left"))
+            _ = try await a.store.claim([.lease(of: "two")], by: left, for: .seconds(600))
+            let events = ["one", "two"].map { room in
+                """
+                {"specversion":"1.0","type":"stream.published","source":"app","id":"e-\(room)","subject":"\(room)",
+                 "data":{"user":"bob","url":"rtmp://127.0.0.1/live/bob"}}
+                """
+            }
+            let answer = try await a.call(
+                "POST", "/v1/events", "[\(events.joined(separator: ","))]",
+                headers: ["Content-Type": "application/cloudevents-batch+json"])
+            #expect(answer.status == 503 && answer.text.contains("send it again"), "\(answer.text)")
         }
     }
 
@@ -202,5 +234,19 @@ import Testing
         cache.note(nil, of: "r", at: 5)
         #expect(cache.holder(of: "r", at: 6) == .some(nil))
         #expect(cache.holder(of: "r", at: 5 + HolderCache.lifetime) == nil)
+    }
+}
+
+/// A node that has none of the rooms in a batch of events.
+private final class NothingTaken: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // The end of the batch.
+        guard unwrapInboundIn(data).readableBytesView.last == UInt8(ascii: "]") else { return }
+        let body = #"{"accepted":0,"duplicate":0,"stale":0}"#
+        let answer = "HTTP/1.1 202 Accepted\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
     }
 }

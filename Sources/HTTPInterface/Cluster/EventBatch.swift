@@ -21,6 +21,12 @@ struct EventBatch {
     let body: [UInt8]
     let context: OrchestratorContext
 
+    /// Not every event was taken, because a room has moved while the batch was sent to its node.
+    static let incomplete = OrchestratorError(
+        .unavailable, "room-moving", "A room is on its way to another node",
+        detail: "not all events of the batch are stored: send it again, what is stored is not stored twice",
+        retryAfter: 1)
+
     /// Longest answer that is read, in bytes.
     private static let longestAnswer = 1 << 16
 

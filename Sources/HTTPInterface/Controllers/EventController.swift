@@ -51,6 +51,8 @@ package struct EventController: Sendable {
         /// Largest number of notes in an answer.
         static let mostNotes = 16
 
+        var total: Int { accepted + duplicate + stale }
+
         mutating func note(_ note: String?) {
             guard let note, notes.count < Self.mostNotes, !notes.contains(note) else { return }
             notes.append(note)
@@ -190,6 +192,8 @@ package struct EventController: Sendable {
             // A node that was sent a share does not send shares itself.
             if let batch, !context.takesShare {
                 for node in others.values { counts.add(Counts(try await batch.send(to: node))) }
+                // A room that has left a node since it was found there is nobody's share.
+                guard counts.total >= events.count else { throw EventBatch.incomplete }
             }
         }
         return counts.response
