@@ -48,6 +48,28 @@ import Testing
         }
     }
 
+    /// Playlists and segments come from the node that has the room, whichever node a player reaches.
+    @Test func viewersOfHLSReachAnyNode() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "demo")
+            #expect(try await a.call("PUT", "/v1/rooms/demo/hls").status == 200)
+            try await eventually { a.running("auto-demo").first { $0.plan?.outputs.hls != nil } }
+            try KeptFiles.makeSession(a.data)
+            let base = "/live/demo/hls/1700000000000"
+            let playlist = try await b.call("GET", "\(base)/video.m3u8")
+            #expect(playlist.status == 200 && playlist.text.contains("\nvideo-1.ts\n"), "\(playlist.text)")
+            let segment = try await b.beginning(of: "\(base)/video-1.ts", bytes: KeptFiles.segment.count)
+            #expect(segment.status == 200 && segment.bytes == KeptFiles.segment)
+            #expect(try await b.call("GET", "\(base)/video-9.ts").status == 404)
+            // An earlier stay of the room has left files.
+            try KeptFiles.makeSession(b.data, name: "1600000000000", isEnded: true)
+            let master = try await b.call("GET", "/live/demo/index.m3u8")
+            #expect(master.text.contains("\nhls/1700000000000/video.m3u8\n"), "\(master.text)")
+        }
+    }
+
     /// A batch about rooms of several nodes is split between them, and each node recognises it when it is sent again.
     @Test func aBatchGoesToAllNodes() async throws {
         try await withCluster { start in

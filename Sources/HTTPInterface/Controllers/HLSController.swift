@@ -78,16 +78,22 @@ package struct HLSController: Sendable {
         guard let item = files.item(room, session: session, file: name) else { throw Self.noFile(name) }
         switch item.kind {
         case .playlist:
-            guard let text = await text(item) else { throw Self.noFile(name) }
+            guard let text = await text(item) else { throw try await missing(name, of: room) }
             return playlist(await files.marked(text, item), item, prefix: "", request)
         case .segment:
-            guard let buffer = await cache.segment(item.path) else { throw Self.noFile(name) }
+            guard let buffer = await cache.segment(item.path) else { throw try await missing(name, of: room) }
             return segment(buffer, item, request)
         }
     }
 
     /// Returns the room's master playlist, waiting for one that is about to exist, because players ask only once.
     private func found(_ room: RoomID) async throws -> HLSFiles.Item? {
+        // The playlist that another node writes now is newer than one that the room may have left here.
+        if registry.mayBeElsewhere(room),
+            (try? await registry.shownState(of: room))?.expects(PlannedHLS.self) ?? false
+        {
+            try await registry.checkHome(of: room)
+        }
         if let item = try await files.master(of: room) { return item }
         let deadline = ContinuousClock.now + Self.patience
         while try await registry.snapshot(room)?.expects(PlannedHLS.self) ?? false, ContinuousClock.now < deadline {
@@ -95,6 +101,14 @@ package struct HLSController: Sendable {
             if let item = try await files.master(of: room) { return item }
         }
         return nil
+    }
+
+    /// Returns the error for a file that is not here.
+    ///
+    /// - Throws: `OrchestratorError` if another node has the room, to which the request is passed on.
+    private func missing(_ name: String, of room: RoomID) async throws -> OrchestratorError {
+        try await registry.checkHome(of: room)
+        return Self.noFile(name)
     }
 
     private func text(_ item: HLSFiles.Item) async -> String? {
@@ -141,7 +155,9 @@ package struct HLSController: Sendable {
         try check(request)
         let session = try context.identifier("session")
         let name = "\(session).zip"
-        guard let facts = try await files.facts(room, session: session) else { throw Self.noFile(name) }
+        guard let facts = try await files.facts(room, session: session) else {
+            throw try await missing(name, of: room)
+        }
         guard facts.settings.enableVOD, facts.isEnded else {
             throw OrchestratorError(
                 .conflict, "archive-not-ready", "The archive is not available",

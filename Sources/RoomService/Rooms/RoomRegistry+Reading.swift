@@ -24,6 +24,14 @@ extension RoomRegistry {
         }
     }
 
+    /// Whether another node may have the room.
+    package func mayBeElsewhere(_ id: RoomID) -> Bool { services.homes.map { !$0.has(id) } ?? false }
+
+    /// Ensures that no other node has the room.
+    ///
+    /// - Throws: `OrchestratorError` if another node has it, to which the request is passed on, or if the store cannot tell.
+    package func checkHome(of id: RoomID) async throws(OrchestratorError) { try await services.homes?.check(id) }
+
     /// Returns the document of a room; of one that another node has, the document as stored. `nil` if the room is unknown.
     func document(of id: RoomID) async throws(OrchestratorError) -> Room? {
         if let owner = ownerInMemory(id) { return await owner.snapshot.room.document }
