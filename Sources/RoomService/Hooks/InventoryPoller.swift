@@ -121,6 +121,8 @@ package struct InventoryPoller: Service {
                 switch result {
                 case .accepted: count(correction.event)
                 case .repeated: break
+                // The node that has the room reads the same statistics.
+                case .failed(let error) where error.code == "room-elsewhere": break
                 case .failed(let error): if error.isFault { failure = error }
                 }
             }
