@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import MixModel
 import NIOCore
 import NIOPosix
@@ -124,6 +125,27 @@ import Testing
                 "POST", "/v1/events", "[\(events.joined(separator: ","))]",
                 headers: ["Content-Type": "application/cloudevents-batch+json"])
             #expect(answer.status == 503 && answer.text.contains("send it again"), "\(answer.text)")
+        }
+    }
+
+    /// Calls of ApsaraVideo Live's interface name a task, and may sign the host to which they were sent.
+    @Test(arguments: WireCaller.Signature.allCases)
+    func signedCallsReachATaskThroughAnyNode(_ signature: WireCaller.Signature) async throws {
+        try await withCluster(settings: WireCaller.settings) { start in
+            let a = try await start("a", nil)
+            // Before there is a task.
+            let b = try await start("b", nil)
+            func call(_ node: ClusterMember, _ action: String, _ parameters: [String: String]) async throws -> Answer {
+                let (uri, fields) = WireCaller.signed(
+                    action, parameters.merging(["AppId": "shop"]) { $1 }, method: .post, signature,
+                    host: "127.0.0.1:\(node.port)")
+                let headers = Dictionary(fields.map { ($0.name.rawName, $0.value) }) { $1 }
+                return try await node.call("POST", uri, headers: headers)
+            }
+            let started = try await call(a, "StartLiveMPUTask", WireRouteTests.single)
+            #expect(started.status == 200, "\(started.text)")
+            let stopped = try await call(b, "StopLiveMPUTask", ["ChannelId": "room1", "TaskId": "task-1"])
+            #expect(stopped.status == 200, "\(stopped.text)")
         }
     }
 

@@ -31,7 +31,7 @@ package struct WireTasks: Sendable {
     func update(_ call: WireCall) async throws -> [String: JSONValue] {
         let room = try call.room()
         let task = try call.task()
-        guard try known(task) == room else {
+        guard try await known(task) == room else {
             throw CallError.invalid("ChannelId", room.name, "the channel that the task \(task.name) was started for")
         }
         try await revise(call, task, room) { [parameters = call.parameters] old throws(CallError) in
@@ -50,13 +50,13 @@ package struct WireTasks: Sendable {
         guard (try? JSONValue(parsing: text.utf8)) != nil else {
             throw CallError.invalid("CustomSei", text, "JSON")
         }
-        try await revise(call, task, try known(task)) { old throws(CallError) in old.withCustomSEI(text) }
+        try await revise(call, task, try await known(task)) { old throws(CallError) in old.withCustomSEI(text) }
         return [:]
     }
 
     func stop(_ call: WireCall) async throws -> [String: JSONValue] {
         let task = try call.task()
-        let room = try known(task)
+        let room = try await known(task)
         guard let owner = try await registry.existingOwner(room), await owner.snapshot.wireParameters(of: task) != nil,
             try await owner.stopTask(task, at: call.receivedAt)
         else { throw Self.unknown(task) }
@@ -75,7 +75,10 @@ package struct WireTasks: Sendable {
         var skipped = (number - 1) * size
         var page: [JSONValue] = []
         for task in registry.services.taskIndex.tasks(of: call.app) where page.count < size {
-            guard let parameters = try await registry.snapshot(of: task)?.wireParameters(of: task) else { continue }
+            // Rooms of other nodes are shown as stored.
+            guard let room = registry.services.taskIndex.room(of: task),
+                let parameters = try await registry.shownState(of: room)?.wireParameters(of: task)
+            else { continue }
             if skipped > 0 { skipped -= 1 } else { page.append(parameters.answer) }
         }
         return ["MPUTasks": .array(page)]
@@ -85,8 +88,8 @@ package struct WireTasks: Sendable {
 
     // MARK: Finding
 
-    private func known(_ task: TaskID) throws(CallError) -> RoomID {
-        guard let room = registry.services.taskIndex.room(of: task) else { throw Self.unknown(task) }
+    private func known(_ task: TaskID) async throws -> RoomID {
+        guard let room = try await registry.roomOfExplicit(task) else { throw Self.unknown(task) }
         return room
     }
 

@@ -28,6 +28,12 @@ package struct ForwardingMiddleware: RouterMiddleware {
             context.passedOnFor = request.headers[NodeHeader.client]
             context.takesShare = request.headers[NodeHeader.share] != nil
             context.carrier = request.headers[NodeHeader.carried]
+            // The client may have signed it.
+            if let host = request.headers[NodeHeader.host] {
+                var head = request.head
+                head.authority = host
+                request = Request(head: head, body: request.body)
+            }
         }
         for _ in 1..<Self.mostAttempts {
             if let response = try await attempt(&request, &context, isForwarded: isForwarded, isLast: false, next) {
@@ -113,6 +119,8 @@ enum NodeHeader {
     static let moved = name("Mixorchestrator-Moved")
     /// Names the node that asks for a program whose viewers it has admitted.
     static let carried = name(NodeExchange.carriedHeader)
+    /// Host that the client has named.
+    static let host = name("Mixorchestrator-Host")
 
     private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .cacheControl }
 
@@ -121,10 +129,12 @@ enum NodeHeader {
         of request: Request, _ context: OrchestratorContext, to node: NodeProfile
     ) -> [(name: String, value: String)] {
         // No other client may speak as a node.
-        request.headers.filter { ![key, self.client, share, carried].contains($0.name) }.map {
-            (name: $0.name.rawName, value: $0.value)
-        } + [
-            (name: key.rawName, value: node.key), (name: client.rawName, value: context.peer),
-        ]
+        var headers: [(name: String, value: String)] = request.headers.filter {
+            ![key, self.client, share, carried, host].contains($0.name)
+        }.map { (name: $0.name.rawName, value: $0.value) }
+        headers.append((name: key.rawName, value: node.key))
+        headers.append((name: client.rawName, value: context.peer))
+        if let authority = request.head.authority { headers.append((name: host.rawName, value: authority)) }
+        return headers
     }
 }

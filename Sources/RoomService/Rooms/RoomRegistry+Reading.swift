@@ -114,6 +114,13 @@ extension RoomRegistry {
         }
     }
 
+    /// Returns the room of an explicit task, which another node may have created.
+    package func roomOfExplicit(_ task: TaskID) async throws(OrchestratorError) -> RoomID? {
+        if let room = services.taskIndex.room(of: task) { return room }
+        guard task.roomOfAutomatic == nil else { return nil }
+        return try await findRoom(of: task)
+    }
+
     /// Returns the room of a task.
     func room(of task: TaskID) -> RoomID? { services.taskIndex.room(of: task) ?? task.roomOfAutomatic }
 }
