@@ -198,6 +198,25 @@ import Testing
         }
     }
 
+    /// A task that has moved counts for the quota of its new node alone, and no more once it has ended there.
+    @Test func tasksCountAtTheNodeThatHasThem() async throws {
+        try await withCluster(settings: ["quotas.tasks": ["1"], "rooms.outputs": []]) { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            func make(_ task: String, in room: String) async throws -> Answer {
+                try await a.call("POST", "/v1/tasks", TaskRouteTests.task(task, room: room, key: task))
+            }
+            let first = try await make("first", in: "one")
+            #expect(first.status == 201, "\(first.text)")
+            #expect(try await make("second", in: "one").status == 409)
+            #expect(try await drain(a).moved == 1)
+            try await eventually { try await b.store.holder(of: "one") != nil ? true : nil }
+            #expect(try await a.call("DELETE", "/v1/node/drain").status == 204)
+            let other = try await make("third", in: "two")
+            #expect(other.status == 201, "\(other.text)")
+        }
+    }
+
     /// Orders that do not come from nodes are refused.
     @Test func onlyNodesGiveOrders() async throws {
         try await withCluster { start in

@@ -112,7 +112,7 @@ extension RoomOwner {
         for task in state.tasks {
             services.load.forget(task.id)
             services.destinations.hold([], for: task.id)
-            if !task.machine.document.isExplicit { services.quotas.release(task.id) }
+            services.quotas.release(task.id)
         }
         forgetNeeds()
         // Listeners connect again, and are then passed on.

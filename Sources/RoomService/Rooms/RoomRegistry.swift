@@ -222,7 +222,8 @@ package final class RoomRegistry: Service {
         }
         for (task, room) in try await services.store.roomsOfTasks() where task != .automatic(for: room) {
             _ = services.taskIndex.claim(task, for: room)
-            services.quotas.hold(task, of: room)
+            // The owner of another node's room never says that the task has ended.
+            if services.homes?.has(room) ?? true { services.quotas.hold(task, of: room) }
         }
         let active = try await services.store.activeTasks().filter { services.homes?.has($0.document.room) ?? true }
         await leftoverRelays.keepFormer(active.map(\.document.id), in: services.sockets)
