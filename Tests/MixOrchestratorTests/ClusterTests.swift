@@ -49,6 +49,27 @@ import Testing
         }
     }
 
+    /// Tasks in rooms of other nodes are listed as stored.
+    @Test func tasksOfAllNodesAreListed() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try await a.publish("alice", room: "one")
+            try await b.publish("bob", room: "two")
+            try await eventually { a.running("auto-one").first?.plan }
+            try await eventually { b.running("auto-two").first?.plan }
+            for node in [a, b] {
+                let list = try await node.call("GET", "/v1/tasks")
+                #expect(
+                    list.status == 200 && list.text.contains("auto-one") && list.text.contains("auto-two"),
+                    "\(list.text)")
+                let one = try await node.call("GET", "/v1/tasks?room=two")
+                #expect(
+                    one.status == 200 && one.text.contains("auto-two") && !one.text.contains("auto-one"), "\(one.text)")
+            }
+        }
+    }
+
     /// Playlists and segments come from the node that has the room, whichever node a player reaches.
     @Test func viewersOfHLSReachAnyNode() async throws {
         try await withCluster { start in

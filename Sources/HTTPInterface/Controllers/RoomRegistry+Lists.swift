@@ -65,7 +65,9 @@ extension RoomRegistry {
                     place = next
                     break
                 }
-                var views = try await snapshot(id)?.taskViews(services) ?? []
+                // A list shows what is stored of other nodes' rooms; a single room is asked for at its node.
+                let state = try await room == nil ? shownState(of: id) : snapshot(id)
+                var views = state?.taskViews(services) ?? []
                 if let cursor, cursor.count == 2, cursor[0].hasSameUTF8(as: id.name) {
                     // If the cursor's task is gone, the room is listed from its beginning, so that no task is skipped.
                     let last = views.firstIndex { $0.id.hasSameUTF8(as: cursor[1]) }
