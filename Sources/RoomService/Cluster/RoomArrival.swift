@@ -109,6 +109,8 @@ actor RoomArrival {
     // MARK: Relays
 
     private func prepare(_ plan: ProgramPlan) async {
+        // A move that is called off at once ends only the relays that it has started by then.
+        guard !machine.isOver else { return }
         let task = plan.task
         let socket = services.sockets.path(of: task)
         let (commands, queue) = AsyncStream.makeStream(of: RelayCommand.self)
