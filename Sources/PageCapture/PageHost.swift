@@ -31,8 +31,11 @@ final class PageHost: Sendable {
 
     /// Starts all processes. Blocks; call on a lasting thread.
     ///
-    /// - Parameter proxyPort: Port of the proxy, which is the browser's only access to the network.
-    init(_ job: PageJob, in directory: PageDirectory, proxyPort: Int) throws {
+    /// - Parameters:
+    ///   - proxyPort: Port of the proxy, which is the browser's only access to the network.
+    ///   - share: The browser's share of the machine. Display and sound server have no limit: they do little, and viewers
+    ///     would see and hear each delay.
+    init(_ job: PageJob, in directory: PageDirectory, proxyPort: Int, share: BrowserShare) throws {
         if let missing = PagePrograms.missing.first {
             throw Failure(
                 description:
@@ -47,7 +50,7 @@ final class PageHost: Sendable {
             let output = ProcessLaunch.pipe()
             var launch = Self.launcher(
                 job, directory, signal: "KILL", [program] + Self.arguments(job, directory, proxyPort: proxyPort),
-                isBrowser: true)
+                share: share, isBrowser: true)
             if let screen {
                 launch.environment?["DISPLAY"] = ":\(screen.display)"
                 launch.environment?["PULSE_SERVER"] = "unix:\(screen.pulse)"
@@ -135,7 +138,8 @@ final class PageHost: Sendable {
     /// Returns how to start a program: as the right user, ending with this thread, with limits, and with an environment
     /// that contains nothing of the service's.
     private static func launcher(
-        _ job: PageJob, _ directory: PageDirectory, signal: String, _ command: [String], isBrowser: Bool = false
+        _ job: PageJob, _ directory: PageDirectory, signal: String, _ command: [String],
+        share: BrowserShare = BrowserShare(), isBrowser: Bool = false
     ) -> ProcessLaunch {
         var drop = ["setpriv", "--pdeathsig", signal]
         if let account = directory.account, geteuid() == 0 {
@@ -145,7 +149,7 @@ final class PageHost: Sendable {
         let limits = "echo 500 >/proc/self/oom_score_adj; ulimit -f \(longestFile); "
         // Descriptors 3 and 4 are the debugging pipe.
         let script = isBrowser ? limits + #"exec "$@" 3<&0 4>&1 0</dev/null 1>&2"# : limits + #"exec "$@""#
-        var launch = ProcessLaunch("/bin/sh", ["-c", script, "sh"] + drop + command)
+        var launch = ProcessLaunch("/bin/sh", ["-c", script, "sh"] + share.command + drop + command)
         launch.environment = [
             "PATH": PagePrograms.path, "LANG": "C.UTF-8", "HOME": "\(directory.path)/home", "TMPDIR": directory.path,
             "XDG_RUNTIME_DIR": "\(directory.path)/run", "XAUTHORITY": "\(directory.path)/xauth",

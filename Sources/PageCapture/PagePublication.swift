@@ -34,8 +34,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private var picture: PagePicture?
     /// The page that is published; `nil` while the browser waits for one.
     private var job: PageJob?
-    private var directory: PageDirectory?
-    private var proxy: FilteringProxy?
+    private var surroundings: PageSurroundings?
     private var stage: PageStage?
     private var isShown = false
     private var wantsKeyframe = false
@@ -110,11 +109,9 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
         await uplink?.close()
         await work?.value
-        let (directory, proxy) = await withCheckedContinuation { continuation in
-            loop.perform { [self] in continuation.resume(returning: (self.directory, self.proxy)) }
-        }
-        proxy?.stop()
-        try? await thread.run { directory?.remove() }
+        let found = await knownSurroundings()
+        found?.proxy.stop()
+        try? await thread.run { found?.directory.remove() }
     }
 
     // MARK: - Actions
@@ -184,7 +181,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     /// Puts the page's rules into force, before the browser is told the page.
     private func rule() {
         guard let job else { return }
-        proxy?.rule(by: ProxyRules(reach: job.reach))
+        surroundings?.proxy.rule(by: ProxyRules(reach: job.reach))
         if job.ready == .console { stage?.browser.hearConsole() }
     }
 
@@ -210,9 +207,10 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
 
     private func makeStage(_ job: PageJob, _ begin: Int64) async {
         do {
-            let (directory, proxy) = try await surroundings(job)
-            let stage = try await PageStage.start(job, in: directory, proxyPort: proxy.port, begin: begin, on: thread) {
-                [weak self, loop] event in
+            let shared = try await makeSurroundings(job)
+            let stage = try await PageStage.start(
+                job, in: shared.directory, proxyPort: shared.proxy.port, share: shared.share, begin: begin, on: thread
+            ) { [weak self, loop] event in
                 loop.run { [weak self] in self?.take(event) }
             }
             // Without a page there is nothing to capture.
@@ -232,24 +230,17 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
     }
 
-    /// Creates the directory and the proxy that all starts share.
-    private func surroundings(_ job: PageJob) async throws -> (PageDirectory, FilteringProxy) {
-        let known = await withCheckedContinuation { continuation in
-            loop.perform { [self] in continuation.resume(returning: (directory, proxy)) }
+    private func knownSurroundings() async -> PageSurroundings? {
+        await withCheckedContinuation { continuation in
+            loop.perform { [self] in continuation.resume(returning: self.surroundings) }
         }
-        if let directory = known.0, let proxy = known.1 { return (directory, proxy) }
+    }
+
+    private func makeSurroundings(_ job: PageJob) async throws -> PageSurroundings {
+        if let found = await knownSurroundings() { return found }
         let logger = logger
-        let made = try await thread.run {
-            let directory = try PageDirectory(user: job.user)
-            // Must be set before any other thread of this process uses the display.
-            setenv("XAUTHORITY", "\(directory.path)/xauth", 1)
-            let proxy = try FilteringProxy(ProxyRules(reach: job.reach)) { place in
-                logger.warning(
-                    "a request of the page to \(place) is refused: it is in a local network and not in sources.allow")
-            }
-            return (directory, proxy)
-        }
-        loop.perform { [self] in (directory, proxy) = made }
+        let made = try await thread.run { try PageSurroundings(job, logger: logger) }
+        loop.perform { [self] in surroundings = made }
         return made
     }
 

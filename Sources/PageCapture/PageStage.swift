@@ -36,10 +36,12 @@ final class PageStage: @unchecked Sendable {
     ///   - thread: A lasting thread.
     ///   - onEvent: Called on any thread; events of the browser on the loop.
     static func start(
-        _ job: PageJob, in directory: PageDirectory, proxyPort: Int, begin: Int64, on thread: LastingThread,
-        onEvent: @escaping @Sendable (Event) -> Void
+        _ job: PageJob, in directory: PageDirectory, proxyPort: Int, share: BrowserShare, begin: Int64,
+        on thread: LastingThread, onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> PageStage {
-        let host = try await thread.run { try PageHost(job, in: directory, proxyPort: proxyPort) }
+        let host = try await thread.run {
+            try PageHost(job, in: directory, proxyPort: proxyPort, share: share)
+        }
         do {
             let pipeline = try await thread.run {
                 try host.screen.map { screen in

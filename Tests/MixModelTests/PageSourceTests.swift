@@ -44,8 +44,14 @@ struct PageSourceTests {
         let job = PageJob(
             address: "https://a/", firstAddress: "https://a/?token=t", target: "rtmp://127.0.0.1/x", width: 2,
             height: 4,
-            frameRate: 30, ready: .expression("a"), user: "nobody")
+            frameRate: 30, ready: .expression("a"), user: "nobody", processors: 2, niceness: 5)
         let line = try DocumentEncoder.json(PageCommand.publish(job))
         #expect(try JSONDecoder().decode(PageCommand.self, from: Data(line.utf8)) == .publish(job))
+        // Pages that an earlier release has stored have no limits.
+        var old = job
+        (old.processors, old.niceness) = (nil, nil)
+        let stored = try DocumentEncoder.json(PageCommand.publish(old))
+        #expect(!stored.contains("processors") && !stored.contains("niceness"))
+        #expect(try JSONDecoder().decode(PageCommand.self, from: Data(stored.utf8)) == .publish(old))
     }
 }

@@ -76,11 +76,15 @@ public struct PageJob: Hashable, Codable, Sendable {
     public var user: String?
     /// Whether the browser runs without its sandbox.
     public var isUnconfined: Bool
+    /// Largest number of cores on which the browser runs; `nil` or 0 = all.
+    public var processors: Int?
+    /// Added to the niceness of the browser, 0 to 19; `nil` = 0.
+    public var niceness: Int?
 
     public init(
         address: String, firstAddress: String? = nil, target: String, picture: String? = nil, width: Int, height: Int,
         frameRate: Int, ready: PageReadiness = .painted, readyLimit: Double = 30, reach: Reach = Reach(places: []),
-        user: String? = nil, isUnconfined: Bool = false
+        user: String? = nil, isUnconfined: Bool = false, processors: Int? = nil, niceness: Int? = nil
     ) {
         self.address = address
         self.firstAddress = firstAddress
@@ -94,6 +98,8 @@ public struct PageJob: Hashable, Codable, Sendable {
         self.reach = reach
         self.user = user
         self.isUnconfined = isUnconfined
+        self.processors = processors
+        self.niceness = niceness
     }
 }
 
@@ -102,5 +108,6 @@ extension PageJob {
     public func hasBrowser(like other: PageJob) -> Bool {
         (width, height, frameRate) == (other.width, other.height, other.frameRate)
             && (picture == nil) == (other.picture == nil) && user == other.user && isUnconfined == other.isUnconfined
+            && processors == other.processors && niceness == other.niceness
     }
 }

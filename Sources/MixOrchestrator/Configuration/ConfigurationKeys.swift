@@ -89,6 +89,7 @@ enum ConfigurationKeys {
         "pages.enabled": .scalar, "pages.max": .scalar, "pages.warm": .scalar, "pages.user": .scalar,
         "pages.sandbox": .scalar,
         "pages.readyTimeout": .scalar, "pages.cores": .scalar, "pages.freeMemory": .scalar,
+        "pages.cpu": .scalar, "pages.niceness": .scalar,
     ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }
 
     /// The keys of each hook, below `hooks.{name}`.

@@ -16,6 +16,8 @@ extension PageRules {
         allowsNoSandbox = sandbox == .off
         readyTimeout = try values.number("pages.readyTimeout", in: Self.timeouts) ?? readyTimeout
         cores = try values.number("pages.cores", in: 0...64) ?? cores
+        cpu = try values.integer("pages.cpu", in: Self.cpus) ?? cpu
+        niceness = try values.integer("pages.niceness", in: Self.nicenesses) ?? niceness
         memory = try values.integer("pages.freeMemory", in: 0...1_048_576) ?? memory
         guard isEnabled != true || ingest != nil else {
             throw StartupError(

@@ -16,6 +16,10 @@ package struct PageRules: Sendable {
     package var readyTimeout = 30.0
     /// Cores reserved for one page, which tasks cannot book.
     package var cores = 0.5
+    /// Largest number of cores on which the browser of one page runs; 0 = all.
+    package var cpu = PageRules.defaultCPU
+    /// Added to the niceness of browsers.
+    package var niceness = 0
     /// Memory that must be free for one more page, in MiB; 0 = no check.
     package var memory = 512
 
@@ -25,6 +29,11 @@ package struct PageRules: Sendable {
     package static let limits = 1...1000
     package static let warmLimits = 0...32
     package static let timeouts = 1.0...600.0
+    package static let cpus = 0...1024
+    package static let nicenesses = 0...19
+
+    /// Two cores, which is enough for a page of moderate motion, but never the last core of this machine.
+    package static var defaultCPU: Int { min(max(ProcessInfo.processInfo.activeProcessorCount - 1, 1), 2) }
 
     package init() {}
 

@@ -113,10 +113,12 @@ actor PageSession {
         input.finish()
     }
 
-    /// Whether the page already runs this job, apart from a token that has been used.
+    /// Whether the page already runs this job, apart from a token that has been used, and from the share of the machine,
+    /// which is no reason to interrupt a page on air.
     nonisolated func isSame(as job: PageJob) -> Bool {
         var job = job
         if wish.firstAddress == nil { job.firstAddress = nil }
+        (job.processors, job.niceness) = (wish.processors, wish.niceness)
         return job == wish
     }
 

@@ -108,7 +108,7 @@ package final class PageSupervisor: Service {
         let (user, isUnconfined) = rules.confinement
         let job = PageJob(
             address: "", target: "", width: canvas.width, height: canvas.height, frameRate: canvas.fps, user: user,
-            isUnconfined: isUnconfined)
+            isUnconfined: isUnconfined, processors: rules.cpu, niceness: rules.niceness)
         return WarmPages(
             rules.warm, for: job, memory: rules.memory, files: configuration.files, starter: configuration.starter,
             logger: logger)

@@ -229,7 +229,7 @@ struct PageMachineTests {
     @Test func aBrowserForOtherPagesIsOfNoUse() {
         for change in [
             { $0.width = 640 }, { $0.frameRate = 25 }, { $0.user = "www" }, { $0.isUnconfined = true },
-            { $0.picture = "/x.png" },
+            { $0.picture = "/x.png" }, { $0.processors = 1 }, { $0.niceness = 1 },
         ] as [(inout PageJob) -> Void] {
             var (machine, other) = (PageMachine(), Self.job)
             change(&other)

@@ -43,10 +43,12 @@ final class PageScene: Sendable {
     /// - Parameter query: Query of the page's URL, with `?`.
     static func start(
         _ query: String = "", ready: PageReadiness = .painted, allowed: [Reach.Place] = [],
-        page: String = TestPage.html(source: 3)
+        page: String = TestPage.html(source: 3), processors: Int? = nil, niceness: Int? = nil
     ) async throws -> PageScene {
         let scene = try await PageScene(page)
-        scene.worker.send(.publish(scene.job(query, ready, allowed)))
+        var job = scene.job(query, ready, allowed)
+        (job.processors, job.niceness) = (processors, niceness)
+        scene.worker.send(.publish(job))
         return scene
     }
 

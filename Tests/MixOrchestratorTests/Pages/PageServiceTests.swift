@@ -186,6 +186,26 @@ import Testing
         }
     }
 
+    /// A change of the browser's share of the machine does not interrupt a page on air.
+    @Test func theShareOfABrowserIsASetting() async throws {
+        try await withDirectory { directory in
+            let share = ["pages.cpu": ["3"], "pages.niceness": ["7"]]
+            let settings = try Self.settings(directory, share.merging(Self.keep) { $1 })
+            try await withOrchestrator(directory: directory, settings: settings) { try await Self.open($0) }
+            let worker = try #require(ScriptedPageWorker.openers(in: directory).first)
+            let job = ScriptedPageWorker.told(in: directory).first { $0.command.contains("\"publish\"") }?.command ?? ""
+            #expect(job.contains("\"processors\":3") && job.contains("\"niceness\":7"), "\(job)")
+            let changed = settings.merging(["pages.cpu": ["1"]]) { $1 }
+            try await withOrchestrator(directory: directory, settings: changed) { bench in
+                try await Self.waitForAir(bench)
+                #expect(try await bench.call(.post, "/v1/rooms/demo/events", Self.page).status < 300)
+                try await bench.unpublish("board")
+                try await Self.waitForEnd(bench, worker)
+                #expect(ScriptedPageWorker.openers(in: directory) == [worker])
+            }
+        }
+    }
+
     // MARK: - Prepared browsers
 
     /// Waits until this number of browsers is prepared for pages.

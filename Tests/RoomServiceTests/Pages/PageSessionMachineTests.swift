@@ -1,3 +1,4 @@
+import Foundation
 import MixModel
 import Testing
 import TextFormats
@@ -90,6 +91,12 @@ struct PageSessionMachineTests {
         rules.allowsNoSandbox = true
         #expect(Self.obstacle(rules, isRoot: true) == nil)
         #expect(Self.obstacle(free: 511)?.hasPrefix("pages-full 511 MiB") ?? false)
+    }
+
+    /// The browser of one page never gets every core, unless an operator wants it.
+    @Test func aCoreIsLeftToPrograms() {
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        #expect(1...2 ~= PageRules().cpu && (PageRules().cpu < cores || cores == 1) && PageRules().niceness == 0)
     }
 
     /// A page reaches its own server and listed places, but never all of loopback.

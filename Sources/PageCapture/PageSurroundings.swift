@@ -1,0 +1,28 @@
+import Foundation
+import Logging
+import MixModel
+
+/// What all starts of a page's browser share.
+struct PageSurroundings: Sendable {
+    let directory: PageDirectory
+    let proxy: FilteringProxy
+    let share: BrowserShare
+
+    /// Creates the directory, starts the proxy, and chooses the browser's share of the machine. Blocks; call on a lasting
+    /// thread.
+    init(_ job: PageJob, logger: Logger) throws {
+        directory = try PageDirectory(user: job.user)
+        // Must be set before any other thread of this process uses the display.
+        setenv("XAUTHORITY", "\(directory.path)/xauth", 1)
+        proxy = try FilteringProxy(ProxyRules(reach: job.reach)) { place in
+            logger.warning(
+                "a request of the page to \(place) is refused: it is in a local network and not in sources.allow")
+        }
+        let wish = BrowserShare.choose(for: job, among: BrowserShare.usableCores)
+        let isPossible = wish.isPossible
+        share = isPossible ? wish : BrowserShare()
+        if !isPossible {
+            logger.warning("the browser has no limit of CPU: the system refuses pages.cpu and pages.niceness")
+        }
+    }
+}
