@@ -10,6 +10,16 @@ extension AllowList {
         return entries.isEmpty ? address.isLoopback : entries.contains { $0.allows(url.at(address)) }
     }
 
+    /// The hosts that entries list for requests over HTTP. Nothing for an empty list.
+    public var hosts: HostList {
+        HostList(
+            entries: entries.filter { ["*", "http", "https"].contains($0.scheme) }.map { entry in
+                HostList.Entry(
+                    scheme: entry.scheme == "*" ? nil : entry.scheme, host: entry.host,
+                    port: entry.port.flatMap { Int($0) })
+            })
+    }
+
     /// Limits that relays apply after resolving a host: the addresses of local networks that entries spell out. Names
     /// are not included, because they were checked before.
     public var reach: Reach {

@@ -22,7 +22,7 @@ final class FilteringProxy: Sendable {
     private let count = Atomic<Int>(0)
     private let told = Mutex<Set<String>>([])
     private let isOver = Atomic<Bool>(false)
-    private let onRefusal: @Sendable (String) -> Void
+    private let onRefusal: @Sendable (String, ProxyRules.Refusal) -> Void
 
     /// Port on 127.0.0.1.
     let port: Int
@@ -34,7 +34,7 @@ final class FilteringProxy: Sendable {
     /// Starts listening, and serves until `stop()`.
     ///
     /// - Parameter onRefusal: Called once with host and port of each of the first refused destinations, on any thread.
-    init(_ rules: ProxyRules, onRefusal: @escaping @Sendable (String) -> Void) throws(Failure) {
+    init(_ rules: ProxyRules, onRefusal: @escaping @Sendable (String, ProxyRules.Refusal) -> Void) throws(Failure) {
         self.rules = Mutex(rules)
         self.onRefusal = onRefusal
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -108,15 +108,14 @@ final class FilteringProxy: Sendable {
     }
 
     private func serve(_ client: Int32, _ request: ProxyRequest, rest: [UInt8]) {
+        let current = rules.withLock { $0 }
+        guard current.allowsHost(of: request) else { return refuse(client, request, .host) }
         let found =
             (try? SocketAddress.resolve(host: request.host, port: UInt16(request.port), isNumeric: false)) ?? []
         guard !found.isEmpty else { return answer(client, 502, "Bad Gateway") }
-        guard let allowed = rules.withLock({ $0 }).address(of: request, among: found.compactMap(\.internet)),
+        guard let allowed = current.address(of: request, among: found.compactMap(\.internet)),
             let address = found.first(where: { $0.internet == allowed })
-        else {
-            tell("\(request.host.shortened(toBytes: 200)):\(request.port)")
-            return answer(client, 403, "Forbidden")
-        }
+        else { return refuse(client, request, .address) }
         guard let server = connect(to: address) else { return answer(client, 502, "Bad Gateway") }
         defer { close(server) }
         if request.isTunnel {
@@ -128,9 +127,11 @@ final class FilteringProxy: Sendable {
         pump(client, server)
     }
 
-    private func tell(_ place: String) {
+    private func refuse(_ client: Int32, _ request: ProxyRequest, _ refusal: ProxyRules.Refusal) {
+        let place = "\(request.host.shortened(toBytes: 200)):\(request.port)"
         let isNew = told.withLock { $0.count < Self.mostTold && $0.insert(place).inserted }
-        if isNew { onRefusal(place) }
+        if isNew { onRefusal(place, refusal) }
+        answer(client, 403, "Forbidden")
     }
 
     private func connect(to address: SocketAddress) -> Int32? {

@@ -181,7 +181,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     /// Puts the page's rules into force, before the browser is told the page.
     private func rule() {
         guard let job else { return }
-        surroundings?.proxy.rule(by: ProxyRules(reach: job.reach))
+        surroundings?.proxy.rule(by: ProxyRules(job))
         if job.ready == .console { stage?.browser.hearConsole() }
     }
 

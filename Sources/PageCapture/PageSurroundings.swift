@@ -14,9 +14,8 @@ struct PageSurroundings: Sendable {
         directory = try PageDirectory(user: job.user)
         // Must be set before any other thread of this process uses the display.
         setenv("XAUTHORITY", "\(directory.path)/xauth", 1)
-        proxy = try FilteringProxy(ProxyRules(reach: job.reach)) { place in
-            logger.warning(
-                "a request of the page to \(place) is refused: it is in a local network and not in sources.allow")
+        proxy = try FilteringProxy(ProxyRules(job)) { place, refusal in
+            logger.warning("a request of the page to \(place) is refused: \(refusal.rawValue)")
         }
         let wish = BrowserShare.choose(for: job, among: BrowserShare.usableCores)
         let isPossible = wish.isPossible

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TextFormats
 
 @testable import MixModel
 
@@ -44,14 +45,15 @@ struct PageSourceTests {
         let job = PageJob(
             address: "https://a/", firstAddress: "https://a/?token=t", target: "rtmp://127.0.0.1/x", width: 2,
             height: 4,
-            frameRate: 30, ready: .expression("a"), user: "nobody", processors: 2, niceness: 5)
+            frameRate: 30, ready: .expression("a"), hosts: HostList(entries: [HostList.Entry(host: "a", port: 443)]),
+            user: "nobody", processors: 2, niceness: 5)
         let line = try DocumentEncoder.json(PageCommand.publish(job))
         #expect(try JSONDecoder().decode(PageCommand.self, from: Data(line.utf8)) == .publish(job))
         // Pages that an earlier release has stored have no limits.
         var old = job
-        (old.processors, old.niceness) = (nil, nil)
+        (old.hosts, old.processors, old.niceness) = (nil, nil, nil)
         let stored = try DocumentEncoder.json(PageCommand.publish(old))
-        #expect(!stored.contains("processors") && !stored.contains("niceness"))
+        #expect(!["hosts", "processors", "niceness"].contains { stored.contains($0) })
         #expect(try JSONDecoder().decode(PageCommand.self, from: Data(stored.utf8)) == .publish(old))
     }
 }

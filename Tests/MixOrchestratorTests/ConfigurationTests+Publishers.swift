@@ -32,6 +32,20 @@ extension ConfigurationTests {
             ])
     }
 
+    @Test func pagesHaveLimits() throws {
+        let ingest = Self.ingest("grace: 3") + "\n"
+        let plain = try #require(try configuration(ingest + "pages: { enabled: true }").pages)
+        #expect(plain.cpu == PageRules.defaultCPU && plain.niceness == 0 && !plain.restrictsRequests)
+        let full = try #require(
+            try configuration(ingest + "pages: { enabled: true, cpu: 0, niceness: 19, requests: allowed }").pages)
+        #expect(full.cpu == 0 && full.niceness == 19 && full.restrictsRequests)
+        for wrong in ["cpu: -1", "cpu: 0.5", "niceness: 20", "niceness: -1", "requests: listed"] {
+            #expect(throws: StartupError.self, "\(wrong)") {
+                try configuration(ingest + "pages: { enabled: true, \(wrong) }")
+            }
+        }
+    }
+
     @Test func turnServersMayBeSeveralAndShareASecret() throws {
         let webrtc = try #require(
             try configuration(

@@ -72,6 +72,8 @@ public struct PageJob: Hashable, Codable, Sendable {
     public var readyLimit: Double
     /// Addresses in local networks to which the page may send requests.
     public var reach: Reach
+    /// The only hosts to which the page may send requests; `nil` = all.
+    public var hosts: HostList?
     /// System user that runs the browser; `nil` = the worker's user.
     public var user: String?
     /// Whether the browser runs without its sandbox.
@@ -84,7 +86,8 @@ public struct PageJob: Hashable, Codable, Sendable {
     public init(
         address: String, firstAddress: String? = nil, target: String, picture: String? = nil, width: Int, height: Int,
         frameRate: Int, ready: PageReadiness = .painted, readyLimit: Double = 30, reach: Reach = Reach(places: []),
-        user: String? = nil, isUnconfined: Bool = false, processors: Int? = nil, niceness: Int? = nil
+        hosts: HostList? = nil, user: String? = nil, isUnconfined: Bool = false, processors: Int? = nil,
+        niceness: Int? = nil
     ) {
         self.address = address
         self.firstAddress = firstAddress
@@ -96,6 +99,7 @@ public struct PageJob: Hashable, Codable, Sendable {
         self.ready = ready
         self.readyLimit = readyLimit
         self.reach = reach
+        self.hosts = hosts
         self.user = user
         self.isUnconfined = isUnconfined
         self.processors = processors

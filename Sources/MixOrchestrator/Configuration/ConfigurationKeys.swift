@@ -87,7 +87,7 @@ enum ConfigurationKeys {
         "webrtc.silence": .scalar, "webrtc.maxPublishers": .scalar, "webrtc.maxPublishersPerApp": .scalar,
         "webrtc.maxPublishersPerAddress": .scalar, "webrtc.cors": .list,
         "pages.enabled": .scalar, "pages.max": .scalar, "pages.warm": .scalar, "pages.user": .scalar,
-        "pages.sandbox": .scalar,
+        "pages.sandbox": .scalar, "pages.requests": .scalar,
         "pages.readyTimeout": .scalar, "pages.cores": .scalar, "pages.freeMemory": .scalar,
         "pages.cpu": .scalar, "pages.niceness": .scalar,
     ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }

@@ -2,6 +2,7 @@ import RoomService
 
 extension PageRules {
     private enum Sandbox: String, CaseIterable { case on, off }
+    private enum Requests: String, CaseIterable { case `public`, allowed }
 
     /// Reads the settings under `pages`.
     ///
@@ -14,6 +15,8 @@ extension PageRules {
         user = values.text("pages.user")
         let sandbox: Sandbox? = try values.choice("pages.sandbox")
         allowsNoSandbox = sandbox == .off
+        let requests: Requests? = try values.choice("pages.requests")
+        restrictsRequests = requests == .allowed
         readyTimeout = try values.number("pages.readyTimeout", in: Self.timeouts) ?? readyTimeout
         cores = try values.number("pages.cores", in: 0...64) ?? cores
         cpu = try values.integer("pages.cpu", in: Self.cpus) ?? cpu

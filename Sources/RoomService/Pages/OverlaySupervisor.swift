@@ -145,8 +145,8 @@ package final class OverlaySupervisor: Service {
         return PageJob(
             address: page.address.text, target: "", picture: page.picture, width: page.width, height: page.height,
             frameRate: Self.frameRate, readyLimit: rules.readyTimeout,
-            reach: PageRules.reach(of: url, allowed: allowed), user: user, isUnconfined: isUnconfined,
-            processors: rules.cpu, niceness: rules.niceness)
+            reach: PageRules.reach(of: url, allowed: allowed), hosts: rules.hosts(of: url, allowed: allowed),
+            user: user, isUnconfined: isUnconfined, processors: rules.cpu, niceness: rules.niceness)
     }
 
     // MARK: - Views

@@ -12,6 +12,8 @@ package struct PageRules: Sendable {
     package var allowsNoSandbox = false
     /// Maximum number of pages at a time.
     package var limit = 8
+    /// Whether a page may send requests only to hosts that `sources.allow` lists.
+    package var restrictsRequests = false
     /// Seconds within which a page must be ready.
     package var readyTimeout = 30.0
     /// Cores reserved for one page, which tasks cannot book.
@@ -89,7 +91,17 @@ package struct PageRules: Sendable {
     static func reach(of page: StreamURL, allowed: AllowList) -> Reach {
         let listed = allowed.entries.isEmpty ? Reach(places: []) : allowed.reach
         guard allowed.entries.isEmpty, page.isLoopback else { return listed }
-        let port = page.port ?? (page.scheme == .https ? 443 : 80)
-        return listed.adding([Reach.Place(scheme: page.scheme.rawValue, address: page.host, port: port)])
+        return listed.adding([Reach.Place(scheme: page.scheme.rawValue, address: page.host, port: port(of: page))])
     }
+
+    /// Returns the only hosts to which a page may send requests; `nil` if it may send them to all.
+    func hosts(of page: StreamURL, allowed: AllowList) -> HostList? {
+        guard restrictsRequests else { return nil }
+        guard allowed.entries.isEmpty else { return allowed.hosts }
+        return HostList(entries: [
+            HostList.Entry(scheme: page.scheme.rawValue, host: page.host, port: Self.port(of: page))
+        ])
+    }
+
+    private static func port(of page: StreamURL) -> Int { page.port ?? (page.scheme == .https ? 443 : 80) }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+import TestSupport
 import Testing
 import TextFormats
 
@@ -64,12 +66,15 @@ struct ProxyTests {
     private static func address(_ text: String) throws -> InternetAddress { try #require(InternetAddress(text: text)) }
 
     private static func verdict(
-        _ host: String, _ port: Int, _ addresses: [String], _ places: [Reach.Place] = [], isTunnel: Bool = true
+        _ host: String, _ port: Int, _ addresses: [String], _ places: [Reach.Place] = [],
+        only hosts: [HostList.Entry]? = nil, isTunnel: Bool = true
     ) throws -> String? {
         let request = ProxyRequest(isTunnel: isTunnel, host: host, port: port, head: [], length: 0)
-        return try ProxyRules(reach: Reach(places: places)).address(
-            of: request, among: addresses.map { try address($0) }
-        ).map { "\($0)" }
+        let rules = ProxyRules(reach: Reach(places: places), hosts: hosts.map { HostList(entries: $0) })
+        let found = try rules.address(of: request, among: addresses.map { try address($0) })
+        // What has no allowed host has no allowed address.
+        #expect(rules.allowsHost(of: request) || found == nil)
+        return found.map { "\($0)" }
     }
 
     @Test(arguments: [
@@ -95,5 +100,68 @@ struct ProxyTests {
         #expect(try Self.verdict("a", 443, ["10.0.0.9"], secure) != nil)
         #expect(try Self.verdict("a", 80, ["10.0.0.9"], secure, isTunnel: false) == nil, "not without TLS")
         #expect(try Self.verdict("a", 443, ["10.1.0.9"], secure) == nil)
+    }
+
+    @Test func ofListedHostsOnlyThoseAreAllowed() throws {
+        let address = "93.184.216.34"
+        let hosts = [
+            HostList.Entry(scheme: "https", host: "*.a.example"), HostList.Entry(scheme: "http", host: "b.example"),
+            HostList.Entry(host: "c.example", port: 8443),
+        ]
+        #expect(try Self.verdict("x.a.example", 443, [address], only: hosts) == address)
+        #expect(try Self.verdict("x.a.example", 80, [address], only: hosts, isTunnel: false) == nil, "not without TLS")
+        #expect(try Self.verdict("b.example", 80, [address], only: hosts, isTunnel: false) == address)
+        // A tunnel to it may be that of a WebSocket without TLS.
+        #expect(try Self.verdict("b.example", 80, [address], only: hosts) == address)
+        #expect(try Self.verdict("c.example", 8443, [address], only: hosts) == address)
+        for (host, port) in [("c.example", 443), ("a.example", 443), ("other.example", 443), (address, 443)] {
+            #expect(try Self.verdict(host, port, [address], only: hosts) == nil, "\(host):\(port)")
+        }
+        // A listed host leads to no local network, and a listed local address to no other host.
+        #expect(try Self.verdict("x.a.example", 443, ["127.0.0.1", address], only: hosts) == address)
+        let places = [Reach.Place(address: "10.0.0.7")]
+        #expect(try Self.verdict("other.example", 443, ["10.0.0.7"], places, only: hosts) == nil)
+        #expect(try Self.verdict("x.a.example", 443, ["10.0.0.7"], places, only: hosts) == "10.0.0.7")
+        #expect(try Self.verdict("x.a.example", 443, [address], only: []) == nil)
+    }
+
+    // MARK: - Connections
+
+    /// Sends a request through a proxy and returns the answer's beginning.
+    private static func answer(_ host: String, _ port: Int, by proxy: FilteringProxy) async throws -> String {
+        let client = try PlainClient(port: proxy.port)
+        client.send("GET http://\(host):\(port)/ HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8)
+        let text = Mutex("")
+        _ = try await outputEventually {
+            text.withLock { text in
+                text += client.receive()
+                return text.contains("hello") || text.contains("Forbidden") || text.contains("Bad Gateway")
+            }
+        }
+        return text.withLock { $0 }
+    }
+
+    @Test func aProxyRefusesWhatItsRulesDoNotAllow() async throws {
+        let server = try PageServer(["/": "hello"])
+        defer { server.stop() }
+        let refused = Mutex<[String]>([])
+        let reach = Reach(places: [Reach.Place(scheme: "http", address: "127.0.0.1", port: server.port)])
+        let own = HostList(entries: [HostList.Entry(scheme: "http", host: "127.0.0.1", port: server.port)])
+        let proxy = try FilteringProxy(ProxyRules(reach: reach, hosts: own)) { place, refusal in
+            refused.withLock { $0.append("\(place) \(refusal)") }
+        }
+        defer { proxy.stop() }
+        #expect(try await Self.answer("127.0.0.1", server.port, by: proxy).contains("hello"))
+        #expect(try await Self.answer("localhost", server.port, by: proxy).contains("403 Forbidden"))
+        // This name cannot be resolved: it is not even looked up.
+        #expect(try await Self.answer("nowhere.invalid", 80, by: proxy).contains("403 Forbidden"))
+        proxy.rule(by: ProxyRules(reach: reach))
+        #expect(try await Self.answer("localhost", server.port, by: proxy).contains("hello"))
+        #expect(try await Self.answer("127.0.0.1", server.port - 1, by: proxy).contains("403 Forbidden"))
+        let told = refused.withLock { $0 }
+        #expect(
+            told == [
+                "localhost:\(server.port) host", "nowhere.invalid:80 host", "127.0.0.1:\(server.port - 1) address",
+            ])
     }
 }

@@ -186,15 +186,17 @@ import Testing
         }
     }
 
-    /// A change of the browser's share of the machine does not interrupt a page on air.
-    @Test func theShareOfABrowserIsASetting() async throws {
+    /// Workers receive the settings of their pages. A change of the browser's share of the machine does not interrupt a
+    /// page on air.
+    @Test func settingsReachPages() async throws {
         try await withDirectory { directory in
-            let share = ["pages.cpu": ["3"], "pages.niceness": ["7"]]
-            let settings = try Self.settings(directory, share.merging(Self.keep) { $1 })
+            let own = ["pages.cpu": ["3"], "pages.niceness": ["7"], "pages.requests": ["allowed"]]
+            let settings = try Self.settings(directory, own.merging(Self.keep) { $1 })
             try await withOrchestrator(directory: directory, settings: settings) { try await Self.open($0) }
             let worker = try #require(ScriptedPageWorker.openers(in: directory).first)
             let job = ScriptedPageWorker.told(in: directory).first { $0.command.contains("\"publish\"") }?.command ?? ""
             #expect(job.contains("\"processors\":3") && job.contains("\"niceness\":7"), "\(job)")
+            #expect(job.contains("\"hosts\":{\"entries\":[{"), "\(job)")
             let changed = settings.merging(["pages.cpu": ["1"]]) { $1 }
             try await withOrchestrator(directory: directory, settings: changed) { bench in
                 try await Self.waitForAir(bench)

@@ -110,4 +110,23 @@ struct PageSessionMachineTests {
         let listed = PageRules.reach(of: try StreamURL("https://a.example/"), allowed: list)
         #expect(listed.places == [Reach.Place(scheme: "http", address: "10.0.0.7", port: 80)])
     }
+
+    @Test func requestsGoToListedHostsOnlyIfTheOperatorWantsThat() throws {
+        let own = try StreamURL("http://127.0.0.1:8000/x")
+        let list = try AllowList(["https://a.example", "http://10.0.0.7:80", "rtmp://b.example"])
+        #expect(PageRules().hosts(of: own, allowed: list) == nil)
+        var rules = PageRules()
+        rules.restrictsRequests = true
+        let listed = rules.hosts(of: try StreamURL("https://a.example/"), allowed: list)
+        #expect(
+            listed?.entries == [
+                HostList.Entry(scheme: "https", host: "a.example"),
+                HostList.Entry(scheme: "http", host: "10.0.0.7", port: 80),
+            ])
+        // With an empty list, a page has its own server.
+        #expect(
+            rules.hosts(of: own, allowed: .loopbackOnly)?.entries == [
+                HostList.Entry(scheme: "http", host: "127.0.0.1", port: 8000)
+            ])
+    }
 }
