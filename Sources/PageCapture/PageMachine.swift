@@ -278,6 +278,7 @@ extension PageMachine {
             if let asked = showing.askedAt {
                 let silence = now.saturatingDifference(asked)
                 if silence.saturatingDifference(showing.lacked) >= limits.answer {
+                    forgetFailures(now)
                     step = .crashing(until: now.saturatingSum(limits.crash))
                     return [.hide, .crash]
                 }

@@ -168,6 +168,26 @@ struct PageMachineTests {
         }
     }
 
+    /// A page that hangs once in a while is never opened later, or given up, for what happened long ago.
+    @Test(arguments: [true, false]) func hangsAreForgottenLikewise(_ canBeEnded: Bool) {
+        var machine = Self.onAir()
+        for round in 1...20 {
+            let now = Int64(round) * 60 * Self.second
+            #expect(machine.tick(now: now) == [.probe], "round \(round)")
+            #expect(machine.tick(now: now + 3 * Self.second) == [.hide, .crash])
+            if canBeEnded {
+                #expect(machine.crashed(now: now + 3 * Self.second).last == .navigate("https://a.example/"), "at once")
+            } else {
+                #expect(machine.tick(now: now + 4 * Self.second).contains(.stop))
+                #expect(machine.tick(now: now + 5 * Self.second).first == .start(Self.job), "soon")
+                _ = machine.started(now: now + 5 * Self.second)
+            }
+            _ = machine.loaded(now: now + 5 * Self.second)
+            _ = machine.painted(now: now + 5 * Self.second)
+            #expect(machine.networkIsIdle(now: now + 5 * Self.second).contains(.show))
+        }
+    }
+
     @Test func aServerThatEndsASilentPublisherIsConnectedToOnAir() {
         var machine = Self.onAir()
         _ = machine.crashed(now: 0)
