@@ -14,6 +14,8 @@ final class FilteringProxy: Sendable {
     /// Time in ms without a byte after which a connection is closed, and limit for connecting and for receiving a head.
     private static let idle: Int32 = 600_000
     private static let patience: Int32 = 10_000
+    /// Largest number of addresses of a host that are tried.
+    private static let mostAddresses = 4
     /// Largest number of destinations whose refusal is reported; a page can cause any number.
     private static let mostTold = 20
 
@@ -113,10 +115,11 @@ final class FilteringProxy: Sendable {
         let found =
             (try? SocketAddress.resolve(host: request.host, port: UInt16(request.port), isNumeric: false)) ?? []
         guard !found.isEmpty else { return answer(client, 502, "Bad Gateway") }
-        guard let allowed = current.address(of: request, among: found.compactMap(\.internet)),
-            let address = found.first(where: { $0.internet == allowed })
-        else { return refuse(client, request, .address) }
-        guard let server = connect(to: address) else { return answer(client, 502, "Bad Gateway") }
+        let allowed = found.filter { one in
+            one.internet.map { current.address(of: request, among: [$0]) != nil } ?? false
+        }
+        guard !allowed.isEmpty else { return refuse(client, request, .address) }
+        guard let server = Self.connect(to: allowed) else { return answer(client, 502, "Bad Gateway") }
         defer { close(server) }
         if request.isTunnel {
             guard send(client, Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)) else { return }
@@ -134,17 +137,35 @@ final class FilteringProxy: Sendable {
         answer(client, 403, "Forbidden")
     }
 
-    private func connect(to address: SocketAddress) -> Int32? {
+    /// Connects to the first address that answers, as browsers do: a host may have an address that this machine has no
+    /// route to, such as one of IPv6. Each address has its part of the time.
+    ///
+    /// - Returns: A socket, which the caller closes.
+    static func connect(to addresses: [SocketAddress]) -> Int32? {
+        let tried = addresses.prefix(mostAddresses)
+        for address in tried {
+            if let server = connect(to: address, within: patience / Int32(tried.count)) { return server }
+        }
+        return nil
+    }
+
+    private static func connect(to address: SocketAddress, within limit: Int32) -> Int32? {
         let server = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard server >= 0 else { return nil }
-        var limit = timeval(tv_sec: Int(Self.patience) / 1000, tv_usec: 0)
         // Applies to connect(2), too.
-        setsockopt(server, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        limitSending(server, to: limit)
         guard address.withPointer({ Glibc.connect(server, $0, $1) }) == 0 else {
             close(server)
             return nil
         }
+        limitSending(server, to: patience)
         return server
+    }
+
+    /// - Parameter limit: Time in ms.
+    private static func limitSending(_ socket: Int32, to limit: Int32) {
+        var time = timeval(tv_sec: Int(limit) / 1000, tv_usec: Int(limit) % 1000 * 1000)
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
     /// Copies in both directions until one end closes.

@@ -1,3 +1,5 @@
+import Foundation
+import RTMP
 import Synchronization
 import TestSupport
 import Testing
@@ -139,6 +141,24 @@ struct ProxyTests {
             }
         }
         return text.withLock { $0 }
+    }
+
+    @Test func theNextAddressOfAHostIsTried() throws {
+        let server = try PageServer(["/": "hello"])
+        defer { server.stop() }
+        let gone = try PageServer()
+        gone.stop()
+        func address(_ port: Int) throws -> SocketAddress {
+            let found = try SocketAddress.resolve(host: "127.0.0.1", port: UInt16(port), isNumeric: true)
+            return try #require(found.first)
+        }
+        // The port stays taken, but nobody listens there any more.
+        let (first, second) = (try address(gone.port), try address(server.port))
+        #expect(FilteringProxy.connect(to: [first]) == nil)
+        let connection = FilteringProxy.connect(to: [first, second])
+        #expect(connection != nil)
+        if let connection { close(connection) }
+        #expect(FilteringProxy.connect(to: []) == nil)
     }
 
     @Test func aProxyRefusesWhatItsRulesDoNotAllow() async throws {
