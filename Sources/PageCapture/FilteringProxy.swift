@@ -76,7 +76,8 @@ final class FilteringProxy: Sendable {
         while !isOver.load(ordering: .relaxed) {
             let client = Glibc.accept(listener, nil, nil)
             guard client >= 0 else {
-                guard errno == EINTR || errno == EMFILE || errno == ECONNABORTED else { return }
+                // Whatever is short (descriptors of the machine, memory) may be free again: a page without its proxy would
+                // have no network for the rest of its life. After `stop()` the loop ends.
                 usleep(10_000)
                 continue
             }
