@@ -58,6 +58,8 @@ final class Browser: @unchecked Sendable {
     private var session: String?
     private var isReady = false
     private var isOver = false
+    /// Number of the latest navigation.
+    private var navigation = 0
 
     /// A size in pixels.
     struct Size: Hashable, Sendable {
@@ -126,13 +128,17 @@ final class Browser: @unchecked Sendable {
     // MARK: - Commands
 
     func navigate(to address: String) {
+        navigation += 1
+        let own = navigation
         send("Page.navigate", ["url": .text(address)]) { [weak self] answer in
+            // The end of an earlier navigation, which this one has aborted, says nothing about the page.
+            guard let self, own == navigation else { return }
             // The browser's description of a failure may be shown; it contains no URL.
             if let failure = answer.result?.errorText ?? answer.error?.message {
-                self?.onEvent(.loadFailed(failure))
+                onEvent(.loadFailed(failure))
             } else {
-                self?.onEvent(.loaded)
-                self?.startFilm()
+                onEvent(.loaded)
+                startFilm()
             }
         }
     }

@@ -1,0 +1,81 @@
+import Foundation
+import RTMP
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PageCapture
+
+/// The control of a browser, whose end of the debugging pipe is the test's.
+struct BrowserTests {
+    @Test func theEndOfAnEarlierNavigationSaysNothing() async throws {
+        let peer = BrowserPeer()
+        let events = Mutex<[Browser.Event]>([])
+        let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
+            events.withLock { $0.append(event) }
+        }
+        let reading = peer.messages.fileHandleForReading
+        SocketLoop.shared.perform { browser.begin(reading: reading) }
+        defer { SocketLoop.shared.perform { browser.close() } }
+        let page = #"{"targetInfos":[{"targetId":"T","type":"page","url":"data:text/html,x"}]}"#
+        peer.answer(try await peer.next("Target.getTargets"), page)
+        peer.answer(try await peer.next("Target.attachToTarget"), #"{"sessionId":"S"}"#)
+        peer.answer(try await peer.next("Target.setDiscoverTargets"), "{}")
+        #expect(try await outputEventually { events.withLock { $0 == [.ready] } })
+        SocketLoop.shared.perform {
+            browser.navigate(to: "http://a.example/")
+            browser.navigate(to: "http://a.example/again")
+        }
+        let first = try await peer.next("Page.navigate")
+        let second = try await peer.next("Page.navigate")
+        peer.answer(first, #"{"frameId":"T","errorText":"net::ERR_ABORTED"}"#)
+        peer.answer(second, #"{"frameId":"T"}"#)
+        #expect(try await outputEventually { events.withLock { $0.contains(.loaded) } })
+        let told = events.withLock { $0 }
+        #expect(told == [.ready, .loaded])
+    }
+}
+
+/// The browser's end of a debugging pipe. Used by one task.
+///
+/// `@unchecked Sendable`: see above.
+private final class BrowserPeer: @unchecked Sendable {
+    struct Command: Decodable {
+        var id: Int
+        var method: String
+    }
+
+    let commands = Pipe()
+    let messages = Pipe()
+    private var splitter = BrowserMessages()
+    private var waiting: [Command] = []
+
+    init() { _ = fcntl(commands.fileHandleForReading.fileDescriptor, F_SETFL, O_NONBLOCK) }
+
+    /// Returns the next command with this method, without those before it.
+    func next(_ method: String) async throws -> Int {
+        let found = try await poll(within: .seconds(60), every: .milliseconds(5)) { self.take(method) }
+        return try #require(found, "no \(method)")
+    }
+
+    private func take(_ method: String) -> Int? {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        let count = read(commands.fileHandleForReading.fileDescriptor, &buffer, buffer.count)
+        if count > 0 {
+            for bytes in splitter.take(buffer[..<count]) {
+                if let command = try? JSONDecoder().decode(Command.self, from: Data(bytes)) { waiting.append(command) }
+            }
+        }
+        while !waiting.isEmpty {
+            let command = waiting.removeFirst()
+            if command.method == method { return command.id }
+        }
+        return nil
+    }
+
+    /// - Parameter result: JSON.
+    func answer(_ id: Int, _ result: String) {
+        let message = "{\"id\":\(id),\"result\":\(result)}"
+        try? messages.fileHandleForWriting.write(contentsOf: Data(Array(message.utf8) + [0]))
+    }
+}
