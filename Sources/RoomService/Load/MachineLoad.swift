@@ -67,12 +67,14 @@ package final class MachineLoad: Sendable {
     package func reserve(cores: Double) { accounting.withLock { $0.reserved = cores } }
 
     /// Whether work that is not a task and needs this many cores fits. An idle machine accepts it in any case.
-    package func hasRoom(cores: Double) -> Bool {
+    ///
+    /// - Parameter pending: Cores of other such work that has been accepted and is not reserved yet.
+    package func hasRoom(cores: Double, besides pending: Double = 0) -> Bool {
         accounting.withLock { accounting in
-            guard let free = accounting.free, !accounting.entries.isEmpty || accounting.reserved > 0 else {
+            guard let free = accounting.free, !accounting.entries.isEmpty || accounting.reserved + pending > 0 else {
                 return true
             }
-            return free >= cores
+            return free >= cores + pending
         }
     }
 

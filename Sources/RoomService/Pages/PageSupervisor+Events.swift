@@ -141,7 +141,10 @@ extension PageSupervisor {
             if state.isStopping { return .stopping }
             let others = state.sessions.keys.count { $0 != names } + state.openings
             guard others < rules.limit else { return .tooManyPages(rules.limit) }
-            guard registry.services.load.hasRoom(cores: rules.cores) else { return .noCoresForPage(rules.cores) }
+            let pending = Double(state.openings) * rules.cores
+            guard registry.services.load.hasRoom(cores: rules.cores, besides: pending) else {
+                return .noCoresForPage(rules.cores)
+            }
             state.openings += 1
             return nil
         }

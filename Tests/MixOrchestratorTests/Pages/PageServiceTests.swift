@@ -186,6 +186,20 @@ import Testing
         }
     }
 
+    @Test func aListOfPagesThatDoNotFitIsRefused() async throws {
+        try await withDirectory { directory in
+            let settings = try Self.settings(directory, ["admission.cores": ["1"], "pages.cores": ["0.5"]])
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                let pages = ["a", "b"].map { #"{"user":"\#($0)","kind":"page","url":"http://127.0.0.1:8000/"}"# }
+                let list = #"{"streams":[\#(pages.joined(separator: ","))]}"#
+                let answer = try await bench.call(.put, "/v1/rooms/demo/streams", list)
+                #expect(answer.status == 503 && answer.text.contains("pages.cores"), "\(answer.text)")
+                #expect(ScriptedPageWorker.openers(in: directory).isEmpty)
+                try await Self.open(bench)
+            }
+        }
+    }
+
     /// Workers receive the settings of their pages. A change of the browser's share of the machine does not interrupt a
     /// page on air.
     @Test func settingsReachPages() async throws {

@@ -93,6 +93,15 @@ struct PageSessionMachineTests {
         #expect(Self.obstacle(free: 511)?.hasPrefix("pages-full 511 MiB") ?? false)
     }
 
+    /// Pages of one list are opened together: each must leave room for those before it.
+    @Test func pagesThatAreBeingOpenedNeedTheirCoresToo() {
+        let load = MachineLoad(settings: LoadSettings(cores: 2, utilisation: 0.8))
+        #expect(load.hasRoom(cores: 9), "an idle machine takes the first")
+        #expect(load.hasRoom(cores: 0.5, besides: 1) && !load.hasRoom(cores: 0.5, besides: 1.5))
+        load.reserve(cores: 1)
+        #expect(load.hasRoom(cores: 0.5) && !load.hasRoom(cores: 0.5, besides: 0.5))
+    }
+
     /// The browser of one page never gets every core, unless an operator wants it.
     @Test func aCoreIsLeftToPrograms() {
         let cores = ProcessInfo.processInfo.activeProcessorCount
