@@ -43,15 +43,19 @@ final class PagePicture: @unchecked Sendable {
 
     func show() {
         isShown = true
-        if latest != nil { schedule() }
+        isNew = latest != nil
+        if isNew { schedule() }
     }
 
-    /// Removes the file until the page is shown again.
+    /// Removes the file until the page is shown again. The latest picture is kept: a page that has not changed meanwhile
+    /// delivers no other.
     func hide() {
         isShown = false
-        latest = nil
         remove()
     }
+
+    /// Forgets the latest picture, because another document takes the page's place.
+    func forget() { latest = nil }
 
     func close() {
         isOver = true

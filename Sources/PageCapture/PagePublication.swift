@@ -122,7 +122,9 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             case .start(let job): start(job)
             case .take: takePage()
             case .stop: stop()
-            case .navigate(let address): stage?.browser.navigate(to: address)
+            case .navigate(let address):
+                picture?.forget()
+                stage?.browser.navigate(to: address)
             case .evaluate(let expression): stage?.browser.evaluate(expression)
             case .probe: stage?.browser.probe()
             case .crash: stage?.browser.crash()

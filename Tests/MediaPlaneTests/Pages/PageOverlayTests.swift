@@ -2,6 +2,7 @@ import ChildProcesses
 import Foundation
 import GStreamerKit
 import MixModel
+import RTMP
 import TestSupport
 import Testing
 import TextFormats
@@ -48,6 +49,34 @@ struct ScreencastTests {
         let picture = try await ImageDecoder.image(Array(file), as: .png, width: 320, height: 160)
         let bytes = picture.plane(0)
         return places.map { x, y in Array(bytes[(y * 320 + x) * 4..<(y * 320 + x) * 4 + 4]) }
+    }
+
+    /// A page that hung for a moment may never change again.
+    @Test func aPictureThatWasHiddenIsShownAgain() async throws {
+        let path = NSTemporaryDirectory() + "picture-\(UInt64.random(in: .min ... .max)).png"
+        let loop = SocketLoop.shared
+        let picture = PagePicture(path: path, width: 320, height: 180)
+        defer { loop.perform { picture.close() } }
+        let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+        let bytes = head + [0, 0, 1, 64, 0, 0, 0, 180, 8]
+        loop.perform {
+            picture.take(bytes)
+            picture.show()
+        }
+        #expect(try await outputEventually { FileManager.default.fileExists(atPath: path) })
+        loop.perform { picture.hide() }
+        #expect(try await outputEventually { !FileManager.default.fileExists(atPath: path) })
+        loop.perform { picture.show() }
+        #expect(try await outputEventually { FileManager.default.fileExists(atPath: path) })
+        // The picture of one document is not shown for another.
+        loop.perform {
+            picture.hide()
+            picture.forget()
+            picture.show()
+        }
+        #expect(try await outputEventually { !FileManager.default.fileExists(atPath: path) })
+        loop.perform { picture.take(bytes) }
+        #expect(try await outputEventually { FileManager.default.fileExists(atPath: path) })
     }
 
     @Test func aPictureWithItsTransparencyIsKeptWhileThePageIsShown() async throws {
