@@ -117,7 +117,8 @@ actor PageSession {
     /// which is no reason to interrupt a page on air.
     nonisolated func isSame(as job: PageJob) -> Bool {
         var job = job
-        if wish.firstAddress == nil { job.firstAddress = nil }
+        // The token is for the first time: later requests may come without it, and later runs do not know it.
+        if wish.firstAddress == nil || job.firstAddress == nil { job.firstAddress = wish.firstAddress }
         (job.processors, job.niceness) = (wish.processors, wish.niceness)
         return job == wish
     }

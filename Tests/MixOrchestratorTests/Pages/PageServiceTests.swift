@@ -200,6 +200,25 @@ import Testing
         }
     }
 
+    /// A list that repeats a page need not know the token with which it was opened.
+    @Test func aPageThatIsRepeatedWithoutItsTokenStays() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, settings: try Self.settings(directory)) { bench in
+                let first = Self.page.replacing("}", with: #","token":"t"}"#)
+                #expect(try await bench.call(.post, "/v1/rooms/demo/events", first).status == 202)
+                try await Self.waitForAir(bench)
+                let worker = try #require(ScriptedPageWorker.openers(in: directory).first)
+                let list = #"{"streams":[{"user":"board","kind":"page","url":"http://127.0.0.1:8000/"}]}"#
+                let answer = try await bench.call(.put, "/v1/rooms/demo/streams", list)
+                #expect(answer.status < 300, "\(answer.text)")
+                try await Self.waitForAir(bench)
+                #expect(ScriptedPageWorker.openers(in: directory) == [worker])
+                try await bench.unpublish("board")
+                try await Self.waitForEnd(bench, worker)
+            }
+        }
+    }
+
     /// Workers receive the settings of their pages. A change of the browser's share of the machine does not interrupt a
     /// page on air.
     @Test func settingsReachPages() async throws {
