@@ -112,10 +112,15 @@ struct PageMachine: Sendable {
     }
 
     private mutating func showIfReady(_ now: Int64) -> [Action] {
-        guard case .loading(let loading) = step, job?.ready == .painted, loading.isPainted, loading.isIdle else {
+        guard case .loading(let loading) = step, job?.ready == .painted, hasPainted(loading), loading.isIdle else {
             return []
         }
         return show(now)
+    }
+
+    /// Whether the page has painted what it has to. A page over a program may be empty: an alert is there for a moment.
+    private func hasPainted(_ loading: Loading) -> Bool {
+        loading.isPainted || (loading.isLoaded && job?.picture != nil)
     }
 
     /// Records a text that the page has written to its console.
@@ -305,7 +310,7 @@ extension PageMachine {
         if now >= loading.until {
             switch job?.ready {
             // The network of a page that keeps polling its server is never idle.
-            case .painted? where loading.isPainted: return show(now)
+            case .painted? where hasPainted(loading): return show(now)
             case .painted?, nil: return reload("the page has painted nothing within \(limit)", now)
             case .console?: return end("the page has not written START to its console within \(limit)")
             case .expression?: return end("the page's expression has not become true within \(limit)")

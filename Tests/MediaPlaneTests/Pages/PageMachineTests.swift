@@ -59,6 +59,21 @@ struct PageMachineTests {
         #expect(actions.first == .hide && actions.last == .navigate("https://a.example/"), "without the token")
     }
 
+    /// An alert paints nothing until there is something to tell.
+    @Test func aPageOverAProgramMayBeEmpty() {
+        var job: PageJob = Self.job
+        job.picture = "/x.png"
+        var machine = PageMachine()
+        _ = machine.publish(job, now: 0) + machine.started(now: 0)
+        #expect(machine.networkIsIdle(now: 1) == [], "that of the page before it")
+        var polling = machine
+        #expect(machine.loaded(now: 1) == [] && machine.networkIsIdle(now: 2).first == .show)
+        #expect(polling.tick(now: 30 * Self.second).first == .hide, "its server has not answered")
+        var second = PageMachine()
+        _ = second.publish(job, now: 0) + second.started(now: 0) + second.loaded(now: 1)
+        #expect(second.tick(now: 30 * Self.second).first == .show, "its network is never idle")
+    }
+
     @Test func theConsoleBeginsAndEnds() {
         var machine = Self.loading(.console)
         _ = machine.loaded(now: 0)
