@@ -162,9 +162,12 @@ package final class PageSupervisor: Service {
     }
 
     func measure() {
-        let count = state.withLock { $0.sessions.count }
-        registry.services.load.reserve(cores: Double(count) * (configuration?.rules?.cores ?? 0))
-        registry.services.metrics.set(.pages, Double(count))
+        state.withLock { state in
+            // Under the lock, so that an earlier count never replaces a later one.
+            let count = Double(state.sessions.count)
+            registry.services.load.reserve(cores: count * (configuration?.rules?.cores ?? 0))
+            registry.services.metrics.set(.pages, count)
+        }
     }
 
     /// Removes a page that has ended by itself from its room.
