@@ -71,7 +71,7 @@ struct PageSessionMachine: Sendable {
         case .refused, .prepared: return []
         case .state(let new):
             state = PageState(new.step, reason: new.reason.map(Self.words))
-            if new.step != .onAir { onAirSince = nil }
+            if new.step != .onAir { leaveAir(now) }
             guard new.step == .onAir else { return [.state(state)] }
             onAirSince = onAirSince ?? now
             guard job.firstAddress != nil else { return [.state(state)] }
@@ -88,12 +88,16 @@ struct PageSessionMachine: Sendable {
             isGone = true
             return []
         }
-        if let since = onAirSince, now.saturatingDifference(since) >= Self.calm { failures = 0 }
-        onAirSince = nil
+        leaveAir(now)
         let pause = Self.pauses[min(failures, Self.pauses.count - 1)]
         failures += 1
         state = PageState(.failing, reason: Self.words(reason))
         return [.state(state), .restart(after: pause)]
+    }
+
+    private mutating func leaveAir(_ now: Int64) {
+        if let since = onAirSince, now.saturatingDifference(since) >= Self.calm { failures = 0 }
+        onAirSince = nil
     }
 
     /// The worker's text is not trusted to be short, or free of secrets.

@@ -45,6 +45,17 @@ struct PageSessionMachineTests {
         #expect(later.last == .restart(after: .zero), "after some time on air")
     }
 
+    /// A worker whose display ends may still be able to say so.
+    @Test func failuresAreForgottenEvenIfTheWorkerAnnouncesThem() {
+        var machine = Self.onAir()
+        for round in 1...10 {
+            let now = Int64(round) * 60 * Self.second
+            _ = machine.take(.report(.state(PageState(.failing, reason: "the display ended"))), now: now)
+            #expect(machine.take(.lost(reason: "it ended"), now: now + 1).last == .restart(after: .zero), "\(round)")
+            _ = machine.take(.report(.state(PageState(.onAir))), now: now + 2)
+        }
+    }
+
     @Test func aPageThatEndsIsNotOpenedAgain() {
         var machine = Self.onAir()
         #expect(
