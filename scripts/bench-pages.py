@@ -24,7 +24,7 @@ import time
 from bench_media import marks
 from bench_media.canvas import Canvas
 from bench_media.errors import BenchError
-from bench_media.processes import command_line, descendants
+from bench_media.processes import command_line, descendants, tail
 from bench_media.service import Service
 from bench_media.stage import ROOT, Stage, find_ffmpeg, free_port
 from bench_media.usage import Account, total
@@ -323,8 +323,9 @@ class UsualWay:
             "xvfb", ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{canvas.width + 8}x{canvas.height + 8}x24", "-nolisten",
                      "tcp"], environment, pass_fds=(write,))
         os.close(write)
-        number = os.read(read, 16).decode().strip()
-        os.close(read)
+        # To its end: Xvfb writes the number and the line's end apart, and dies if it cannot write the second.
+        with os.fdopen(read) as answer:
+            number = answer.readline().strip()
         environment["DISPLAY"] = f":{number}"
         self.sound = self._start(
             "pulse", ["pulseaudio", "-n", "--exit-idle-time=-1", "--daemonize=no", "--use-pid-file=no", "--disable-shm=yes",
@@ -360,6 +361,9 @@ class UsualWay:
 
     def end(self):
         """Returns how many pictures were encoded per second."""
+        for child in (self.display, self.sound, self.browser, self.capture):
+            if child.poll() is not None:
+                raise BenchError(f"the usual way has ended by itself, and cost nothing from then on: {tail(child)}")
         self.stage.processes.end(self.capture, self.browser, self.sound, self.display)
         answer = subprocess.run(
             ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0", self.path],
