@@ -13,14 +13,8 @@ import Testing
         outputs: .loopbackOnly, images: .loopbackOnly, canvas: Canvas(width: 720, height: 1280, fps: 20))
 
     static func parameters(_ values: [String: String]) throws -> WireParameters {
-        var bytes: [UInt8] = []
-        for (name, value) in values {
-            bytes.append(UInt8(ascii: "&"))
-            PercentEncoding.append(name.utf8, to: &bytes)
-            bytes.append(UInt8(ascii: "="))
-            PercentEncoding.append(value.utf8, to: &bytes)
-        }
-        return try WireParameters([bytes])
+        let pairs = values.map { "\(PercentEncoding.encoded($0))=\(PercentEncoding.encoded($1))" }
+        return try WireParameters([Array(pairs.joined(separator: "&").utf8)])
     }
 
     static let ids = ["AppId": "shop", "ChannelId": "room1", "TaskId": "task-1"]
