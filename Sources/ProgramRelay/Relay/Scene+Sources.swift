@@ -14,11 +14,12 @@ extension Scene {
     }
 
     /// Returns a scene with only one participant of this scene, over the whole canvas, like their bypass. All sources
-    /// stay audible. Returns `nil` if the participant is not visible in this scene.
+    /// stay audible. A picture that this scene shows whole, such as a shared screen, is whole there, too. Returns `nil` if
+    /// the participant is not visible in this scene.
     func opening(with source: SourceID) -> Scene? {
         guard var pane = panes.first(where: { $0.source == source.rawValue && $0.isLive }) else { return nil }
         (pane.x, pane.y, pane.width, pane.height) = (0, 0, canvas.width, canvas.height)
-        pane.fit = .cover
+        if pane.fit != .contain { pane.fit = .cover }
         pane.opacity = .whole
         (pane.border, pane.speaking, pane.label) = (nil, nil, nil)
         (pane.radius, pane.shadow) = (nil, nil)
