@@ -69,6 +69,13 @@ struct AutomaticScreenTests {
         }
     }
 
+    @Test func aPausedScreenLeavesTheLargePlaceToAnother() {
+        var paused = screen(of: "user0", .host, at: 0)
+        paused.hasVideo = false
+        let panes = plan([paused, screen(of: "user1", at: 1)], on: .landscape).panes
+        #expect(panes.max { $0.width * $0.height < $1.width * $1.height }?.source == "user1/screen")
+    }
+
     /// A camera that is off has a card beside the screen. A screen without a picture needs no place.
     @Test func peopleWithoutAPictureAreBesideTheScreen() {
         var crowd = people(2) + [screen(of: "user1", at: 1)]

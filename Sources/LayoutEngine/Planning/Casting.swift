@@ -24,7 +24,10 @@ struct Casting {
         }
         for index in order {
             let template = templates[index]
-            if let place = waiting.firstIndex(where: { template.matches(people[$0]) }) {
+            let places = waiting.indices.filter { template.matches(people[waiting[$0]]) }
+            // A screen that is paused leaves the place to one that has a picture.
+            let screen = template.stream == .screen ? places.first { people[waiting[$0]].hasVideo } : nil
+            if let place = screen ?? places.first {
                 let rank = waiting.remove(at: place)
                 roles[index] = (people[rank], rank)
             } else if case .user = template.binding, let person = spare(for: template) {
