@@ -222,6 +222,17 @@ import Testing
         #expect(draft.actions().contains(.apply(next)))
     }
 
+    /// Who publishes again after the end of a program is not known to be absent.
+    @Test func theAbsentAreForgottenWithTheirStreams() {
+        var bench = RoomBench.onAir()
+        bench.apply(RoomBench.published("bob"))
+        let status = bench.status(RoomBench.automatic, absent: ["bob/camera"])
+        #expect(bench.state.takeSources(status, of: RoomBench.automatic) != nil)
+        bench.apply(.roomClosed)
+        bench.state.ending(relayOf: RoomBench.automatic)
+        #expect(bench.state.task(RoomBench.automatic)?.sourceFacts.absent == [])
+    }
+
     @Test func aLostRelayIsLaunchedAgainWhenItsDeadlinePasses() throws {
         var bench = RoomBench.onAir()
         #expect(bench.phase() == .running)

@@ -74,6 +74,9 @@ public struct SourceFacts: Hashable, Codable, Sendable {
         return changes.isEmpty ? nil : changes.joined(separator: ", ")
     }
 
+    /// Forgets that other streams than these were absent, because they have ended: who publishes again is new.
+    public mutating func keep(absent streams: some Sequence<SourceID>) { absent.formIntersection(streams) }
+
     /// Returns the whole frame rate that represents a measured one: the former one if it is close, so that a varying
     /// rate does not change the canvas.
     ///

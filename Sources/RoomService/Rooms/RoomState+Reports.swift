@@ -62,8 +62,10 @@ extension RoomState {
 
     /// Records that a relay has ended as requested.
     mutating func ending(relayOf task: TaskID) {
+        let streams = room.document.streams.map(\.id)
         changeTask(task) { known in
             known.status = nil
+            known.sourceFacts.keep(absent: streams)
             known.awaitsDrain = false
             known.outputChanges += known.outputWatch.ended()
             known.outputs = OutputJournal()
