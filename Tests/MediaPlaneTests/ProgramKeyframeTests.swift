@@ -159,6 +159,7 @@ extension RealTime {
         /// A streaming program that ignores requests for keyframes.
         @Test func aPublisherThatCannotBeAskedGoesOn() async throws {
             let ingest = try await IngestRig.start()
+            defer { ingest.stop() }
             try ingest.publish("alice", seconds: 60)
             let rig = try await RelayRig()
             try rig.apply(
@@ -178,7 +179,6 @@ extension RealTime {
             #expect(rig.notes.isEmpty, "\(rig.notes)")
             viewer.stop()
             try await rig.stop()
-            ingest.stop()
         }
     }
 }

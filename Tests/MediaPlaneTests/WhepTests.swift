@@ -158,6 +158,7 @@ import Testing
     /// The publisher ignores requests, sends a keyframe every two seconds, and reorders pictures.
     @Test func whoJoinsBetweenKeyframesBeginsWithTheGroup() async throws {
         let ingest = try await IngestRig.start()
+        defer { ingest.stop() }
         try ingest.publish("alice")
         let whep = try await WhepRig.start(.publisher(url: ingest.pullURL("alice")))
         let (first, _, _) = try await whep.watch("first")
@@ -177,7 +178,6 @@ import Testing
         #expect(first.pictures.count > 20 && first.isConnected, "\(whep.log)")
         await first.stop()
         whep.stop()
-        ingest.stop()
     }
 
     @Test func aProgramIsWatchedFromItsRelay() async throws {
