@@ -65,7 +65,9 @@ final class TCPDialler {
     private func tryNext(after fault: ConnectionFault) {
         guard !isOver else { return }
         guard let address = untried.popFirst() else {
-            if attempts.isEmpty { end(.failure(fault)) }
+            guard !attempts.isEmpty else { return end(.failure(fault)) }
+            // The timer has passed if it led here, and the pending attempts still need one.
+            if let timer { timer.deadline = min(timer.deadline, MonotonicClock.now() + Self.interval, deadline) }
             return
         }
         deadline = MonotonicClock.now() + timeout

@@ -57,6 +57,16 @@ import Testing
         print("TCP attempt that nothing answers: given up after \(ContinuousClock.now - start)")
     }
 
+    /// An address that cannot even be tried, like one of IPv6 on a machine without it, leaves the others their limit.
+    @Test func anAddressThatCannotBeTriedDoesNotEndTheTimeLimit() async throws {
+        let server = try DeafListener()
+        let none = SocketAddress(storage: sockaddr_storage(), length: socklen_t(MemoryLayout<sockaddr_storage>.size))
+        #expect(
+            await Self.dial([try Self.address(server.port), none], timeout: 1)
+                == .failure(ConnectionFault(.timedOut, "timed out")))
+        withExtendedLifetime(server) {}
+    }
+
     /// The kernel retries after 1 s, 3 s and 7 s; the dialler after half a second each.
     @Test func aServerThatAnswersAgainIsFoundSoon() async throws {
         let server = try DeafListener()
