@@ -129,6 +129,24 @@ import Testing
         process.kill()
     }
 
+    private final class Weak: @unchecked Sendable { weak var seen: Seen? }
+
+    /// A process that has ended by itself leaves neither its socket nor what its owner waits with on the loop.
+    @Test func aProcessThatHasEndedLeavesNothingOnTheLoop() async throws {
+        let left = Weak()
+        try await runToItsEnd(left)
+        try await wait("released") { left.seen == nil }
+    }
+
+    private func runToItsEnd(_ left: Weak) async throws {
+        let seen = Seen()
+        left.seen = seen
+        let process = try WorkerProcess(
+            executable: URL(filePath: "/bin/sh"), arguments: ["-c", "exit 0"],
+            onBytes: { _ in seen.note("bytes") }, onExit: { _ in })
+        await process.waitForExit()
+    }
+
     /// A process that is killed at once does not survive, whether or not it is running already.
     @Test func aProcessThatIsKilledAtOnceEnds() async throws {
         for _ in 0..<10 {

@@ -16,6 +16,11 @@ final class WorkerProcess: Sendable {
         var isKilled = false
     }
 
+    /// The channel to a process until the process has ended.
+    private final class Open: Sendable {
+        let channel = Mutex<SocketChannel?>(nil)
+    }
+
     /// Starts processes, one at a time.
     private static let spawner = DispatchQueue(label: "relay.spawner")
 
@@ -49,13 +54,18 @@ final class WorkerProcess: Sendable {
         launch.input = .descriptor(ends[1])
         let (exit, exited) = AsyncStream.makeStream(of: Never.self)
         self.exit = exit
+        let open = Open()
         let ending = WorkerEnding {
             onExit($0)
+            // A channel whose other side has closed keeps its descriptor until its owner closes it, too.
+            open.channel.withLock { $0.take() }?.close()
             exited.finish()
         }
         self.ending = ending
-        channel = SocketChannel(
+        let channel = SocketChannel(
             descriptor: ends[0], isPaused: true, onBytes: onBytes, onSent: onSent, onClosed: { ending.closed() })
+        self.channel = channel
+        open.channel.withLock { $0 = channel }
         WorkerProcess.spawner.async { [self, launch, childEnd = ends[1]] in
             start(launch, forkServer, childEnd, onStart)
         }
