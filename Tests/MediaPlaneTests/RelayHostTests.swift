@@ -100,6 +100,26 @@ import Testing
         try await stage.end()
     }
 
+    /// The process goes on with another relay, and viewers learn all the same that theirs is gone.
+    @Test func whoWatchesARelayThatEndsIsTold() async throws {
+        let stage = try Stage()
+        try stage.tell(.run(number: 1, task: "a", socket: stage.socket("a")))
+        try stage.tell(.run(number: 2, task: "b", socket: stage.socket("b")))
+        let first = try await stage.connect("a")
+        let second = try await stage.connect("b")
+        let hasEnded = Mutex(false)
+        let viewer = SocketChannel(
+            descriptor: try #require(UnixListener.dial(stage.socket("a"))), onBytes: { _ in },
+            onClosed: { hasEnded.withLock { $0 = true } })
+        try stage.tell(.viewFLV(), viewer)
+        try stage.tell(.drain, first.channel)
+        #expect(try await outputEventually { hasEnded.withLock { $0 } })
+        let before = second.heard.all.count
+        #expect(try await outputEventually { second.heard.all.count > before })
+        for channel in [first.channel, second.channel, viewer] { channel.close() }
+        try await stage.end()
+    }
+
     /// A relay that stands by and is forgotten ends at its deadline, and no other one ends with it.
     @Test func aForgottenStandbyEndsAlone() async throws {
         let stage = try Stage()

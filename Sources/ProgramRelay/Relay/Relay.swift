@@ -159,6 +159,9 @@ public actor Relay {
             for end in endings { group.addTask { await end() } }
             endings = []
         }
+        // Their clients learn of the end even if the process goes on with other relays.
+        for connection in connections.values { connection.channel.endWriting() }
+        connections = [:]
         // Nothing remains that could send.
         loop.fallSilent(at: nil, for: ObjectIdentifier(self))
     }
