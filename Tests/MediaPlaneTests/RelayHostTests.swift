@@ -162,6 +162,34 @@ import Testing
         try await stage.end()
     }
 
+    /// A service that the relay itself has disconnected does not keep the program on air for ever.
+    @Test func aDisconnectedServiceIsMissed() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "rh\(UInt32.random(in: 0...99_999_999))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let socket = directory.appendingPathComponent("a.sock").path
+        let relay = Relay(
+            Relay.Configuration(
+                task: "a", socketPath: socket, orphanTimeout: 5, worker: URL(fileURLWithPath: "/nowhere")),
+            logger: Logger(label: "test"))
+        let isOver = Mutex(false)
+        let run = Task {
+            try await relay.run()
+            isOver.withLock { $0 = true }
+        }
+        defer { relay.terminate() }
+        let heard = Heard<RelayReport>()
+        let channel = try await RelayRig.connect(socket) { heard.take($0) }
+        channel.send([UInt8](try JSONEncoder().encode(RelayCommand.hello(version: RelayCommand.version))) + [0x0A])
+        #expect(try await outputEventually { heard.all.contains { $0.task == TaskID("a") } })
+        // A connection that controls the program gets no previews.
+        channel.send([UInt8](try JSONEncoder().encode(RelayCommand.preview(of: nil, picture: true))) + [0x0A])
+        try #require(try await outputEventually(within: .seconds(60)) { isOver.withLock { $0 } }, "it waits for ever")
+        try await run.value
+        channel.close()
+        try FileManager.default.removeItem(at: directory)
+    }
+
     /// The service is gone: programs continue, and the process ends with the last one.
     @Test func relaysOutliveTheService() async throws {
         let stage = try Stage()

@@ -112,6 +112,8 @@ extension Relay {
 
     private func handle(_ command: RelayCommand, on id: Int) {
         switch command {
+        // The connection has been closed since.
+        case .hello where connections[id] == nil: break
         case .hello(let version) where version == RelayCommand.version:
             connections[id]?.role = .control
             orphanSince = nil
@@ -220,8 +222,8 @@ extension Relay {
     /// While too many reports are waiting, a status is dropped, because the next one replaces it. For any other report
     /// the connection is closed; the client gets the program's state when it connects again.
     private func reply(_ report: RelayReport, on ids: [Int]) {
-        let channels = ids.compactMap { connections[$0]?.channel }
-        guard !channels.isEmpty else { return }
+        let receivers = ids.compactMap { id in connections[id].map { (id: id, channel: $0.channel) } }
+        guard !receivers.isEmpty else { return }
         let isReplaceable = if case .status = report { true } else { false }
         guard reports.addIfItFits(0, leaving: isReplaceable ? reports.limit / 2 : 0) else {
             if !isReplaceable {
@@ -229,13 +231,17 @@ extension Relay {
             }
             return
         }
-        documents.async { [reports] in
+        documents.async { [weak self, reports] in
             defer { reports.remove(0) }
             guard let line = try? DocumentEncoder.json(report) else { return }
             let bytes = Array(line.utf8) + [0x0A]
-            for channel in channels {
+            for receiver in receivers {
                 // A client that does not read is disconnected, like a viewer.
-                if channel.pendingBytes < Connection.viewerLimit { channel.send(bytes) } else { channel.close() }
+                guard receiver.channel.pendingBytes < Connection.viewerLimit else {
+                    self?.post(.disconnected(connection: receiver.id))
+                    continue
+                }
+                receiver.channel.send(bytes)
             }
         }
     }

@@ -18,12 +18,12 @@ extension Relay {
         guard let channel = connections[connection]?.channel else { return }
         guard connections[connection]?.role != .viewer, connections[connection]?.role != .control else {
             // The bytes of the answer would mix with those of the other kind.
-            return channel.close()
+            return disconnected(connection)
         }
         connections[connection]?.role = .preview
         let flv = id.map { preview(of: $0, hasPicture: hasPicture) } ?? programPreview(hasPicture: hasPicture)
         let bytes = flv.count <= PreviewRequest.longest ? flv : []
-        guard channel.pendingBytes < Connection.viewerLimit else { return channel.close() }
+        guard channel.pendingBytes < Connection.viewerLimit else { return disconnected(connection) }
         channel.send(PreviewWire.bytes(of: bytes.count) + bytes)
     }
 
