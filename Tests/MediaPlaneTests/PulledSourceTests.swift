@@ -110,6 +110,23 @@ import Testing
         #expect(source.silentAt(now: now) == now + .milliseconds(noticed))
     }
 
+    /// After failures of both addresses, one accepts the connection and sends nothing.
+    @Test func anAddressThatSendsNothingIsLeftEvenAfterOtherFailures() {
+        let source = PulledSource(
+            planned: PlannedSource(
+                id: "bob/camera", url: "rtmp://127.0.0.1/live/bob", audio: true, video: true,
+                backup: "rtmp://127.0.0.1/live/spare"), now: .zero)
+        for attempt in [1.0, 2.0] {
+            source.connected(NoPull(), now: .seconds(attempt))
+            source.ended(Self.refused, now: .seconds(attempt))
+        }
+        #expect(!source.connectsAtOnce, "the next attempt waits")
+        source.connected(NoPull(), now: .seconds(3))
+        #expect(source.failure(now: .seconds(6)) == nil)
+        #expect(source.failure(now: .seconds(8)) == "nothing comes of it")
+        #expect(source.connectsAtOnce)
+    }
+
     @Test func whoHasTheCameraOffIsLiveWhileHeardAndDecodableAtOnce() throws {
         let source = source()
         #expect(!source.fact(now: .seconds(1)).isDecodable)

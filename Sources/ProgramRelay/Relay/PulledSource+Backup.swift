@@ -63,6 +63,10 @@ extension PulledSource {
         changes = changes.saturatingSum(1)
     }
 
+    /// Whether the other address is connected to at once: after the first failure, and in place of a connection that brings
+    /// nothing but has not ended. If both addresses fail, attempts become less frequent.
+    var connectsAtOnce: Bool { failures <= 1 || retryAt == nil }
+
     /// Whether a change of the address is reported: the 1st, 2nd, 4th and so on.
     var isChangeNews: Bool { changes & (changes - 1) == 0 }
 }

@@ -32,8 +32,7 @@ extension Relay {
                 code: source.usesBackup ? "source-backup" : "source-first",
                 "\(id): \(reason); its \(source.usesBackup ? "backup" : "first address") is pulled")
         }
-        // If both addresses fail, attempts become less frequent.
-        if source.failures <= 1 { connect(id) }
+        if source.connectsAtOnce { connect(id) }
         reportStatus()
     }
 
