@@ -99,6 +99,17 @@ import EncodedMedia
         #expect(machine.state == .live(since: 61 * Self.second, progress: 61 * Self.second))
     }
 
+    /// The program begins long after the server's consent, and its first bytes are under way when they are looked at.
+    @Test func theFirstBytesHaveTheirTimeWheneverTheyCome() {
+        var machine = OutputMachine(retry: OutputRetry(maxAttempts: 1))
+        _ = machine.start(at: 0)
+        #expect(machine.observe(.init(hasBegun: true), at: 60 * Self.second, jitter: 0) == [])
+        #expect(machine.observe(.init(hasBegun: true, isWaiting: true), at: 61 * Self.second, jitter: 0) == [])
+        #expect(machine.observe(.init(hasBegun: true, isWaiting: true), at: 70 * Self.second, jitter: 0) == [])
+        #expect(machine.observe(.init(hasBegun: true, isWaiting: true), at: 71 * Self.second, jitter: 0) == [.abandon])
+        #expect(machine.state == .failed)
+    }
+
     // MARK: Given up
 
     @Test func itIsGivenUpAfterSoManyAttempts() {

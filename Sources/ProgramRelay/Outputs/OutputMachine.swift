@@ -18,8 +18,8 @@ struct OutputMachine: Sendable {
     }
 
     struct Policy: Hashable, Sendable {
-        /// Time from the start of an attempt within which the server must accept the stream and take the first bytes,
-        /// in ns.
+        /// Time from the start of an attempt within which the server must accept the stream and take the first bytes, in
+        /// ns. If the program begins after the server's consent, the time counts from there.
         var connectLimit: Int64 = 10_000_000_000
         /// Longest time for which bytes may wait without one being taken, in ns. A wedged connection reports no error.
         ///
@@ -113,7 +113,9 @@ struct OutputMachine: Sendable {
             if let fault = seen.fault { return retreat(fault, at: now, jitter: jitter) }
             if seen.taken > 0 {
                 goLive(seen, at: now)
-            } else if now - since > policy.connectLimit, !seen.hasBegun || seen.isWaiting {
+            } else if seen.hasBegun, !seen.isWaiting {
+                state = .connecting(since: now)
+            } else if now - since > policy.connectLimit {
                 return retreat(OutputFault(.timeout, "no answer from the server"), at: now, jitter: jitter)
             }
             return []
