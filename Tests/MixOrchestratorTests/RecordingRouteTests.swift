@@ -114,6 +114,28 @@ import Testing
         }
     }
 
+    /// Without a relay, nobody can tell whether the recording has reached its limit, which would end the next one at once.
+    @Test func aRecordingWithALimitBeginsAnewWhileNobodyIsOnAir() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                _ = try await bench.call(.put, "/v1/rooms/demo", #"{"outputs":[]}"#)
+                func begin(_ settings: String) async throws -> String? {
+                    #expect(try await bench.call(.put, "/v1/rooms/demo/recording", settings).status == 200)
+                    return try await bench.call(.get, "/v1/rooms/demo/recording").value("id")
+                }
+                let first = try await begin("{}")
+                #expect(try await begin("{}") == first && first != nil)
+                #expect(try await begin(#"{"maxSeconds":60}"#) == first)
+                let second = try await begin(#"{"maxSeconds":60}"#)
+                #expect(second != first)
+                try await bench.publish("alice")
+                let relay = try await TaskRouteTests.relay(bench, of: "auto-demo")
+                #expect(try await eventually { relay.plan?.outputs.recordings.first }.id == second)
+                #expect(try await begin(#"{"maxSeconds":90}"#) == second, "it goes on")
+            }
+        }
+    }
+
     @Test func settingsThatMakeNoSenseAreRefused() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

@@ -41,7 +41,7 @@ package struct RecordingController: Sendable {
         let document = bytes.isEmpty ? .boolean(true) : try JSONValue(parsing: bytes)
         let settings = try RecordingSettingsReader.settings(document, path: "") ?? RecordingSettings()
         let owner = try await owner(try context.roomID())
-        let isOver = await owner.snapshot.isRecordingOver
+        let isOver = await owner.snapshot.mayRecordingBeOver
         let change = SettingsChange(
             precondition: try SettingsPrecondition(request.headers), summary: "recording requested by API"
         ) { current, _ in
@@ -158,5 +158,13 @@ extension RoomState {
         return recordingStatuses.contains { status in
             status.id == id && status.source == nil && (status.state == .failed || status.state == .ended)
         }
+    }
+
+    /// Whether the recording is over, or may be. Without a relay it is not known whether a limit, which counts all parts, has
+    /// been reached: the next relay would then record nothing.
+    fileprivate var mayRecordingBeOver: Bool {
+        guard !isRecordingOver, let recording = room.document.settings.recording else { return isRecordingOver }
+        let isOnAir = tasks.contains { !$0.machine.document.isExplicit && $0.machine.document.isActive }
+        return !isOnAir && (recording.maxSeconds != nil || recording.maxBytes != nil)
     }
 }

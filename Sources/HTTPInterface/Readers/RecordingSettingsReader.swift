@@ -50,6 +50,8 @@ extension RecordingSettings {
     /// id and its start.
     func following(_ current: RecordingSettings?, at time: Double = Date().timeIntervalSince1970) -> Self {
         var settings = self
+        // Patches of earlier releases began recordings without an identifier.
+        let current = current.flatMap { $0.id.isEmpty ? nil : $0 }
         settings.id = current?.id ?? String(UInt32.random(in: 0 ... .max), radix: 36)
         settings.startedAt = current?.startedAt ?? time
         return settings

@@ -35,7 +35,10 @@ struct SettingsPatch: Sendable {
         let changed: RoomSettings
         do throws(InputError) {
             var patched = try reader.settings(patching: current, with: document, room: room)
-            patched.recording = patched.recording?.following(current.recording)
+            // A recording that stays as it is keeps even a missing identifier of an earlier release.
+            if patched.recording != current.recording {
+                patched.recording = patched.recording?.following(current.recording)
+            }
             try check(patched)
             changed = patched
         } catch {
