@@ -153,6 +153,20 @@ import Testing
         #expect(sounds == script.frames.count, "nothing is lost at a cut")
     }
 
+    /// The camera comes on a second after a cut.
+    @Test func soundAfterACutIsKeptWhenTheCameraComesOn() throws {
+        var script = RecordingScript(hasVideo: false)
+        script.configure(video: RecordingScript.video)
+        script.program(seconds: 11)
+        script.hasVideo = true
+        script.program(seconds: 3)
+        let parts = script.record(limits: .init(partSeconds: 10))
+        #expect(parts.map(\.reason) == [.partSeconds, .tracksChanged, .stopped])
+        #expect(parts.map { $0.movie.video == nil } == [true, true, false])
+        let sounds = parts.reduce(0) { $0 + $1.times(of: MP4Movie.audioTrack).count }
+        #expect(sounds >= script.frames.count { $0.track == .audio } - 2)
+    }
+
     @Test func oneThatGoesOnNeverStepsBack() throws {
         var script = RecordingScript(bFrames: 2)
         script.program(seconds: 4)

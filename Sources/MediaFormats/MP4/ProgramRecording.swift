@@ -155,10 +155,18 @@ public struct ProgramRecording: Sendable {
             let actions = end(.tracksChanged)
             return actions + take(frame)
         }
-        // Sound alone has no keyframes: every frame can begin a part.
-        if frame.isIDR || frame.track == .audio && part?.movie.video == nil, isPartLong(at: frame.dts) {
+        if frame.isIDR, isPartLong(at: frame.dts) {
             let actions = end(.partSeconds)
             return actions + take(frame)
+        }
+        // Sound alone has no keyframes: every frame can begin a part. It begins at once, because sound that waits is
+        // dropped when a keyframe comes.
+        if frame.track == .audio, let movie = part?.movie, movie.video == nil, movie.audio == audio?.bytes,
+            isPartLong(at: frame.dts)
+        {
+            let actions = end(.partSeconds)
+            waiting.append(frame)
+            return actions + begin()
         }
         // Audio of another configuration cannot be in this part.
         if frame.track == .audio, part?.movie.audio != audio?.bytes { return [] }
