@@ -167,7 +167,7 @@ package final class WCSServer: Sendable {
     func admit(_ connect: WCSConnect, from address: String) -> Admission? {
         // With a hook, the app's server is not asked about clients of an address that it refuses all the time. A valid token
         // counts even then: behind a proxy, all clients have one address.
-        guard checksTokens else { return isRefusing(address) ? nil : Admission() }
+        guard checksTokens else { return hooks != nil && isRefusing(address) ? nil : Admission() }
         guard let caller = connect.token.flatMap({ tokens.caller(showing: $0) }),
             !caller.scopes.isDisjoint(with: [.publish, .read])
         else {
