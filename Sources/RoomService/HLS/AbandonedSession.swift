@@ -33,6 +33,14 @@ enum AbandonedSession {
         return write(named, "\(session)/vod.m3u8") && markEnded("\(session)/session.json")
     }
 
+    /// Whether a packager has the room's directory.
+    static func isBusy(_ room: String) -> Bool {
+        let lock = open("\(room)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard lock >= 0 else { return false }
+        defer { close(lock) }
+        return flock(lock, LOCK_EX | LOCK_NB) != 0
+    }
+
     private static let grown = "-event.m3u8"
     private static let kept = "-vod.m3u8"
 

@@ -44,20 +44,25 @@ package struct HLSRetention: Service {
                 let session = "\(room)/\(name)"
                 switch fate(of: session, now) {
                 case .stays: break
-                case .ends:
+                case .ends(let isExpired):
                     if AbandonedSession.end(name, in: room) {
                         logger.notice("HLS session \(session) ended: it had lost its packager")
+                    } else if isExpired, !AbandonedSession.isBusy(room) {
+                        remove(session)
                     }
-                case .isRemoved:
-                    do {
-                        try manager.removeItem(atPath: session)
-                        logger.info("HLS session \(session) removed")
-                    } catch {
-                        logger.warning("HLS session \(session) cannot be removed: \(error.localizedDescription)")
-                    }
+                case .isRemoved: remove(session)
                 }
             }
             removeIfUnused(room, now)
+        }
+    }
+
+    private func remove(_ session: String) {
+        do {
+            try FileManager.default.removeItem(atPath: session)
+            logger.info("HLS session \(session) removed")
+        } catch {
+            logger.warning("HLS session \(session) cannot be removed: \(error.localizedDescription)")
         }
     }
 
@@ -80,7 +85,13 @@ package struct HLSRetention: Service {
         }
     }
 
-    private enum Fate { case stays, ends, isRemoved }
+    private enum Fate {
+        case stays
+        /// It has lost its packager. One that cannot be ended is removed if it has been kept for long enough and no packager has
+        /// the room.
+        case ends(isExpired: Bool)
+        case isRemoved
+    }
 
     private func fate(of session: String, _ now: Date) -> Fate {
         let attributes = try? FileManager.default.attributesOfItem(atPath: "\(session)/session.json")
@@ -93,7 +104,9 @@ package struct HLSRetention: Service {
         let age = now.timeIntervalSince(written)
         guard facts.isEnded || age > Self.abandonment else { return .stays }
         guard facts.settings.enableVOD else { return age > Self.farewell ? .isRemoved : .stays }
-        if let kept, age > kept { return .isRemoved }
-        return facts.isEnded ? .stays : .ends
+        let isExpired = kept.map { age > $0 } ?? false
+        // Ending it writes it, and its time begins there.
+        guard facts.isEnded else { return .ends(isExpired: isExpired) }
+        return isExpired ? .isRemoved : .stays
     }
 }
