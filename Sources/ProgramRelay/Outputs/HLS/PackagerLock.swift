@@ -16,10 +16,16 @@ public final class PackagerLock: Sendable {
     /// - Returns: `nil` if another packager still has the lock, or if it cannot be created.
     public static func take(_ plan: PlannedHLS, patience: Double = 15) async -> PackagerLock? {
         let deadline = ContinuousClock.now + .seconds(patience)
+        var attempts = 0
         while true {
+            attempts += 1
             try? SessionFiles(directory: plan.directory).create()
             let descriptor = open("\(plan.directory)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard descriptor >= 0 else { return nil }
+            guard descriptor >= 0 else {
+                // The service may have removed the directory in between.
+                guard errno == ENOENT, attempts < 3 else { return nil }
+                continue
+            }
             let lock = PackagerLock(descriptor)
             while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
                 guard ContinuousClock.now < deadline else { return nil }
