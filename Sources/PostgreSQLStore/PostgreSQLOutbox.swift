@@ -18,16 +18,19 @@ enum PostgreSQLOutbox {
         var items: [OutboxItem] = []
         var numbers: [Int64] = []
         var next: Duration?
+        // A message behind an unreadable one is due now, and not among the rows.
+        var isIncomplete = false
         for row in found.rows {
             let number = try row.integer("number")
             let found = try? item(row, of: subscription)
             // A message that cannot be read becomes a dead letter at once: it would block its lane forever.
             guard let found else {
                 try bury(number, of: subscription, connection, time)
+                isIncomplete = true
                 continue
             }
             guard found.due <= time, items.count < limit else {
-                next = .seconds(min(max(found.due - time, 0), OutboxTake.longestWait))
+                next = .seconds(isIncomplete ? 0 : min(max(found.due - time, 0), OutboxTake.longestWait))
                 break
             }
             numbers.append(number)
@@ -38,7 +41,7 @@ enum PostgreSQLOutbox {
                 "UPDATE outbox SET attempts = attempts + 1, due = $2 WHERE number = ANY($1::bigint[])",
                 [.integers(numbers), .real(until)])
         }
-        return OutboxTake(items: items, next: next)
+        return OutboxTake(items: items, next: next ?? (isIncomplete ? .zero : nil))
     }
 
     /// Plausible times of storing, in seconds since 1970.
