@@ -125,7 +125,8 @@ package struct TaskController: Sendable {
             try patch.applied(to: current, in: target.owner.id) { changed throws(InputError) in
                 if target.isExplicit {
                     try Self.refuseHLS(changed)
-                    try Self.refuseRecording(changed)
+                    // Earlier releases took one, which had no effect.
+                    if changed.recording != current.recording { try Self.refuseRecording(changed) }
                 } else {
                     try RoomSettingsReader.refuseSchedule(changed)
                 }
