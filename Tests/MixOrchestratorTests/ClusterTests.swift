@@ -284,7 +284,7 @@ import Testing
         let other = try await store.register("other", for: .seconds(100))
         async let member = ClusterNode.join(
             store, ClusterSettings(name: "a", url: "http://127.0.0.1:9"), identity: "one", keepsRelays: false,
-            shutdown: ShutdownNotice(), logger: LogRecorder().logger)
+            shutdown: ShutdownNotice(), patience: .seconds(30), logger: LogRecorder().logger)
         try await Task.sleep(for: .milliseconds(200))
         try await store.announce(other, NodeProfile(name: "b", url: "http://127.0.0.1:10", key: "k"))
         let others = try await member.others.map(\.profile?.name)

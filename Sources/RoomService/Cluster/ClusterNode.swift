@@ -64,15 +64,17 @@ package final class ClusterNode: ForwardingTaskStore, Service {
 
     /// Registers this run, and takes over the rooms of an earlier life whose relays may still be on air.
     ///
-    /// - Parameter identity: Name of the data directory's owner. The caller has locked the directory, so that earlier
-    ///   lives have ended.
+    /// - Parameters:
+    ///   - identity: Name of the data directory's owner. The caller has locked the directory, so that earlier lives have
+    ///     ended.
+    ///   - patience: Time for which other nodes that have just registered may take to describe themselves.
     /// - Throws: `StartupError` if the cluster has another node of this name, or a service outside any cluster uses the
     ///   store.
     package static func join(
         _ store: any TaskStore, _ settings: ClusterSettings, identity: String, keepsRelays: Bool,
-        shutdown: ShutdownNotice, logger: Logger
+        shutdown: ShutdownNotice, patience: Duration = .seconds(2), logger: Logger
     ) async throws -> ClusterNode {
-        let found = try await introduced(store, to: identity)
+        let found = try await introduced(store, to: identity, patience)
         for other in found where other.node.name != identity && other.isAtWork {
             guard let profile = other.profile else {
                 throw StartupError(
@@ -103,13 +105,12 @@ package final class ClusterNode: ForwardingTaskStore, Service {
         return node
     }
 
-    /// Time within which a node that has registered describes itself.
-    private static let introduction: Duration = .seconds(2)
-
     /// Returns the nodes, once all others at work have described themselves: nodes may start at the same time. A service
     /// that uses the store alone never does.
-    private static func introduced(_ store: any TaskStore, to identity: String) async throws -> [NodeEntry] {
-        let end = ContinuousClock.now + introduction
+    private static func introduced(
+        _ store: any TaskStore, to identity: String, _ patience: Duration
+    ) async throws -> [NodeEntry] {
+        let end = ContinuousClock.now + patience
         while true {
             let found = try await store.roster()
             let isComplete = found.allSatisfy { $0.node.name == identity || !$0.isAtWork || $0.profile != nil }
