@@ -173,6 +173,8 @@ final class PageHost: Sendable {
             "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
             "--disk-cache-size=67108864", "--proxy-server=http://127.0.0.1:\(proxyPort)",
             "--proxy-bypass-list=<-loopback>", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+            // WebRTC would look up the names of its servers here, past the proxy and its rules.
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         ]
     }
 
