@@ -143,11 +143,21 @@ final class FilteringProxy: Sendable {
     ///
     /// - Returns: A socket, which the caller closes.
     static func connect(to addresses: [SocketAddress]) -> Int32? {
-        let tried = addresses.prefix(mostAddresses)
+        let tried = alternating(addresses).prefix(mostAddresses)
         for address in tried {
             if let server = connect(to: address, within: patience / Int32(tried.count)) { return server }
         }
         return nil
+    }
+
+    /// Returns the addresses in their order, but of both families by turns: a machine may reach none of one family, and a
+    /// host may have more of them than are tried.
+    static func alternating(_ addresses: [SocketAddress]) -> [SocketAddress] {
+        let first = addresses.filter { $0.family == addresses.first?.family }
+        let others = addresses.filter { $0.family != addresses.first?.family }
+        return (0..<max(first.count, others.count)).flatMap { index in
+            [first, others].compactMap { index < $0.count ? $0[index] : nil }
+        }
     }
 
     private static func connect(to address: SocketAddress, within limit: Int32) -> Int32? {

@@ -143,6 +143,15 @@ struct ProxyTests {
         return text.withLock { $0 }
     }
 
+    @Test func addressesOfBothFamiliesAreTriedByTurns() throws {
+        let six = try (1...5).flatMap { try SocketAddress.resolve(host: "::\($0)", port: 80, isNumeric: true) }
+        let four = try SocketAddress.resolve(host: "127.0.0.1", port: 80, isNumeric: true)
+        try #require(six.count == 5 && four.count == 1)
+        let families = FilteringProxy.alternating(six + four).map(\.family)
+        #expect(families == [AF_INET6, AF_INET, AF_INET6, AF_INET6, AF_INET6, AF_INET6])
+        #expect(FilteringProxy.alternating([]).isEmpty)
+    }
+
     @Test func theNextAddressOfAHostIsTried() throws {
         let server = try PageServer(["/": "hello"])
         defer { server.stop() }
