@@ -328,7 +328,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             let time = MonotonicClock.now()
             loop.perform { [self] in
                 isMeasuring = false
-                machine.lacked(starvation.lacked(at: time, use))
+                machine.lacked(starvation.lacked(at: time, use, cores: surroundings?.share.cores.count ?? 0))
             }
         }
     }

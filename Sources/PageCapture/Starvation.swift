@@ -13,7 +13,9 @@ struct Starvation: Sendable {
     /// - Parameters:
     ///   - now: Time at which the use was read.
     ///   - use: CPU use so far; `nil` means unknown.
-    mutating func lacked(at now: Int64, _ use: ProcessorUse?) -> Int64 {
+    ///   - cores: Number of cores to which the processes are limited; 0 means no limit. What these cores did for the processes
+    ///     was not withheld by the machine: their own threads wait for each other there.
+    mutating func lacked(at now: Int64, _ use: ProcessorUse?, cores: Int = 0) -> Int64 {
         let before = last
         last = use.map { (now, $0) }
         guard let before, let use, now > before.time else { return 0 }
@@ -22,7 +24,8 @@ struct Starvation: Sendable {
         guard waited > 0 else { return 0 }
         // Threads that wait in parallel do not wait longer than the elapsed time.
         let wanted = min(ran + waited, elapsed)
-        return Int64(min(wanted * waited / (ran + waited), elapsed * Self.most))
+        let withheld = cores > 0 ? max(elapsed - ran / Double(cores), 0) : elapsed
+        return Int64(min(wanted * waited / (ran + waited), elapsed * Self.most, withheld))
     }
 
     /// Forgets the last reading; the next call starts a new measurement.

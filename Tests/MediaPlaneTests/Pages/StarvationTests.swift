@@ -31,6 +31,16 @@ struct StarvationTests {
         #expect(starvation.lacked(at: 2000, Self.use([2: (400, 600), 3: (300, 300)])) == 300)
     }
 
+    /// A page whose threads compute all the time has the cores to which it is limited.
+    @Test func threadsThatWaitForEachOtherLackNothing() {
+        var starvation = Starvation()
+        _ = starvation.lacked(at: 0, Self.use([1: (0, 0), 2: (0, 0)]), cores: 1)
+        #expect(starvation.lacked(at: 1000, Self.use([1: (500, 500), 2: (500, 500)]), cores: 1) == 0)
+        // Now another process has the core for half of the time.
+        #expect(starvation.lacked(at: 2000, Self.use([1: (750, 1250), 2: (750, 1250)]), cores: 1) == 500)
+        #expect(starvation.lacked(at: 3000, Self.use([1: (1250, 1750), 2: (1250, 1750)]), cores: 2) == 500)
+    }
+
     @Test func aFifthOfTheTimeAlwaysCounts() {
         var starvation = Starvation()
         _ = starvation.lacked(at: 0, Self.use([1: (0, 0)]))
