@@ -105,20 +105,21 @@ extension RoomRegistry {
 
     /// Returns the room of a task, including tasks that another node created.
     private func findRoom(of task: TaskID) async throws(OrchestratorError) -> RoomID? {
-        if let room = room(of: task) { return room }
-        guard services.homes != nil else { return nil }
+        try await roomOfExplicit(task) ?? task.roomOfAutomatic
+    }
+
+    /// Returns the room of an explicit task, which another node may have created.
+    package func roomOfExplicit(_ task: TaskID) async throws(OrchestratorError) -> RoomID? {
+        let known = services.taskIndex.room(of: task)
+        guard let homes = services.homes, task.roomOfAutomatic == nil, known.map({ !homes.has($0) }) ?? true else {
+            return known
+        }
+        // A task that is known of another node's room may have ended there, and its identifier may be used again.
         do {
             return try await services.store.task(task)?.document.room
         } catch {
             throw OrchestratorError(error)
         }
-    }
-
-    /// Returns the room of an explicit task, which another node may have created.
-    package func roomOfExplicit(_ task: TaskID) async throws(OrchestratorError) -> RoomID? {
-        if let room = services.taskIndex.room(of: task) { return room }
-        guard task.roomOfAutomatic == nil else { return nil }
-        return try await findRoom(of: task)
     }
 
     /// Returns the room of a task.
