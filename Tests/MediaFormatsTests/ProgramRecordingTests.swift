@@ -115,16 +115,23 @@ import Testing
         #expect(parts.map { $0.movie.video == nil } == [true, false])
     }
 
-    /// The sound of a participant is recorded even before the camera is on.
-    @Test func soundIsRecordedBeforeTheCameraIsOn() throws {
+    /// The sound of a participant is recorded even before the camera is on, which comes on after some seconds: with parts,
+    /// a second after a cut.
+    @Test(
+        arguments: [
+            (6, nil, [.tracksChanged, .stopped]), (11, 10, [.partSeconds, .tracksChanged, .stopped]),
+        ] as [(Int, Double?, [ProgramRecording.EndReason?])])
+    func soundIsRecordedBeforeTheCameraIsOn(
+        _ seconds: Int, _ partSeconds: Double?, _ reasons: [ProgramRecording.EndReason?]
+    ) throws {
         var script = RecordingScript(hasVideo: false)
         script.configure(video: RecordingScript.video)
-        script.program(seconds: 6)
+        script.program(seconds: seconds)
         script.hasVideo = true
         script.program(seconds: 3)
-        let parts = script.record()
-        #expect(parts.map { $0.movie.video == nil } == [true, false])
-        #expect(parts.first?.reason == .tracksChanged)
+        let parts = script.record(limits: .init(partSeconds: partSeconds))
+        #expect(parts.map(\.reason) == reasons)
+        #expect(parts.map { $0.movie.video != nil } == reasons.map { $0 == .stopped })
         let sounds = parts.reduce(0) { $0 + $1.times(of: MP4Movie.audioTrack).count }
         #expect(sounds >= script.frames.count { $0.track == .audio } - 2)
     }
@@ -151,20 +158,6 @@ import Testing
         #expect(parts.allSatisfy { abs($0.duration - 10) < 0.1 })
         let sounds = parts.reduce(0) { $0 + $1.times(of: MP4Movie.audioTrack).count }
         #expect(sounds == script.frames.count, "nothing is lost at a cut")
-    }
-
-    /// The camera comes on a second after a cut.
-    @Test func soundAfterACutIsKeptWhenTheCameraComesOn() throws {
-        var script = RecordingScript(hasVideo: false)
-        script.configure(video: RecordingScript.video)
-        script.program(seconds: 11)
-        script.hasVideo = true
-        script.program(seconds: 3)
-        let parts = script.record(limits: .init(partSeconds: 10))
-        #expect(parts.map(\.reason) == [.partSeconds, .tracksChanged, .stopped])
-        #expect(parts.map { $0.movie.video == nil } == [true, true, false])
-        let sounds = parts.reduce(0) { $0 + $1.times(of: MP4Movie.audioTrack).count }
-        #expect(sounds >= script.frames.count { $0.track == .audio } - 2)
     }
 
     @Test func oneThatGoesOnNeverStepsBack() throws {

@@ -105,24 +105,10 @@ package struct PlaybackAccess: Sendable {
             guard words.count == 4, 1...12 ~= words[0].utf8.count,
                 words[0].utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let time = Int(words[0]),
                 1...PlaybackAccess.longestWord ~= words[1].utf8.count,
-                1...PlaybackAccess.longestWord ~= words[2].utf8.count, words[3].utf8.count == 32
+                1...PlaybackAccess.longestWord ~= words[2].utf8.count, words[3].utf8.count == 32,
+                let digest = Hexadecimal.bytes(words[3])
             else { return nil }
-            var digest: [UInt8] = []
-            var rest = words[3].utf8[...]
-            while let high = rest.popFirst(), let low = rest.popFirst() {
-                guard let high = Self.digit(high), let low = Self.digit(low) else { return nil }
-                digest.append(high << 4 | low)
-            }
             (unix, self.time, random, uid, self.digest) = (words[0], time, words[1], words[2], digest)
-        }
-
-        private static func digit(_ byte: UInt8) -> UInt8? {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-            default: nil
-            }
         }
     }
 }
