@@ -36,12 +36,14 @@ class Follower:
 
     def stamps(self, data):
         """Returns the times in the comments that are complete."""
-        data = self.rest + data
+        # Events end with a line break, and no mark contains one: most reads leave nothing behind.
+        if self.rest:
+            data = self.rest + data
         place, found = 0, []
         while (start := data.find(MARK, place)) >= 0 and len(data) >= start + len(MARK) + STAMP:
             place = start + len(MARK) + STAMP
             found.append(float(data[start + len(MARK) : place]))
-        self.rest = data[max(place, len(data) - len(MARK) - STAMP) :]
+        self.rest = b"" if data.endswith(b"\n") else data[max(place, len(data) - len(MARK) - STAMP) :]
         return found
 
 
@@ -70,7 +72,8 @@ class Load:
             for number, _ in self.epoll.poll(max(0.0, min(until - time.monotonic(), 0.01)), 4096):
                 follower = self.followers[number]
                 try:
-                    data = follower.socket.recv(65536)
+                    # Little more than an event has: a larger buffer is allocated and cut for each read.
+                    data = follower.socket.recv(2048)
                 except BlockingIOError:
                     continue
                 except OSError:
