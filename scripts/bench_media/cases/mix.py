@@ -1,5 +1,6 @@
 """Mixes: against ffmpeg's scale, overlay and amix, and against what the codecs alone need."""
 import json
+import shutil
 import subprocess
 import time
 
@@ -64,7 +65,11 @@ def run(stage, options, number):
         rows[side.name] = judge_content(options, row(window, side, verdict, counted), recordings[side.name],
                                         streams[side.name], window, places[0].mark(canvas))
     for side in ours:
-        rows[side.name]["invalid"] += judge_seams(stage, side, recordings[side.name], scenes, options.people, canvas)
+        complaints = judge_seams(stage, side, recordings[side.name], scenes, options.people, canvas)
+        rows[side.name]["invalid"] += complaints
+        if complaints and options.keep:
+            # The next run writes to the same file.
+            shutil.copy(recordings[side.name], stage.file(f"{side.name}-seams-{number}.flv"))
     rows["floor"] = row(window, floor, None)
     rows["floor"]["cpu"] = Floor.cost(window.use["floor"])
     wanted = canvas.fps * encoded[1]
