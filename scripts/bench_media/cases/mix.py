@@ -1,6 +1,5 @@
 """Mixes: against ffmpeg's scale, overlay and amix, and against what the codecs alone need."""
 import json
-import shutil
 import subprocess
 import time
 
@@ -67,9 +66,9 @@ def run(stage, options, number):
     for side in ours:
         complaints = judge_seams(stage, side, recordings[side.name], scenes, options.people, canvas)
         rows[side.name]["invalid"] += complaints
-        if complaints and options.keep:
-            # The next run writes to the same file.
-            shutil.copy(recordings[side.name], stage.file(f"{side.name}-seams-{number}.flv"))
+        if complaints:
+            # The next run writes to the same file. Numbered as the runs are shown.
+            recordings[side.name].rename(stage.file(f"{side.name}-seams-{number + 1}.flv"))
     rows["floor"] = row(window, floor, None)
     rows["floor"]["cpu"] = Floor.cost(window.use["floor"])
     wanted = canvas.fps * encoded[1]
