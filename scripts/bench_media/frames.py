@@ -17,9 +17,9 @@ def quantile(numbers, part):
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else None
 
 
-# Sound may repeat its bytes, so a frame that comes later than this is taken for another one. Pictures never repeat
-# theirs.
-_LATEST_SOUND = 900_000_000
+# A frame of sound may have the bytes of another one, a steady tone's every 320 ms, so it must also have its place beside
+# the pictures. In ms: less than half a frame of sound, more than what rounding and the program's grid move it by.
+_PLACE = 10
 # The program's copy of a frame may be noted before the source's: one reader takes what hundreds of connections have.
 _EARLIEST = 200_000_000
 
@@ -29,33 +29,40 @@ def copied(source, program, begin, end):
 
     - Parameters begin, end: The window in ns of CLOCK_MONOTONIC.
     """
-    places = {}
+    copies = {}
     for frame in program.frames:
         if frame.kind != "c":
-            places.setdefault((frame.kind, frame.check, frame.size), []).append(frame.arrival)
+            copies.setdefault((frame.kind, frame.check, frame.size), []).append(frame)
     start = min((frame.arrival for frame in program.frames), default=0)
-    wanted = lost = 0
-    late, used = [], {}
+    wanted, missing, late, shift = 0, [], [], None
     for frame in source.frames:
         if frame.kind == "c" or frame.arrival < start - _EARLIEST:
             continue
-        key = (frame.kind, frame.check, frame.size)
-        arrivals, at = places.get(key, ()), used.get(key, 0)
-        while at < len(arrivals) and arrivals[at] < frame.arrival - _EARLIEST:
-            at += 1
-        is_there = at < len(arrivals) and (frame.kind == "v" or arrivals[at] < frame.arrival + _LATEST_SOUND)
-        used[key] = at + is_there
+        same = copies.get((frame.kind, frame.check, frame.size), [])
+        # Pictures never repeat their bytes. Where one is found tells how far the program's timestamps are from the source's.
+        copy = next((copy for copy in same if frame.kind == "v" or shift is not None
+                     and abs(copy.time - frame.time - shift) <= _PLACE), None)
+        if copy:
+            same.remove(copy)
+            shift = copy.time - frame.time if frame.kind == "v" else shift
         if not begin <= frame.arrival < end:
             continue
         wanted += 1
-        if not is_there:
-            lost += 1
+        if not copy:
+            missing.append(frame)
         elif frame.kind == "v":
-            late.append((arrivals[at] - frame.arrival) / 1e6)
+            late.append((copy.arrival - frame.arrival) / 1e6)
     extra = sum(begin <= frame.arrival < end and frame.kind != "c" for frame in program.frames) - wanted
     # The window cuts both streams at the same moment, so that some frames are on one side of its edges only.
     edges = 10
-    return Verdict(wanted, lost, max(0, extra - edges), late, source.fault or program.fault)
+    faults = [source.fault or program.fault, *(_name(frame, begin) for frame in missing[:3])]
+    return Verdict(wanted, len(missing), max(0, extra - edges), late, "; ".join(fault for fault in faults if fault))
+
+
+def _name(frame, begin):
+    """Returns what is known of a lost frame, so that it can be looked for in the recordings."""
+    kind = "picture" if frame.kind == "v" else "sound"
+    return f"lost: {kind} of {frame.time} ms, {frame.size} bytes, {(frame.arrival - begin) / 1e9:.1f} s into the window"
 
 
 def paced(program, fps, begin, end):

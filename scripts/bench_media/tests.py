@@ -39,16 +39,31 @@ class Copied(unittest.TestCase):
         program = [picture(n, 50 * n + 3, check=99 if n == 7 else n) for n in range(20)]
         self.assertEqual(self.judge([picture(n, 50 * n) for n in range(20)], program).lost, 1)
 
+    def room(self, lost=(), start=0, late=2, times=0):
+        """Judges 3 s of pictures and sound, which repeats its bytes every 300 ms, without the frames of sound that are
+        `lost` and what comes before `start` in ms. The program's timestamps are `times` ms later."""
+        frames = [picture(n, 50 * n - 1000) for n in range(60)]
+        frames += [sound(n, 20 * n - 1000, n % 15) for n in range(150)]
+        frames.sort(key=lambda frame: frame.arrival)
+        gone = {("a", 21 * n) for n in lost}
+        program = [frame._replace(time=frame.time + times, arrival=frame.arrival + late * MS) for frame in frames
+                   if (frame.kind, frame.time) not in gone and frame.arrival >= start * MS]
+        return self.judge(frames, program)
+
     def test_lost_sound_that_repeats_its_bytes(self):
-        # The same bytes every second: the next second's frame must not stand in for the lost one.
-        source = [sound(n, 100 * n, n % 10) for n in range(30)]
-        program = [sound(n, 100 * n + 2, n % 10) for n in range(30) if n != 4]
-        self.assertEqual(self.judge(source, program).lost, 1)
+        # No other frame with the same bytes may stand in for a lost one.
+        for number in range(50, 100):
+            self.assertEqual(self.room(lost=[number]).lost, 1, number)
+        self.assertIn("sound of 1260 ms, 300 bytes, 0.2 s into", self.room(lost=[60]).fault)
+
+    def test_whole_with_other_timestamps_and_late(self):
+        verdict = self.room(times=5000, late=150)
+        self.assertEqual((verdict.wanted, verdict.lost, verdict.repeated, verdict.fault), (70, 0, 0, ""))
 
     def test_begins_later_than_its_source(self):
-        source = [sound(n, 100 * n - 2000, n % 10) for n in range(40)]
-        program = [sound(n, 100 * n - 1998, n % 10) for n in range(15, 40)]
-        self.assertEqual(self.judge(source, program).lost, 0)
+        # What came just before the program's start has no copy, and must not take a later frame's.
+        for start in range(-900, -100, 20):
+            self.assertEqual(self.room(start=start).lost, 0, start)
 
     def test_repeated(self):
         program = [picture(n, 25 * n + 3, check=n // 2) for n in range(40)]
