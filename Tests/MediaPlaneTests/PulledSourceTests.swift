@@ -192,6 +192,76 @@ import Testing
         #expect(try source.take([Self.sound, picture, .discontinuity], now: .zero) == [picture, .discontinuity])
     }
 
+    /// Many servers begin in the middle of a group of pictures, whose keyframe the earlier connection has not brought.
+    @Test func aConnectionThatFollowsAnotherBeginsWithAKeyframe() throws {
+        let source = source()
+        let header = MediaItem.configuration(CodecConfiguration(.h264, bytes: []))
+        // A recovery point in front of a slice (ITU-T H.264 §D.2.8).
+        let recovery: [UInt8] = [0, 0, 0, 5, 6, 6, 1, 0x80, 0x80, 0, 0, 0, 2, 0x41, 0x98]
+        func picture(isIDR: Bool = false, _ payload: [UInt8] = [0, 0, 0, 2, 0x41, 0x98]) -> MediaItem {
+            .frame(EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: isIDR, payload: payload))
+        }
+        func taken(_ items: [MediaItem], at seconds: Double) throws -> [MediaItem] {
+            let items = try source.take(items, now: .seconds(seconds))
+            for item in items {
+                _ = source.timeline.accept(item, arrival: .seconds(seconds), as: .init(isOnAir: false))
+            }
+            return items
+        }
+        func reconnect(at seconds: Double) {
+            _ = source.disconnect()
+            source.connected(NoPull(), now: .seconds(seconds))
+        }
+        // Nothing is known of the first one, and operators must learn that no keyframe comes.
+        #expect(try taken([header, picture(), picture(isIDR: true), picture()], at: 1).count == 4)
+
+        reconnect(at: 2)
+        #expect(try taken([header, Self.sound, picture(), picture()], at: 2.1) == [header, Self.sound])
+        #expect(source.keyframes.isHolding)
+        #expect(try taken([picture(isIDR: true), picture()], at: 2.2).count == 2)
+        #expect(!source.keyframes.isHolding)
+
+        // An encoder with intra refresh sends no keyframe.
+        reconnect(at: 3)
+        #expect(try taken([header, picture(), picture(recovery), picture()], at: 3.1).count == 3)
+
+        // One that sends no recovery points either is not waited for forever.
+        reconnect(at: 4)
+        #expect(try taken([header, picture()], at: 5) == [header])
+        #expect(try taken([picture()], at: 14.9).isEmpty)
+        #expect(try taken([picture()], at: 15).count == 1)
+
+        // The stream from another address is a continuation, too.
+        let moved = PulledSource(
+            planned: PlannedSource(id: "bob/camera", url: "rtmp://127.0.0.1/live/other"), replacing: source,
+            now: .seconds(16))
+        moved.connected(NoPull(), now: .seconds(16))
+        #expect(try moved.take([header, picture(), picture(isIDR: true)], now: .seconds(16)).count == 2)
+    }
+
+    /// A stream without sound is no dead one while its pictures are held back.
+    @Test func picturesThatAreHeldBackCountAsMedia() throws {
+        let source = PulledSource(
+            planned: PlannedSource(
+                id: "bob/camera", url: "rtmp://127.0.0.1/live/bob", audio: true, video: true,
+                backup: "rtmp://127.0.0.1/live/spare"), now: .zero)
+        source.connected(NoPull(), now: .zero)
+        let header = MediaItem.configuration(CodecConfiguration(.h264, bytes: []))
+        func picture(isIDR: Bool) -> MediaItem {
+            .frame(EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: isIDR, payload: [0]))
+        }
+        for item in try source.take([header, picture(isIDR: true)], now: .seconds(1)) {
+            _ = source.timeline.accept(item, arrival: .seconds(1), as: .init(isOnAir: false))
+        }
+        _ = source.disconnect()
+        source.connected(NoPull(), now: .seconds(2))
+        for half in 4...16 {
+            let now = MediaTime.milliseconds(500 * half)
+            #expect(try source.take([picture(isIDR: false)], now: now).isEmpty)
+            #expect(source.failure(now: now) == nil, "\(now)")
+        }
+    }
+
     @Test func keyframesAreRequestedWhereTheTransportCanAndNotTooOften() {
         let source = source()
         let pull = NoPull(takesKeyframeRequests: true)

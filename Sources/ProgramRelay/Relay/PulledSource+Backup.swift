@@ -47,7 +47,8 @@ extension PulledSource {
         guard planned.backup != nil, removedAt == nil else { return usesNothing ? "it has no backup any more" : nil }
         if let poor { return poor }
         guard retryAt == nil, let connectedAt else { return nil }
-        guard let last = timeline.lastArrival, last >= connectedAt else {
+        // Pictures that are held back have come, too.
+        guard let last = [timeline.lastArrival, keyframes.heldAt].compactMap(\.self).max(), last >= connectedAt else {
             return now - connectedAt > BackupChoice.beginning ? "nothing comes of it" : nil
         }
         return now - last > BackupChoice.silence ? "nothing comes of it any more" : nil

@@ -46,6 +46,9 @@ final class PulledSource {
     /// Number of new timelines so far.
     private(set) var steps = 0
     private var gate = SourceGate()
+    /// Whether the program may have pictures of this stream from another address.
+    private var followsOther = false
+    private(set) var keyframes = KeyframeGate()
     private var entry = OpenGroupEntry()
     private var parameterSets = InBandParameterSets()
     private var isUnsupported = false
@@ -92,6 +95,7 @@ final class PulledSource {
         plannedAt = now
         attempt = old.attempt
         lastAttempt = old.lastAttempt
+        followsOther = old.hasPictures(at: now)
     }
 
     /// Returns a number that no other connection has.
@@ -113,6 +117,11 @@ final class PulledSource {
         return old
     }
 
+    /// Returns whether the program may have pictures of the source.
+    private func hasPictures(at now: MediaTime) -> Bool {
+        followsOther || timeline.video != nil && timeline.isDecodable(at: now)
+    }
+
     /// Sets a new connection. The previous one must have been removed with `disconnect()`.
     func connected(_ pull: any SourcePull, now: MediaTime) {
         retryAt = nil
@@ -122,6 +131,7 @@ final class PulledSource {
         connectedAt = now
         isQuarantined = false
         gate = SourceGate()
+        keyframes = KeyframeGate(isClosed: hasPictures(at: now))
         entry = OpenGroupEntry()
         parameterSets = InBandParameterSets()
         self.pull = pull
@@ -160,7 +170,7 @@ final class PulledSource {
             }
             if let passed = try pass(item, now: now) { items.append(passed) }
         }
-        if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
+        if firstFrameAt == nil, keyframes.isHolding || items.contains(where: \.isFrame) { firstFrameAt = now }
         if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
             failures = 0
             repeated = nil
@@ -175,7 +185,10 @@ final class PulledSource {
     /// Returns the item to forward; `nil` if it is dropped.
     private func pass(_ item: MediaItem, now: MediaTime) throws(SourceGate.Excess) -> MediaItem? {
         let passed = try gate.pass(item, now: now)
-        return planned.takesEverything || planned.takes(item.track) ? entry.pass(passed) : nil
+        guard planned.takesEverything || planned.takes(item.track), keyframes.admits(passed, now: now) else {
+            return nil
+        }
+        return entry.pass(passed)
     }
 
     /// Number of frames of this connection whose presentation time was out of bounds.

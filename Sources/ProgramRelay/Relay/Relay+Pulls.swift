@@ -186,7 +186,7 @@ extension Relay {
     func requestKeyframes(facts: [SourceID: ProgramDirector.SourceFact], now: MediaTime) {
         for (id, source) in sources where source.takesKeyframeRequests && source.removedAt == nil {
             let isNext = splicer.target == .source(id) && splicer.onAir != .source(id)
-            guard isNext || !(facts[id]?.isDecodable ?? false) else { continue }
+            guard isNext || source.keyframes.isHolding || !(facts[id]?.isDecodable ?? false) else { continue }
             source.requestKeyframe(now: now)
         }
     }
