@@ -59,6 +59,8 @@ public struct Splicer: Sendable {
     }
 
     var feeds: [SpliceInput: SpliceInputState] = [:]
+    /// Removed feeds that the program still needed when it was last advanced.
+    private var removed: Set<SpliceInput> = []
     var pending: Pending?
     var audio = AudioLane()
     private var lastDecoding: MediaTime?
@@ -88,6 +90,7 @@ public struct Splicer: Sendable {
     /// Sets the configuration needed to decode the frames of `feed` that follow. Call before its first frame and after
     /// each change.
     public mutating func configure(_ feed: SpliceInput, _ configuration: CodecConfiguration) {
+        removed.remove(feed)
         switch configuration.track {
         case .video: feeds[feed, default: SpliceInputState()].video = configuration
         case .audio:
@@ -116,6 +119,7 @@ public struct Splicer: Sendable {
     /// - Parameter now: Program time at which the frame arrived.
     public mutating func frame(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
         feeds[feed, default: SpliceInputState()].isGone = false
+        removed.remove(feed)
         switch frame.track {
         case .audio:
             feeds[feed, default: SpliceInputState()].remember(audio: frame)
@@ -144,11 +148,10 @@ public struct Splicer: Sendable {
         return advance(to: now)
     }
 
-    /// Removes a feed that will not return.
+    /// Removes a feed that is not expected to return, once the program does not need it any more.
     public mutating func remove(_ feed: SpliceInput, now: MediaTime) -> [Action] {
-        let actions = ended(feed, now: now)
-        if !needs(feed) { feeds[feed] = nil }
-        return actions
+        removed.insert(feed)
+        return ended(feed, now: now)
     }
 
     /// Acts on deadlines that have passed. Call it every few tens of milliseconds.
@@ -161,7 +164,12 @@ public struct Splicer: Sendable {
             actions += enter(now: now)
         default: break
         }
-        return actions + advanceSound(now: now) + advanceAudio(now: now) + report(now: now)
+        actions += advanceSound(now: now) + advanceAudio(now: now) + report(now: now)
+        for feed in removed where !needs(feed) {
+            feeds[feed] = nil
+            removed.remove(feed)
+        }
+        return actions
     }
 
     /// Returns whether the program uses the pictures or audio of `feed`, or is about to, so that the feed must keep

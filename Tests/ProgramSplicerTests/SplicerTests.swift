@@ -1,7 +1,9 @@
+import MixModel
 import TestSupport
 import Testing
 
 @testable import EncodedMedia
+@testable import ProgramSplicer
 
 /// Invariants of every program, for any source and any moment of the switch.
 @Suite struct SplicerTests {
@@ -133,6 +135,35 @@ import Testing
         room.run(seconds: 20, switches: [.seconds(3)], using: &random)
         expectOrder(room, seed: 7)
         expectContinuousVideo(room, interval: .milliseconds(50), seed: 7)
+    }
+
+    @Test("mixers that end on air are forgotten once another one has taken over, and one that returns is not")
+    func removedFeeds() {
+        var splicer = Splicer()
+        for generation in 1...100 {
+            let (mixer, time) = (SpliceInput.mixer(generation), MediaTime.seconds(Double(generation)))
+            splicer.configure(mixer, CodecConfiguration(.h264, bytes: [1]))
+            splicer.configure(mixer, CodecConfiguration(track: .audio, bytes: [0x11, 0x90]))
+            _ = splicer.setTarget(mixer, now: time)
+            for track in Track.allCases {
+                let frame = EncodedFrame(track: track, pts: time, dts: time, isIDR: track == .video, payload: [1])
+                _ = splicer.frame(frame, of: mixer, now: time)
+            }
+            #expect(splicer.onAir == mixer)
+            _ = splicer.remove(mixer, now: time + .milliseconds(100))
+            _ = splicer.advance(to: time + .milliseconds(600))
+            #expect(splicer.feeds.keys.contains(mixer), "it is still on air")
+            #expect(splicer.feeds.count <= 2, "\(splicer.feeds.count) feeds")
+        }
+        // A participant who is planned again meanwhile.
+        let guest = SpliceInput.source("guest/camera")
+        splicer.configure(guest, CodecConfiguration(.h264, bytes: [2]))
+        _ = splicer.setTarget(guest, now: .seconds(101))
+        _ = splicer.remove(guest, now: .seconds(101))
+        splicer.configure(guest, CodecConfiguration(track: .audio, bytes: [0x11, 0x90]))
+        _ = splicer.setTarget(.mixer(100), now: .seconds(101))
+        _ = splicer.advance(to: .seconds(102))
+        #expect(splicer.feeds.keys.contains(guest))
     }
 
     // MARK: Invariants
