@@ -95,6 +95,12 @@ public struct GOPCache: Sendable {
         newestVideo = newestVideo.map { $0 + amount }
     }
 
+    /// Removes the audio, because the audio that follows has another format.
+    mutating func removeAudio() {
+        frames.removeAll { $0.track == .audio }
+        bytes = frames.reduce(0) { $0 + $1.footprint }
+    }
+
     /// Removes everything. The source is decodable again from the next picture with which a decoder can start.
     public mutating func removeAll() {
         frames = []

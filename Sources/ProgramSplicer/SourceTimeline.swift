@@ -149,6 +149,8 @@ public struct SourceTimeline: Sendable {
         case .audio:
             guard configuration != audio else { return false }
             audio = configuration
+            // A decoder that starts with the group gets only the newest configuration.
+            gop.removeAudio()
             audioFormat = AudioSpecificConfig(configuration.bytes)
             samples = audioFormat.map {
                 AudioSampleClock(sampleRate: $0.sampleRate, samplesPerFrame: $0.samplesPerFrame)

@@ -135,6 +135,27 @@ import Testing
         #expect(end == .unsupportedCodec(.audio, codec: "Opus") && "\(end.map { "\($0)" } ?? "")".contains("Opus"))
     }
 
+    /// A decoder fails on audio of another format than its header's.
+    @Test func aViewerWhoJoinsGetsNoAudioOfAnEarlierFormat() throws {
+        var program = FLVProgram()
+        _ = program.configure(video)
+        _ = program.configure(audio)
+        _ = program.write(frame(.video, pts: 0, idr: true))
+        _ = program.write(frame(.audio, pts: 10))
+        _ = program.configure(audio)
+        #expect(program.currentGOP.count == 2, "the same format")
+        let other = CodecConfiguration(track: .audio, bytes: [0x12, 0x10])
+        #expect(program.configure(other).last == FLVTag(other, at: .milliseconds(10), origin: .zero))
+        let kept = [frame(.video, pts: 40), frame(.audio, pts: 50)]
+        for frame in kept { _ = program.write(frame) }
+        var reader = FLVReader()
+        let items = try reader.push(
+            FLVTag.fileHeader + (program.preamble + program.currentGOP).flatMap { $0.encoded })
+        let expected: [MediaItem] =
+            [.configuration(other), .frame(frame(.video, pts: 0, idr: true))] + kept.map { MediaItem.frame($0) }
+        #expect(Array(items.dropFirst(2)) == expected)
+    }
+
     @Test func refusesOtherStreams() {
         var reader = FLVReader()
         #expect(failure(&reader, Array("HTTP/1.1 404 Not Found".utf8)) == .notFLV)

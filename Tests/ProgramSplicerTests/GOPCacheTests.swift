@@ -39,6 +39,23 @@ import Testing
         }
     }
 
+    /// A mixer, a recorder or an operator who begins with the group gets only the newest configuration.
+    @Test func audioOfAnEarlierFormatIsNotKept() {
+        var timeline = SourceTimeline()
+        func accept(_ items: MediaItem..., at milliseconds: Int) {
+            for item in items { _ = timeline.accept(item, arrival: .milliseconds(milliseconds)) }
+        }
+        let format = CodecConfiguration(track: .audio, bytes: [0x11, 0x90])
+        accept(.configuration(CodecConfiguration(.h264, bytes: [1])), .configuration(format), at: 0)
+        accept(.frame(frame(.audio, 0)), .frame(frame(.video, 0, isIDR: true)), .frame(frame(.audio, 20)), at: 20)
+        accept(.configuration(format), at: 30)
+        #expect(timeline.currentGOP.map(\.track) == [.audio, .video, .audio])
+        accept(.configuration(CodecConfiguration(track: .audio, bytes: [0x12, 0x10])), at: 40)
+        #expect(timeline.currentGOP.map(\.track) == [.video] && timeline.hasKeyframe)
+        accept(.frame(frame(.audio, 40)), .frame(frame(.video, 40)), at: 40)
+        #expect(timeline.currentGOP.map(\.track) == [.video, .audio, .video])
+    }
+
     // MARK: Open groups of H.264
 
     /// Returns a recovery point after `count` pictures, in front of a slice of this type (ITU-T H.264 table 7-6).

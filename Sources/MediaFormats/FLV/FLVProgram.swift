@@ -63,7 +63,9 @@ public struct FLVProgram: Sendable {
     public mutating func configure(_ configuration: CodecConfiguration) -> [FLVTag] {
         switch configuration.track {
         case .video: video = configuration
-        case .audio: audio = configuration
+        case .audio:
+            if configuration != audio { forgetSound() }
+            audio = configuration
         }
         guard let origin else { return [] }
         return metadataIfChanged() + remember([FLVTag(configuration, at: lastTime, origin: origin)])
@@ -141,6 +143,12 @@ public struct FLVProgram: Sendable {
     public mutating func forgetGroup() {
         currentGOP = []
         gopBytes = 0
+    }
+
+    /// Forgets the audio of the current GOP: viewers who join get only the header of the audio that follows.
+    private mutating func forgetSound() {
+        currentGOP.removeAll { $0.kind == .audio }
+        gopBytes = currentGOP.reduce(0) { $0 + $1.footprint }
     }
 
     private mutating func metadataIfChanged() -> [FLVTag] {
