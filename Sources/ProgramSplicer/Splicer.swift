@@ -89,10 +89,16 @@ public struct Splicer: Sendable {
 
     /// Sets the configuration needed to decode the frames of `feed` that follow. Call before its first frame and after
     /// each change.
-    public mutating func configure(_ feed: SpliceInput, _ configuration: CodecConfiguration) {
+    ///
+    /// - Returns: The end of a splice whose held pictures need the previous configuration.
+    @discardableResult
+    public mutating func configure(_ feed: SpliceInput, _ configuration: CodecConfiguration) -> [Action] {
+        var actions: [Action] = []
         removed.remove(feed)
         switch configuration.track {
-        case .video: feeds[feed, default: SpliceInputState()].video = configuration
+        case .video:
+            if holds(feed), feeds[feed]?.video != configuration { actions = abandonPending() }
+            feeds[feed, default: SpliceInputState()].video = configuration
         case .audio:
             feeds[feed, default: SpliceInputState()].audio = configuration
             if let format = AudioSpecificConfig(configuration.bytes) {
@@ -100,6 +106,7 @@ public struct Splicer: Sendable {
                     Int64(format.samplesPerFrame), rate: format.sampleRate)
             }
         }
+        return actions
     }
 
     /// Sets the distance between two video frames of `feed`, as well as it is known.
@@ -223,6 +230,15 @@ public struct Splicer: Sendable {
             if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone, lastVideo != nil { return [] }
             pending = .entering(feed, at: frame.pts, held: [frame], since: now)
             return enterIfReached(now: now)
+        }
+    }
+
+    /// Returns whether pictures of `feed` are held for a splice.
+    private func holds(_ feed: SpliceInput) -> Bool {
+        switch pending {
+        case .leaving: feed == onAir
+        case .entering(let next, _, _, _): feed == next
+        case nil: false
         }
     }
 

@@ -93,7 +93,7 @@ package struct HostileRoom {
         for event in events {
             switch event {
             case .configuration(let configuration):
-                splicer.configure(feed, configuration)
+                perform(splicer.configure(feed, configuration))
                 let tags = sources[index].stream.configure(configuration)
                 sources[index].taker.take(tags)
             case .moved(let amount):
@@ -133,7 +133,7 @@ package struct HostileRoom {
         do {
             while let report = try mixerReader.next() {
                 switch report {
-                case .configuration(let configuration): splicer.configure(mixer, configuration)
+                case .configuration(let configuration): perform(splicer.configure(mixer, configuration))
                 case .frame(let frame):
                     pace.take(pts: frame.pts, now: now, origin: .zero, interval: .milliseconds(50))
                     perform(splicer.frame(frame, of: mixer, now: now))

@@ -166,6 +166,64 @@ import Testing
         #expect(splicer.feeds.keys.contains(guest))
     }
 
+    // MARK: Parameter sets that change during a splice
+
+    private static let guest = SpliceInput.source("guest/camera")
+
+    private func picture(_ milliseconds: Int, isIDR: Bool = false) -> EncodedFrame {
+        let time = MediaTime.milliseconds(milliseconds)
+        return EncodedFrame(
+            track: .video, pts: time, dts: time, isIDR: isIDR, payload: [UInt8(truncatingIfNeeded: milliseconds)])
+    }
+
+    /// Returns the configurations and the pictures that viewers get, as a list of their contents.
+    private func sent(_ actions: [Splicer.Action]) -> [String] {
+        actions.compactMap { action in
+            switch action {
+            case .configure(let configuration): "configuration \(configuration.bytes[0])"
+            case .emit(let frame): "\(frame.isIDR ? "IDR" : "picture") \(frame.pts.roundedMilliseconds)"
+            case .requestIDR, .shift, .switched: nil
+            }
+        }
+    }
+
+    @Test("pictures that are held while a source is left go out before its next parameter sets")
+    func configurationWhileLeaving() {
+        var splicer = Splicer()
+        let mixer = SpliceInput.mixer(1)
+        splicer.configure(Self.guest, CodecConfiguration(.h264, bytes: [1]))
+        splicer.configure(mixer, CodecConfiguration(.h264, bytes: [7]))
+        var actions = splicer.setTarget(Self.guest, now: .zero)
+        actions += splicer.frame(picture(0, isIDR: true), of: Self.guest, now: .zero)
+        actions += splicer.setTarget(mixer, now: .milliseconds(10))
+        actions += splicer.frame(picture(0), of: mixer, now: .milliseconds(10))
+        let held = splicer.frame(picture(40), of: Self.guest, now: .milliseconds(40))
+        #expect(held == [.requestIDR(generation: 1, at: .milliseconds(40))])
+        actions += splicer.configure(Self.guest, CodecConfiguration(.h264, bytes: [2]))
+        actions += splicer.frame(picture(80, isIDR: true), of: Self.guest, now: .milliseconds(80))
+        actions += splicer.advance(to: .milliseconds(600))
+        #expect(sent(actions) == ["configuration 1", "IDR 0", "picture 40", "configuration 2", "IDR 80"])
+    }
+
+    @Test("pictures that are held while a source is entered do not go out with its next parameter sets")
+    func configurationWhileEntering() {
+        var splicer = Splicer()
+        let mixer = SpliceInput.mixer(1)
+        splicer.configure(mixer, CodecConfiguration(.h264, bytes: [7]))
+        splicer.configure(Self.guest, CodecConfiguration(.h264, bytes: [1]))
+        var actions = splicer.setTarget(mixer, now: .zero)
+        actions += splicer.frame(picture(0, isIDR: true), of: mixer, now: .zero)
+        actions += splicer.setTarget(Self.guest, now: .milliseconds(10))
+        actions += splicer.frame(picture(100, isIDR: true), of: Self.guest, now: .milliseconds(20))
+        actions += splicer.configure(Self.guest, CodecConfiguration(.h264, bytes: [2]))
+        actions += splicer.frame(picture(40), of: mixer, now: .milliseconds(40))
+        actions += splicer.frame(picture(80), of: mixer, now: .milliseconds(80))
+        actions += splicer.frame(picture(120, isIDR: true), of: Self.guest, now: .milliseconds(120))
+        actions += splicer.advance(to: .milliseconds(600))
+        #expect(
+            sent(actions) == ["configuration 7", "IDR 0", "picture 40", "picture 80", "configuration 2", "IDR 120"])
+    }
+
     // MARK: Invariants
 
     private func expectOrder(_ room: SplicerSimulation, seed: UInt64) {

@@ -19,7 +19,7 @@ extension Relay {
         case .started: break
         case .report(.configuration(let configuration)):
             logger.debug("mixer \(generation): first \(configuration.track) at \(now)")
-            splicer.configure(slot.feed, configuration)
+            perform(splicer.configure(slot.feed, configuration))
         case .report(.frame(let frame)): take(frame, from: slot)
         // A twin repeats the reports of the mixer on air.
         case .report(.sourceFailed) where generation == twin.slot?.generation,

@@ -156,7 +156,7 @@ extension Relay {
             pullRecord.write(quarantine.records)
             // A layout may depend on the pictures' aspect ratio.
             if configuration.track == .video { reportStatus() }
-            splicer.configure(feed, configuration)
+            perform(splicer.configure(feed, configuration))
             for slot in mixers { slot.configure(id, configuration) }
         case .moved(let amount):
             source.noteMovement(now: arrival)
