@@ -24,6 +24,11 @@ struct AudioLane: Sendable {
 
     var grid: (next: MediaTime, frame: MediaTime)? { last.map { ($0.end, frameLength) } }
 
+    /// Sets the length of the frames of `feed` that follow.
+    mutating func setFrameLength(_ length: MediaTime, of feed: SpliceInput) {
+        if feed == self.feed { frameLength = length }
+    }
+
     /// Requests that `feed` be heard from `time` on.
     mutating func change(to feed: SpliceInput, at time: MediaTime, now: MediaTime) {
         lastChange = nil

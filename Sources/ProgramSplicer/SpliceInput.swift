@@ -39,6 +39,12 @@ struct SpliceInputState: Sendable {
     /// twice `audioMemory`.
     static let audioByteLimit = 8 << 20
 
+    /// Forgets the kept audio, which cannot be decoded with the configuration of the audio that follows.
+    mutating func forgetAudio() {
+        recentAudio = []
+        audioBytes = 0
+    }
+
     mutating func remember(audio frame: EncodedFrame) {
         recentAudio.append(frame)
         audioBytes += frame.footprint

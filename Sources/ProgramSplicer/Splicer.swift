@@ -100,10 +100,12 @@ public struct Splicer: Sendable {
             if holds(feed), feeds[feed]?.video != configuration { actions = abandonPending() }
             feeds[feed, default: SpliceInputState()].video = configuration
         case .audio:
+            if feeds[feed]?.audio != configuration { feeds[feed]?.forgetAudio() }
             feeds[feed, default: SpliceInputState()].audio = configuration
             if let format = AudioSpecificConfig(configuration.bytes) {
-                feeds[feed, default: SpliceInputState()].audioFrame = .units(
-                    Int64(format.samplesPerFrame), rate: format.sampleRate)
+                let length = MediaTime.units(Int64(format.samplesPerFrame), rate: format.sampleRate)
+                feeds[feed, default: SpliceInputState()].audioFrame = length
+                audio.setFrameLength(length, of: feed)
             }
         }
         return actions

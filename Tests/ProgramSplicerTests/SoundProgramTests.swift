@@ -119,6 +119,44 @@ import Testing
         #expect(!actions.contains(.configure(Self.configuration)))
     }
 
+    // MARK: A format that changes on air
+
+    /// AAC of 44.1 kHz, whose frames are longer.
+    private static let other = CodecConfiguration(track: .audio, bytes: [0x12, 0x10])
+
+    @Test func aSpliceSendsNoAudioOfAnEarlierFormat() {
+        var splicer = Splicer()
+        let bob = SpliceInput.source("bob/camera#audio")
+        _ = splicer.setTracks(.audio, now: .zero)
+        splicer.configure(Self.alice, Self.configuration)
+        splicer.configure(bob, Self.configuration)
+        _ = splicer.setTarget(Self.alice, now: .zero)
+        for index in 0..<13 as Range<Int64> {
+            let now = MediaTime.units(index * 1024, rate: 48_000)
+            if index < 10 { _ = splicer.frame(Self.packet(index, tag: 1), of: Self.alice, now: now) }
+            if index == 12 { splicer.configure(bob, Self.other) }
+            _ = splicer.frame(Self.packet(index, tag: index < 12 ? 2 : 3), of: bob, now: now)
+        }
+        var actions = splicer.setTarget(bob, now: .milliseconds(260))
+        actions += splicer.advance(to: .milliseconds(270))
+        let sent = actions.compactMap { if case .emit(let frame) = $0 { frame.payload } else { nil } }
+        #expect(sent == [[3]] && splicer.audioConfiguration == Self.other)
+    }
+
+    @Test func theGridFollowsTheFramesOfTheNewFormat() {
+        var splicer = Splicer()
+        _ = splicer.setTracks(.audio, now: .zero)
+        splicer.configure(Self.alice, Self.configuration)
+        _ = splicer.setTarget(Self.alice, now: .zero)
+        _ = splicer.frame(Self.packet(0, tag: 1), of: Self.alice, now: .zero)
+        #expect(splicer.audioGrid?.next == .units(1024, rate: 48_000))
+        splicer.configure(Self.alice, Self.other)
+        let next = Self.packet(1, tag: 1)
+        _ = splicer.frame(next, of: Self.alice, now: .milliseconds(21))
+        #expect(splicer.audioGrid?.frame == .units(1024, rate: 44_100))
+        #expect(splicer.audioGrid?.next == next.pts + .units(1024, rate: 44_100))
+    }
+
     // MARK: What is decided and written
 
     @Test func theDirectorCountsSoundWhereThereAreNoPictures() {
