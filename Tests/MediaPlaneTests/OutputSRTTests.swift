@@ -2,6 +2,7 @@ import ChildProcesses
 import EncodedMedia
 import Foundation
 import MixModel
+import Synchronization
 import Testing
 
 @testable import MediaFormats
@@ -39,6 +40,8 @@ import Testing
             (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
         }
 
+        func send(_ signal: Int32) { process.signal(signal) }
+
         func end(_ signal: Int32 = SIGTERM) async throws {
             process.signal(signal)
             #expect(try await outputEventually { !self.process.isRunning })
@@ -68,12 +71,18 @@ import Testing
 
     private static func port() throws -> Int { Int(try PullSender.freePort()) }
 
-    private static func output(_ url: String) throws -> DestinationOutput {
+    private static func output(
+        _ url: String, onKeyframeWanted: @escaping @Sendable () -> Void = {}
+    ) throws -> DestinationOutput {
         let worker = URL(filePath: try WorkerStartTests.executable())
         return DestinationOutput(
             PushDestination(id: "o", url: url), reach: .loopback, preamble: [],
-            connect: { url, limits, _ in try SRTOutput.connection(url, limits, worker: worker) })
+            connect: { url, limits, _ in
+                try SRTOutput.connection(url, limits, worker: worker, onKeyframeWanted: onKeyframeWanted)
+            })
     }
+
+    private final class Counter: Sendable { let count = Mutex(0) }
 
     @Test(arguments: ["", "?passphrase=0123456789abc&pbkeylen=32&streamid=show&latency=200"])
     func everyPictureArrives(query: String) async throws {
@@ -115,6 +124,24 @@ import Testing
             try await second.end()
             let got = try await second.packets()
             #expect(got.video.first?.isKey == true && got.video.count > 10)
+        }
+        await output.close()
+    }
+
+    /// Packets that are older than a second are dropped meanwhile, and with them pictures to which later ones refer.
+    @Test func aReceiverThatStoodStillGetsAKeyframe() async throws {
+        let port = try Self.port()
+        let receiver = try Receiver(port)
+        let requests = Counter()
+        let output = try Self.output("srt://127.0.0.1:\(port)") { requests.count.withLock { $0 += 1 } }
+        try await output.whilePlaying(try await outputProgram(seconds: 60)) { () async throws in
+            #expect(try await outputEventually { receiver.size > 100_000 }, "\(output.status)")
+            #expect(requests.count.withLock { $0 } == 0)
+            receiver.send(SIGSTOP)
+            try await Task.sleep(for: .seconds(2))
+            receiver.send(SIGCONT)
+            #expect(try await outputEventually { requests.count.withLock { $0 } > 0 }, "\(output.status)")
+            #expect(output.status.state == .live && output.status.reconnects == 0, "\(output.status)")
         }
         await output.close()
     }

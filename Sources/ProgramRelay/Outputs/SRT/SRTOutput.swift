@@ -13,19 +13,21 @@ enum SRTOutput: OutputKind {
         DestinationOutput(
             plan, reach: context.reach, preamble: context.preamble,
             onChange: { [report = context.report] in report(.changed) },
-            connect: { [worker = context.worker] url, limits, _ in
-                try connection(url, limits, worker: worker)
+            connect: { [worker = context.worker, report = context.report] url, limits, _ in
+                try connection(url, limits, worker: worker) { report(.keyframeWanted) }
             })
     }
 
     /// Creates a connection.
     /// - Throws: `PullEnd` of kind `.badURL` if no attempt can succeed.
     static func connection(
-        _ url: String, _ limits: Destination.Limits?, worker: URL
+        _ url: String, _ limits: Destination.Limits?, worker: URL,
+        onKeyframeWanted: @escaping @Sendable () -> Void = {}
     ) throws(PullEnd) -> PushConnection {
         let address = try PullAddress(url)
         _ = try SRTOptions(address)
-        return PushConnection(worker: worker, isToldOfConnection: false) { () throws(OutputFault) in
+        return PushConnection(worker: worker, isToldOfConnection: false, onKeyframeWanted: onKeyframeWanted) {
+            () throws(OutputFault) in
             var address = address
             if let limits {
                 let destination = Destination(

@@ -17,6 +17,7 @@ public final class SRTProgram: Sendable {
         /// For each push that may not be sent yet: the count of `given` after it, and that of `read`.
         var marks: [(given: Int64, read: Int64)] = []
         var taken: Int64 = 0
+        var loss = SRTLoss()
         var isOver = false
     }
 
@@ -24,6 +25,8 @@ public final class SRTProgram: Sendable {
 
     private let pipeline: Pipeline
     private let source: AppSource
+    /// The element that counts lost packets; `nil` for a listener, which counts them for each of its callers.
+    private let sink: Element?
     private let redaction: URLRedaction
     /// Time in which a receiver takes the last packets.
     private let farewell: Duration
@@ -54,6 +57,7 @@ public final class SRTProgram: Sendable {
             try pipeline.element("sink").set("localaddress", to: "\(local)")
         }
         source = try pipeline.appSource("in")
+        sink = options.mode == .listener ? nil : try pipeline.element("sink")
     }
 
     /// Connects, and sends the program until it ends or the connection fails. Reports to the relay how much is sent.
@@ -74,6 +78,7 @@ public final class SRTProgram: Sendable {
                     break
                 }
                 tellTaken()
+                tellLoss()
                 try? await Task.sleep(for: Self.interval)
             }
         } catch {
@@ -118,6 +123,15 @@ public final class SRTProgram: Sendable {
             return state.taken > before ? state.taken : nil
         }
         if let news { tell(.taken(bytes: news)) }
+    }
+
+    /// Asks for a keyframe after packets were dropped that the peer did not take within the latency: the rest of their
+    /// group of pictures cannot be decoded.
+    private func tellLoss() {
+        guard let dropped = sink?.statistic("bytes-sent-dropped") else { return }
+        let now = MediaTime(nanoseconds: MonotonicClock.now())
+        let isNeeded = state.withLock { $0.loss.needsKeyframe(dropped: dropped, now: now) }
+        if isNeeded { tell(.keyframeWanted) }
     }
 
     private func fail(_ words: String) {
