@@ -85,6 +85,32 @@ import EncodedMedia
         #expect(taken.map(\.role) == [.metadata, .sequenceHeader(.audio), .frame(.audio, isIDR: false)])
     }
 
+    /// A participant whose camera was off goes on with the same parameter sets; then the recorder is replaced.
+    @Test(arguments: [false, true]) func picturesThatComeBackHaveTheirHeader(hasReconnected: Bool) {
+        var queue = OutputQueue(limits: .init(milliseconds: 2_000))
+        for tag in Script(gops: 1).tags { queue.append(tag) }
+        _ = queue.take(.max)
+        queue.confirm()
+        for time in stride(from: 1_000 as UInt32, to: 9_000, by: 20) {
+            queue.append(OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: time, body: [0xAF, 1, 2])))
+            _ = queue.take(.max)
+            if hasReconnected, time == 5_000 { queue.restart() }
+        }
+        // They begin in the middle of a group.
+        for tag in Script(gops: 11).tags where tag.isFrame && tag.timestamp >= 9_100 { queue.append(tag) }
+        let back = queue.take(.max)
+        #expect(back.first?.role == .sequenceHeader(.video) && back.first?.timestamp == 9_100)
+        #expect(back.dropFirst().first?.timestamp == (hasReconnected ? 10_000 : 9_100))
+        #expect(back.dropFirst().first?.isIDR == hasReconnected)
+
+        for tag in Script(gops: 12).tags where tag.isFrame && tag.timestamp >= 11_000 { queue.append(tag) }
+        queue.confirm()
+        queue.restart()
+        let next = queue.take(.max)
+        #expect(next.prefix(3).map(\.role) == [.metadata, .sequenceHeader(.video), .sequenceHeader(.audio)])
+        #expect(next.dropFirst(3).first?.isIDR == true && next.dropFirst(3).first?.timestamp == 11_000)
+    }
+
     @Test func withoutAnIDRItWaitsForOne() {
         var queue = OutputQueue()
         let tags = Script(gops: 2).tags

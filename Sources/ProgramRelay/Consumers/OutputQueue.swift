@@ -27,6 +27,10 @@ struct OutputQueue: Sendable {
     private var current: [FLVTag.Role: OutputTag] = [:]
     /// Whether the stream has video, by all headers so far, including those still in the queue.
     private var hasVideo = false
+    /// The video header while there have been no pictures for long. They may come back without another one.
+    private var aside: OutputTag?
+    /// Whether frames were dropped, or a connection began without the video header, since there were pictures.
+    private var hasLostPictures = false
     /// Timestamp of the newest video frame, in ms.
     private var lastPicture: UInt32?
     /// Whether frames are dropped until the next IDR.
@@ -55,6 +59,7 @@ struct OutputQueue: Sendable {
     mutating func append(_ tag: OutputTag) {
         if tag.role == .sequenceHeader(.video) {
             hasVideo = true
+            aside = nil
             lastPicture = tag.timestamp
         }
         notePictures(tag)
@@ -72,16 +77,30 @@ struct OutputQueue: Sendable {
 
     /// Records the time of the newest picture, and whether the program has pictures at all.
     ///
-    /// A program has pictures all the time or not at all. If there was none for as long as media may wait here, the
-    /// queue stops waiting for an IDR, and a new connection does not get the video header.
+    /// A program usually has pictures all the time or not at all. If there was none for as long as media may wait here,
+    /// the queue stops waiting for an IDR, and a new connection does not get the video header before the next picture.
     private mutating func notePictures(_ tag: OutputTag) {
-        if case .frame(.video, _) = tag.role { lastPicture = tag.timestamp }
+        if case .frame(.video, _) = tag.role {
+            lastPicture = tag.timestamp
+            if let header = aside { bringBackPictures(header.at(tag.timestamp)) }
+        }
         guard hasVideo, case .frame(.audio, _) = tag.role, let lastPicture,
             Int32(bitPattern: tag.timestamp &- lastPicture) > Int32(limits.milliseconds)
         else { return }
         hasVideo = false
+        hasLostPictures = waitsForIDR
         waitsForIDR = false
+        aside = tags[head...].last { $0.role == .sequenceHeader(.video) } ?? current[.sequenceHeader(.video)]
         current[.sequenceHeader(.video)] = nil
+    }
+
+    /// Repeats the video header before the next picture.
+    private mutating func bringBackPictures(_ header: OutputTag) {
+        aside = nil
+        hasVideo = true
+        waitsForIDR = hasLostPictures
+        tags.append(header)
+        bytes += header.size
     }
 
     /// Returns and removes the next tags in order: at least one if there is any, about `budget` bytes.
@@ -143,7 +162,10 @@ struct OutputQueue: Sendable {
     }
 
     private mutating func keepFromNewestIDR() {
-        guard hasVideo else { return dropAll() }
+        guard hasVideo else {
+            hasLostPictures = true
+            return dropAll()
+        }
         guard let index = tags[head...].lastIndex(where: \.isIDR) else {
             dropAll()
             waitsForIDR = true
