@@ -64,6 +64,34 @@ import Testing
         }
     }
 
+    /// Otherwise requests that are repeated while the store fails would use up the machine's capacity.
+    @Test func aProgramThatIsNotStoredIsNotBooked() async throws {
+        try await withDirectory { directory in
+            let store = BreakableStore()
+            try await withOrchestrator(
+                directory: directory, store: store, settings: ["rooms.outputs": []]
+            ) { bench in
+                func committed() async throws -> Double {
+                    let metrics = try await bench.call(.get, "/metrics").text
+                    let line = metrics.firstMatch(of: /\ncpu_cores_committed ([0-9.e-]+)\n/)
+                    return try #require(Double(line?.1 ?? ""))
+                }
+                let settings = #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1/out/a"}]}"#
+                let task = #"{"room":"demo","outputs":[{"id":"b","url":"rtmp://127.0.0.1/out/b"}]}"#
+                try await bench.publish("alice")
+                #expect(try await committed() == 0)
+                store.breaks(true)
+                #expect(try await bench.call(.post, "/v1/tasks", task).status == 503)
+                #expect(try await committed() == 0, "a new task")
+                #expect(try await bench.call(.put, "/v1/rooms/demo", settings).status == 503)
+                #expect(try await committed() == 0, "a task that was waiting")
+                store.breaks(false)
+                #expect(try await bench.call(.post, "/v1/tasks", task).status == 201)
+                #expect(try await committed() > 0)
+            }
+        }
+    }
+
     @Test func prioritiesAreReadAndShown() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

@@ -106,7 +106,7 @@ extension RoomOwner {
     /// Undoes what was taken for a draft that is not stored.
     private func giveBack(_ draft: RoomDraft, _ before: RoomState) {
         state.putBackOccurrences(of: before)
-        services.bookLoad(of: state)
+        services.giveBackLoad(of: draft, after: state)
         services.giveBackShare(of: draft, after: state)
     }
 

@@ -48,9 +48,13 @@ extension RoomServices {
     }
 
     /// Restores the tasks' bookings from before a decision that was not stored.
-    func bookLoad(of state: RoomState) {
-        for (index, task) in state.tasks.enumerated() where !state.isAtRest(task.machine.document, at: index) {
-            bookLoad(of: task.machine.document, in: state.room.document)
+    func giveBackLoad(of draft: RoomDraft, after state: RoomState) {
+        for (index, new) in draft.tasks.enumerated() where !state.isAtRest(new.machine, at: index) {
+            if index < state.tasks.count {
+                bookLoad(of: state.tasks[index].machine.document, in: state.room.document)
+            } else {
+                load.forget(new.machine.id)
+            }
         }
     }
 
