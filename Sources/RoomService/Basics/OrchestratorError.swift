@@ -110,6 +110,13 @@ package struct OrchestratorError: Error, Hashable, Sendable {
             detail: "\(name.shortened(toBytes: 200)): \(cure.shortened(toBytes: 500))")
     }
 
+    static func moving(_ room: String) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "room-moving", "The room is on its way to another node",
+            detail: "the room \(room.shortened(toBytes: 200)) has no node at this moment: retry in a second",
+            retryAfter: 1)
+    }
+
     package static let overloaded = OrchestratorError(
         .unavailable, "room-overloaded", "Too many changes of this room are pending",
         detail: "retry in a second")

@@ -31,11 +31,4 @@ extension OrchestratorError {
             detail: "the room \(room.shortened(toBytes: 200)) is on the node \(node.name): ask \(node.url)",
             retryAfter: 1)
     }
-
-    static func moving(_ room: String) -> OrchestratorError {
-        OrchestratorError(
-            .unavailable, "room-moving", "The room is on its way to another node",
-            detail: "the room \(room.shortened(toBytes: 200)) has no node at this moment: retry in a second",
-            retryAfter: 1)
-    }
 }

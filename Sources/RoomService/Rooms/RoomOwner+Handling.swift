@@ -61,6 +61,7 @@ extension RoomOwner {
 
     /// Decides anew about everything stored.
     func restore() async {
+        guard !hasLeft else { return }
         for task in state.tasks where task.machine.document.isExplicit { services.quotas.settle(task.machine.document) }
         guard state.isAnythingStored else { return performer.holdOutputs(of: state) }
         await prepare()
@@ -101,6 +102,7 @@ extension RoomOwner {
     }
 
     private func make(_ new: NewTask, _ receivedAt: Int64) async throws(OrchestratorError) -> TaskCreation {
+        guard !hasLeft else { throw .moving(id.rawValue) }
         if let repeated = try state.repeated(new) { return repeated }
         if let other = services.taskIndex.claim(new.id, for: id), other != id { throw .taskTaken(new.id, in: other) }
         defer { if state.task(new.id) == nil { services.taskIndex.release(new.id) } }
@@ -127,6 +129,7 @@ extension RoomOwner {
     private func change(
         _ change: SettingsChange, _ receivedAt: Int64
     ) async throws(OrchestratorError) -> SettingsOutcome {
+        guard !hasLeft else { throw .moving(id.rawValue) }
         let new: RoomState.NewSettings
         switch try state.revising(change, services) {
         case .unchanged(let tag): return SettingsOutcome(isNew: false, isUnchanged: true, tag: tag)

@@ -106,15 +106,18 @@ extension RoomOwner {
     }
 
     private func end() async {
+        // At once: the room may be back before its relays have ended, and all of this is its next owner's then.
+        hasLeft = true
+        for task in state.tasks.map(\.id) + tasksBeingStored {
+            services.load.forget(task)
+            services.destinations.hold([], for: task)
+            services.quotas.release(task)
+        }
+        services.values.show([], in: id)
+        forgetNeeds()
         let supervisors = performer.abandon()
         for supervisor in supervisors { await supervisor.abandon() }
         for supervisor in supervisors { await supervisor.collect() }
-        for task in state.tasks {
-            services.load.forget(task.id)
-            services.destinations.hold([], for: task.id)
-            services.quotas.release(task.id)
-        }
-        forgetNeeds()
         // Listeners connect again, and are then passed on.
         services.listeners.end(id)
         services.news.changed(id)

@@ -9,7 +9,7 @@ extension RoomOwner {
     func prepare(for settings: RoomSettings? = nil) async {
         var needs = state.needs(services)
         needs.add(settings, parameterImages: images(of: settings))
-        guard !needs.isEmpty || !state.others.isEmpty else { return }
+        guard !hasLeft, !needs.isEmpty || !state.others.isEmpty else { return }
         // Set first, so that no change between the reading and the first report of a change is missed.
         services.needs.set(needs, of: id)
         holdsNeeds = true

@@ -6,6 +6,7 @@ import TaskStore
 extension RoomOwner {
     /// Stores a change that was requested from outside. A change that cannot be stored is not performed.
     func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
+        guard !hasLeft else { return .failure(.moving(id.rawValue)) }
         // One copy of the state for all readers: every access to the property itself would make another copy.
         let before = state
         var draft = draft
@@ -33,6 +34,7 @@ extension RoomOwner {
     /// Stores and performs a change that cannot be refused (deadlines, relays). It is performed even when it cannot be
     /// stored, so that a full disk does not take a program off the air. The next change that is stored includes it.
     func transact(_ draft: RoomDraft) async {
+        guard !hasLeft else { return }
         var draft = draft
         draft.complete(after: state.room, at: wallClock())
         let commit = prepare(draft, after: state)
@@ -48,6 +50,7 @@ extension RoomOwner {
 
     /// Performs a draft that is not worth a write. The next change that is stored includes it.
     func show(_ draft: RoomDraft) {
+        guard !hasLeft else { return }
         let commit = RoomCommit(
             draft: draft,
             change: committer.change(
@@ -59,7 +62,7 @@ extension RoomOwner {
 
     /// Removes explicit tasks that ended permanently, when they have been kept long enough or there are too many.
     func forgetFinishedTasks() async {
-        guard let (draft, tasks) = state.forgetting(at: wallClock()) else { return }
+        guard !hasLeft, let (draft, tasks) = state.forgetting(at: wallClock()) else { return }
         await transact(draft)
         for task in state.tasks where tasks.contains(task.id) && !task.isUnstored { performer.forget(task.id) }
         state.tasks.removeAll { tasks.contains($0.id) && !$0.isUnstored }
@@ -91,6 +94,8 @@ extension RoomOwner {
         guard !change.isEmpty else { return .committed }
         var change = change
         change.decidedBy = id
+        tasksBeingStored = change.tasks.map(\.id)
+        defer { tasksBeingStored = [] }
         let start = MonotonicClock.now()
         do {
             let result = try await services.store.commit(change)
@@ -106,6 +111,7 @@ extension RoomOwner {
     /// Undoes what was taken for a draft that is not stored.
     private func giveBack(_ draft: RoomDraft, _ before: RoomState) {
         state.putBackOccurrences(of: before)
+        guard !hasLeft else { return services.giveBackPlace(of: draft, after: state) }
         services.giveBackLoad(of: draft, after: state)
         services.giveBackShare(of: draft, after: state)
     }

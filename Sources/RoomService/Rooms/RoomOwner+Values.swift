@@ -18,7 +18,7 @@ extension RoomOwner {
     /// Reports the values that the layouts on air show, so that no others are collected.
     func noteShownValues() {
         let names = state.shownValues(services)
-        guard names != shownValues else { return }
+        guard names != shownValues, !hasLeft else { return }
         shownValues = names
         services.values.show(names, in: id)
     }

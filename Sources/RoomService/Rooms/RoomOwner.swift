@@ -19,6 +19,10 @@ package actor RoomOwner {
 
     /// Whether the owner has been run before.
     private var isRestored = false
+    /// Whether the room continues at another node, so that nothing more is stored, booked or claimed here.
+    var hasLeft = false
+    /// Tasks of the change that is being stored.
+    var tasksBeingStored: [TaskID] = []
     /// Whether needs are registered in `ProgramNeeds`.
     var holdsNeeds = false
     /// The tasks that were active after the last message, while the room needs anything.

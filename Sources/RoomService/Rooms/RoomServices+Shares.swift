@@ -30,7 +30,7 @@ extension RoomServices {
 
     /// Releases the share taken for a change that was not stored.
     func giveBackShare(of draft: RoomDraft, after state: RoomState) {
-        if draft.isFirst(after: state.room) { quotas.removeRoom(of: state.id.app) }
+        giveBackPlace(of: draft, after: state)
         for (index, new) in draft.tasks.enumerated() {
             if index < state.tasks.count {
                 quotas.settle(state.tasks[index].machine.document)
@@ -38,6 +38,11 @@ extension RoomServices {
                 quotas.release(new.machine.id)
             }
         }
+    }
+
+    /// Releases the room's own place, if the change that was not stored was its first.
+    func giveBackPlace(of draft: RoomDraft, after state: RoomState) {
+        if draft.isFirst(after: state.room) { quotas.removeRoom(of: state.id.app) }
     }
 
     /// Books a decision before it is stored, because two rooms must not get the same cores.
