@@ -90,6 +90,18 @@ import Testing
         }
     }
 
+    /// Publishers and other nodes try again if a room moves, but not if the store fails.
+    @Test func aChangeOfARoomThatWasLostIsAnsweredAsOfOneThatMoves() async throws {
+        let store = MemoryTaskStore()
+        try await withQuietNode(store) { node, registry in
+            let owner = try await registry.owner("demo")
+            try await Self.publish("alice", to: owner)
+            try await store.expel(node.id)
+            let error = await #expect(throws: OrchestratorError.self) { try await Self.publish("bob", to: owner) }
+            #expect(error?.code == "room-moving")
+        }
+    }
+
     /// A node that was expelled may get a room again while it still ends the room's former relays.
     @Test func aRoomThatIsBackKeepsItsCores() async throws {
         try await withDirectory { directory in
@@ -112,5 +124,26 @@ import Testing
                 #expect(services.destinations.hosts(with: ":1935/out/demo") == ["127.0.0.1"])
             }
         }
+    }
+}
+
+/// Runs the rooms of a node of a cluster that does nothing by itself.
+func withQuietNode(
+    _ store: any TaskStore, _ body: @escaping @Sendable (ClusterNode, RoomRegistry) async throws -> Void
+) async throws {
+    let log = LogRecorder()
+    let node = try await ClusterNode.join(
+        store, ClusterSettings(name: "a", url: "http://a"), identity: "a", keepsRelays: true,
+        shutdown: ShutdownNotice(), logger: log.logger)
+    let services = RoomServices(
+        store: node, sockets: try RelaySockets(directory: "/tmp/mo-none/relays"), starter: ScriptedRelays(),
+        layouts: Layouts(), metrics: Metrics(), logger: log.logger, defaultOutputs: [], defaultLayout: "auto",
+        defaultCanvas: RoomCanvas(.portrait), homes: node)
+    let registry = RoomRegistry(services: services, keepsRelays: true)
+    try await registry.restore()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await registry.run() }
+        try await body(node, registry)
+        group.cancelAll()
     }
 }

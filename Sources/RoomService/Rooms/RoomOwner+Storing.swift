@@ -25,6 +25,8 @@ extension RoomOwner {
         } catch {
             giveBack(draft, before)
             committer.failed(commit, error)
+            // The room is another node's: it is not the store that fails, and the request may be repeated at once.
+            if case .fenced = error, services.homes != nil { return .failure(.moving(id.rawValue)) }
             return .failure(OrchestratorError(error))
         }
         finish(commit)
