@@ -104,7 +104,7 @@ extension RoomOwner {
     private func make(_ new: NewTask, _ receivedAt: Int64) async throws(OrchestratorError) -> TaskCreation {
         guard !hasLeft else { throw .moving(id.rawValue) }
         if let repeated = try state.repeated(new) { return repeated }
-        if let other = services.taskIndex.claim(new.id, for: id), other != id { throw .taskTaken(new.id, in: other) }
+        try await claim(new.id)
         defer { if state.task(new.id) == nil { services.taskIndex.release(new.id) } }
         if let conflict = services.destinations.claim(new.settings.outputs ?? [], for: new.id) {
             throw .outputTaken(conflict, app: app)
@@ -124,6 +124,25 @@ extension RoomOwner {
         _ = try await store(draft).get()
         isMade = true
         return .made
+    }
+
+    /// Claims the identifier of a task that is about to be made.
+    private func claim(_ task: TaskID) async throws(OrchestratorError) {
+        var holder = services.taskIndex.claim(task, for: id)
+        guard holder != id else { return }
+        if services.homes != nil {
+            // Other nodes make and end tasks of their rooms, of which this one is not told.
+            do {
+                let stored = try await services.store.task(task)?.document.room
+                services.taskIndex.release(task)
+                _ = services.taskIndex.claim(task, for: stored ?? id)
+                holder = stored
+            } catch {
+                if holder == nil { services.taskIndex.release(task) }
+                throw OrchestratorError(error)
+            }
+        }
+        if let holder, holder != id { throw .taskTaken(task, in: holder) }
     }
 
     private func change(
