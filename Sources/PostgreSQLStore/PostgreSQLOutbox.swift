@@ -129,17 +129,23 @@ enum PostgreSQLOutbox {
             """, key)
         guard let row = removed.rows.first else { return false }
         let (message, attempts) = (try message(row, of: subscription), try row.integer("attempts"))
+        // Who settles the head of the lane at this moment waits for this transaction, or this one for that.
+        let heads = try connection.execute(
+            """
+            SELECT 1 FROM outbox WHERE subscription = $1 AND lane = $2 AND settled IS NULL
+            ORDER BY number LIMIT 1 FOR SHARE
+            """, [.text(subscription.rawValue), .text(message.lane)]
+        ).rows
         try connection.execute(
             """
             INSERT INTO outbox (subscription, id, lane, topic, body, queued, due, attempts, earlier)
-            SELECT $1::text, $2::text, $3::text, $4::text, $5::bytea, $6::double precision, CASE WHEN EXISTS (
-                SELECT 1 FROM outbox WHERE subscription = $1 AND lane = $3 AND settled IS NULL
-            ) THEN NULL ELSE $6 END, $7::bigint, $7
+            SELECT $1::text, $2::text, $3::text, $4::text, $5::bytea, $6::double precision, $7::double precision,
+                $8::bigint, $8
             WHERE EXISTS (SELECT 1 FROM subscriptions WHERE id = $1) ON CONFLICT DO NOTHING
             """,
             key + [
                 .text(message.lane), .text(message.topic.rawValue), .bytes(message.body), .real(time),
-                .integer(attempts),
+                .real(heads.isEmpty ? time : nil), .integer(attempts),
             ])
         return true
     }

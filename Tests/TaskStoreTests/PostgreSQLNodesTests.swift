@@ -138,4 +138,38 @@ import Testing
             }
         }
     }
+
+    /// The same for a message that is sent again.
+    @Test func noLaneGetsStuckByAMessageThatIsSentAgain() async throws {
+        try await withStores { first, second in
+            let subscription = Subscription(id: "s", app: .standard, kind: .own, url: "http://127.0.0.1", createdAt: 0)
+            _ = try await first.commit(StoreChange(subscription: .put(subscription, expected: 0)))
+            func add(_ id: String) async throws -> OutboxItem {
+                let message = OutboxMessage(id: id, subscription: "s", lane: "l", topic: .test, body: [])
+                _ = try await first.commit(StoreChange(outbox: [message]))
+                return try #require(try await second.takeMessages(of: "s", limit: 1, lease: .seconds(60)).items.first)
+            }
+            let dead = try await add("dead")
+            try await second.settle(dead, .givenUp, attempt: nil)
+            let head = try await add("head")
+            let (sending, isSent) = AsyncStream.makeStream(of: Void.self)
+            async let again: Bool = first.write { connection, time in
+                defer { isSent.finish() }
+                let again = try PostgreSQLOutbox.sendAgain("dead", of: "s", connection, at: time)
+                isSent.finish()
+                // The transaction goes on until the other node waits for it.
+                for _ in 0..<200 {
+                    let waiting = try connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1")
+                    guard waiting.rows.isEmpty else { break }
+                    Thread.sleep(forTimeInterval: 0.005)
+                }
+                return again
+            }
+            for await _ in sending {}
+            try await second.settle(head, .delivered, attempt: nil)
+            #expect(try await again)
+            let next = try await second.takeMessages(of: "s", limit: 1, lease: .seconds(60))
+            #expect(next.items.map(\.message.id) == ["dead"])
+        }
+    }
 }
