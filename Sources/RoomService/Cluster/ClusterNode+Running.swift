@@ -62,14 +62,22 @@ extension ClusterNode {
             try await base.dismiss(machine.withLock { $0.strays(among: held, askedAt: asked) }, areWanted: true)
             try await announce()
         } catch StoreError.expelled {
-            await beginAnotherLife()
+            await beginAnotherLife(after: node)
         } catch {
             logger.error("cannot renew leases: \(error)", metadata: ["node": "\(node)"])
         }
     }
 
     /// Registers as a new life, without the rooms of the life that another node has ended.
-    private func beginAnotherLife() async {
+    private func beginAnotherLife(after former: NodeID) async {
+        // A renewal and several searches for rooms may find the end at the same time.
+        let isFirst = expelled.withLock { expelled in
+            guard expelled != former, machine.withLock({ $0.node }) == former else { return false }
+            expelled = former
+            return true
+        }
+        guard isFirst else { return }
+        defer { expelled.withLock { if $0 == former { $0 = nil } } }
         logger.warning("the node was expelled: it gives up its rooms and continues as a new node")
         do {
             let node = try await base.register(identity, for: settings.lease)

@@ -26,6 +26,8 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     let directory = HolderCache()
     /// Time until which an expelled node leaves rooms without a node to others, in ns of CLOCK_BOOTTIME.
     let rest = Mutex<Int64>(0)
+    /// The life that was found to be expelled, while its successor is being registered.
+    let expelled = Mutex<NodeID?>(nil)
     /// Lost rooms, on their way to the registry.
     let losses: AsyncStream<Set<RoomID>>
     let loss: AsyncStream<Set<RoomID>>.Continuation
