@@ -39,7 +39,9 @@ final class Expiry: Sendable {
             db.cachedStatement(
                 sql: "SELECT number, at, (SELECT max(number) FROM \(table)) FROM \(table) ORDER BY number LIMIT 1"))
         guard let oldest else { return 0 }
-        let isExpired = oldest[1] < time - age || oldest[0] <= (oldest[2] as Int) - most
+        // A damaged time, which cannot be read, keeps no other row.
+        let at = Double.fromDatabaseValue(oldest[1]) ?? -Double.infinity
+        let isExpired = at < time - age || oldest[0] <= (oldest[2] as Int) - most
         guard isExpired else { return 0 }
         try db.cachedStatement(
             sql: """

@@ -170,6 +170,25 @@ import Testing
         }
     }
 
+    /// The time of the oldest event is read every 30 seconds.
+    @Test func anEventWithADamagedTimeStopsNothing() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/store.sqlite"
+            let time = ManualClock()
+            let sound = try SQLiteTaskStore(path: path, clock: time.clock)
+            for number in 0..<3 { _ = try await sound.commit(StoreChange(event: event("\(number)"))) }
+            await sound.close()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.write { try $0.execute(sql: "UPDATE events SET at = 'x' WHERE id = '0'") }
+            try queue.close()
+            time.advance(Retention().eventAge + 1)
+            let store = try SQLiteTaskStore(path: path, clock: time.clock)
+            #expect(try await store.removeExpired() == 2)
+            #expect(try await store.events(of: "demo", limit: 9).map(\.id) == ["0"])
+            await store.close()
+        }
+    }
+
     @Test(arguments: [
         "rooms", "tasks", "events", "timeline", "switches", "layout_versions", "layout_events", "nodes", "leases",
         "outbox", "attempts", "subscriptions", "probe", "removed_tasks", "grdb_migrations",
