@@ -40,6 +40,8 @@ extension ClusterNode {
     package func drain(within limit: Duration? = nil) async throws(OrchestratorError) -> Drained {
         machine.withLock { $0.drain(true) }
         let end = limit.map { ContinuousClock.now + $0 }
+        // A service that is asked to stop does not wait for the end of a drain without a limit.
+        if let end { drainEnd.withLock { $0 = min($0 ?? end, end) } }
         typealias Outcome = Result<Drained, OrchestratorError>
         return try await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
             let queued = drainRequest.yield(DrainRequest(continuation: continuation, end: end))
@@ -51,6 +53,7 @@ extension ClusterNode {
     /// Takes rooms again.
     package func endDrain() async throws(OrchestratorError) {
         machine.withLock { $0.drain(false) }
+        drainEnd.withLock { $0 = nil }
         do { try await announce() } catch { throw OrchestratorError(error) }
     }
 
@@ -71,7 +74,8 @@ extension ClusterNode {
         var drained = Drained()
         for room in machine.withLock({ $0.holdings.keys.sorted() }) {
             guard machine.withLock({ $0.isDraining && $0.holdings[room] != nil }), !shutdown.hasBegun else { continue }
-            if let end, ContinuousClock.now >= end {
+            let last = [end, drainEnd.withLock { $0 }].compactMap(\.self).min()
+            if let last, ContinuousClock.now >= last {
                 drained.keep(room, "the time limit for moving rooms is over")
                 continue
             }
@@ -80,7 +84,7 @@ extension ClusterNode {
                 drained.keep(room, "no other node takes rooms")
                 continue
             }
-            switch await move(room, to: receiver, profile, until: end) {
+            switch await move(room, to: receiver, profile, until: last) {
             case .moved, .lost:
                 drained.moved += 1
                 logger.notice("a room went to another node", metadata: ["room": "\(room)", "to": "\(profile.name)"])

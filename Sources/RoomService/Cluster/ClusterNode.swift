@@ -38,6 +38,8 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     /// Requested drains.
     let drainRequests: AsyncStream<DrainRequest>
     let drainRequest: AsyncStream<DrainRequest>.Continuation
+    /// Earliest time after which no further move begins, of all requests since the drain began; `nil` = no limit.
+    let drainEnd = Mutex<ContinuousClock.Instant?>(nil)
     let messenger = Mutex<(any MoveMessenger)?>(nil)
     let registry = Mutex<RoomRegistry?>(nil)
     let localStreams = Mutex<(any LocalStreams)?>(nil)

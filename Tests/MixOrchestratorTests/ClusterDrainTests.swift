@@ -1,0 +1,63 @@
+import MixModel
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// Several requests to move the rooms of one node.
+@Suite(.timeLimit(.minutes(2))) struct ClusterDrainTests {
+    private final class Belongings: RoomBelongings {
+        let rooms: Set<RoomID> = ["r1", "r2"]
+        func handOver(_ room: RoomID, to other: NodeProfile) async -> String? { nil }
+        func stay(_ room: RoomID) async {}
+        func leave(_ room: RoomID) async {}
+        func arrive(_ room: RoomID) async {}
+        func dropHandover(of room: RoomID) async {}
+    }
+
+    /// A receiver that answers when the test wants it, and takes no room.
+    private final class Receiver: MoveMessenger {
+        let asked = LockedBox<[RoomID]>([])
+        private let (questions, question) = AsyncStream.makeStream(of: Void.self)
+        private let (answers, answer) = AsyncStream.makeStream(of: Void.self)
+
+        func isAsked() async { for await _ in questions { return } }
+        func refuse() { answer.finish() }
+
+        func send(_ order: MoveOrder, to node: NodeProfile, within limit: Duration) async -> MoveReply {
+            guard order.step == .prepare else { return .done }
+            asked.update { $0.append(order.room) }
+            question.yield()
+            for await _ in answers {}
+            return .refused("not now")
+        }
+    }
+
+    /// A service that stops moves its rooms for `node.drainSeconds`, also if a drain by request is under way.
+    @Test func aLimitHoldsForAnEarlierDrain() async throws {
+        let store = MemoryTaskStore()
+        let other = try await store.register("b", for: .seconds(600))
+        try await store.announce(other, NodeProfile(name: "b", url: "http://b", key: "key"))
+        try await withQuietNode(store) { node, registry in
+            let (belongings, receiver) = (Belongings(), Receiver())
+            node.attach(registry)
+            node.attach(belongings)
+            node.messenger.withLock { $0 = receiver }
+            for room in belongings.rooms { try await node.enter(room) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await node.moveRooms() }
+                async let first = node.drain()
+                await receiver.isAsked()
+                async let second = node.drain(within: .zero)
+                try await eventually { node.drainEnd.withLock { $0 } == nil ? nil : true }
+                receiver.refuse()
+                let reasons = try await first.kept.map(\.reason)
+                #expect(reasons == ["not now", "the time limit for moving rooms is over"])
+                #expect(try await second.kept.count == 2)
+                #expect(receiver.asked.value == ["r1"])
+                group.cancelAll()
+            }
+        }
+    }
+}
