@@ -96,6 +96,16 @@ public struct StreamURL: Hashable, Sendable {
         self.text = text
     }
 
+    /// The URL as given, but with its host in lower case, as in `host`.
+    ///
+    /// An HTTP client that is told the address of a host compares names byte by byte and resolves any other itself.
+    package var textWithPlainHost: String {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return text }
+        let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+        let place = text[start..<end].lastIndex(of: "@") ?? start
+        return "\(text[..<place])\(text[place..<end].lowercased())\(text[end...])"
+    }
+
     private init(_ url: StreamURL, host: String) {
         (scheme, port, path, query, text) = (url.scheme, url.port, url.path, url.query, url.text)
         self.host = host

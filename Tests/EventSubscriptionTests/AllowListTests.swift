@@ -122,6 +122,15 @@ import Testing
     }
 
     @Test(arguments: [
+        ("https://Hooks.EXAMPLE:8443/A?B=/C", "https://hooks.example:8443/A?B=/C"), ("HTTP://H", "HTTP://h"),
+        ("http://h?A@B", "http://h?A@B"), ("whip://To-Ken@H/W", "whip://To-Ken@h/W"),
+        ("http://[::FF]/A", "http://[::ff]/A"),
+    ])
+    func onlyTheHostIsPutIntoLowerCase(_ text: String, _ plain: String) throws {
+        #expect(try StreamURL(text).textWithPlainHost == plain)
+    }
+
+    @Test(arguments: [
         "", "media.example/live", "rtmp:/x", "file:///etc/passwd", "rtmp://", "rtmp:///x", "rtmp://a b/x",
         "rtmp://h/x\u{0}", "rtmp://h/x y", "rtmp://h/\"", "rtmp://user:pass@h/x", "rtmp://h@127.0.0.1/x",
         "rtmp://h:0/x",

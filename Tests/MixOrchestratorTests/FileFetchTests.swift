@@ -141,6 +141,13 @@ import Testing
                 return
             }
             #expect(asked.withLock { $0 } == 2)
+            // The address counts however the name is written.
+            let spelt = try await FileFetch(allowed: both, resolve: here)
+                .run("http://IMG.Example:\(port)/red.png", validators: nil)
+            guard case .image = spelt else {
+                Issue.record("\(spelt)")
+                return
+            }
         }
     }
 

@@ -181,7 +181,7 @@ package struct FileFetch: Sendable {
     private func exchange(
         _ client: HTTPClient, _ url: StreamURL, _ validators: Validators?, _ sink: Sink
     ) async throws -> Step {
-        var request = HTTPClientRequest(url: url.text)
+        var request = HTTPClientRequest(url: url.textWithPlainHost)
         request.headers = ["accept": sink.accepted, "user-agent": "mixorchestrator"]
         if let tag = validators?.eTag { request.headers.add(name: "if-none-match", value: tag) }
         if let date = validators?.lastModified { request.headers.add(name: "if-modified-since", value: date) }

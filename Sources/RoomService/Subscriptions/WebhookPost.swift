@@ -122,7 +122,7 @@ actor WebhookPost {
 
     private func exchange(_ request: WebhookRequest, _ limit: Duration) async throws -> WebhookAnswer {
         let client = try await client(for: request.url, limit)
-        var outgoing = HTTPClientRequest(url: request.url.text)
+        var outgoing = HTTPClientRequest(url: request.url.textWithPlainHost)
         outgoing.method = .POST
         outgoing.headers.add(name: "user-agent", value: "mixorchestrator/\(ServiceVersion.text)")
         for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }

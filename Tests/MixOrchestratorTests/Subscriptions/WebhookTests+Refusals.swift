@@ -24,6 +24,20 @@ extension WebhookTests {
         await post.close()
     }
 
+    /// The connection goes to the checked address, however the host is written: no other resolver is asked.
+    @Test func capitalLettersInAHostLeadNowhereElse() async throws {
+        try await WebhookReceiver.run { receiver in
+            let allowed = try AllowList(["http://app.example", "http://127.0.0.1"])
+            let post = WebhookPost(allowed: allowed) { _, _ in InternetAddress([127, 0, 0, 1]).map { [$0] } ?? [] }
+            let request = WebhookRequest(
+                url: try StreamURL("http://App.EXAMPLE:\(receiver.port)/Hook"), headers: [], body: [], needs200: true)
+            let answer = await post.send(request, within: .seconds(30))
+            await post.close()
+            #expect(answer.result == .delivered, "\(answer)")
+            #expect(receiver.messages.map(\.path) == ["/Hook"])
+        }
+    }
+
     @Test func whatTheStoreDoesNotTakeIsToldWhenItDoes() async throws {
         try await WebhookReceiver.run { receiver in
             try await withDirectory { directory in
