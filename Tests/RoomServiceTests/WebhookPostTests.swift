@@ -1,5 +1,7 @@
 import EventSubscription
+import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import TextFormats
 
@@ -28,5 +30,21 @@ import TextFormats
             }
         }
         await post.close()
+    }
+
+    /// A host of two addresses, of which one accepts connections and never answers.
+    @Test func anAddressThatDoesNotAnswerIsLeft() async throws {
+        let silent = try LoopbackListener()
+        defer { close(silent.descriptor) }
+        let numbers: [UInt8] = [1, 2]
+        let addresses = numbers.compactMap { InternetAddress([127, 0, 0, $0]) }
+        let post = WebhookPost(allowed: try AllowList(["http://app.example", "http://127.0.0.*"])) { _, _ in addresses }
+        let request = WebhookRequest(
+            url: try StreamURL("http://app.example:\(silent.port)/"), headers: [], body: [], needs200: false)
+        let first = await post.send(request, within: .milliseconds(200))
+        // Nothing listens at the other address.
+        let second = await post.send(request, within: .seconds(10))
+        await post.close()
+        #expect(first.result == .timeout && second.result == .unreachable, "\(first), \(second)")
     }
 }

@@ -107,7 +107,6 @@ actor WebhookPost {
             return WebhookAnswer(result: .forbidden, error: refusal.reason)
         } catch {
             if Task.isCancelled { return WebhookAnswer(result: .abandoned) }
-            fail()
             return WebhookAnswer(result: .unreachable, error: Self.words(for: error))
         }
     }
@@ -122,6 +121,16 @@ actor WebhookPost {
 
     private func exchange(_ request: WebhookRequest, _ limit: Duration) async throws -> WebhookAnswer {
         let client = try await client(for: request.url, limit)
+        do {
+            return try await exchange(request, over: client)
+        } catch {
+            // Also if the time has passed: another address may answer.
+            if let peer, peer.client === client { failed = peer.address }
+            throw error
+        }
+    }
+
+    private func exchange(_ request: WebhookRequest, over client: HTTPClient) async throws -> WebhookAnswer {
         var outgoing = HTTPClientRequest(url: request.url.textWithPlainHost)
         outgoing.method = .POST
         outgoing.headers.add(name: "user-agent", value: "mixorchestrator/\(ServiceVersion.text)")
@@ -209,8 +218,6 @@ actor WebhookPost {
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
-
-    private func fail() { failed = peer?.address }
 
     private struct Unresolved: Error { var host: String }
 
