@@ -92,6 +92,22 @@ import Testing
         #expect(desk.ends(Self.key, session: "a", now: 10_000_000_001) != nil)
     }
 
+    /// The ingest is lost while a publisher's event is being stored: nobody will report the publisher's end.
+    @Test func whoBeginsWithoutAnIngestIsMissing() {
+        var desk = IngestDesk(run: "r", now: 0)
+        #expect(desk.begins(Self.key, session: "a", url: Self.url, now: 1) != nil)
+        desk.lost(now: 2)
+        desk.settle(Self.key, session: "a", url: Self.url, as: .stored, now: 3)
+        #expect(!desk.hasPublisher(Self.key), "it may ask again")
+        #expect(desk.overdue(grace: 5, now: 5_000_000_003).map(\.session) == ["a"])
+        // A report that has been waiting since before the loss.
+        let isKnown = desk.isLive(Self.key, session: "a", isConnected: true)
+        #expect(isKnown && desk.overdue(grace: 5, now: 5_000_000_003).map(\.session) == ["a"])
+        desk.found()
+        let isListed = desk.isLive(Self.key, session: "a", isConnected: true)
+        #expect(isListed && desk.hasPublisher(Self.key) && desk.overdue(grace: 5, now: .max).isEmpty)
+    }
+
     @Test func afterARestartStreamsGoOnOrAreMissing() {
         var desk = IngestDesk(run: "s", journal: [Self.key: "a"], now: 0)
         #expect(desk.isLive(Self.key, session: "a", isConnected: true) == true)

@@ -22,6 +22,9 @@ struct IngestDesk: Sendable {
     private let run: String
     private var sessions: PublisherSessions
     private var known: [IngestStreamKey: Known] = [:]
+    /// Whether the service is connected to an ingest, which then reports the end of each of its streams. No stream
+    /// begins before the first connection.
+    private var hasIngest = true
 
     /// - Parameters:
     ///   - run: A word that is unique to this run of the service.
@@ -60,7 +63,8 @@ struct IngestDesk: Sendable {
         guard settlement == .stored else { return }
         // The previous session is over: no end of it will arrive.
         if let old = known[key]?.session { _ = admit(ended(key, old), now) }
-        known[key] = Known(session: session)
+        // An ingest that was lost meanwhile may never report the end.
+        known[key] = Known(session: session, isConnected: hasIngest, missingSince: hasIngest ? nil : now)
     }
 
     /// Records that the ingest has listed a stream.
@@ -68,6 +72,8 @@ struct IngestDesk: Sendable {
     /// - Returns: Whether the room knows the stream. If not, `begins` must follow.
     mutating func isLive(_ key: IngestStreamKey, session: String, isConnected: Bool) -> Bool {
         guard known[key]?.session == session else { return false }
+        // The report was made before the ingest was lost.
+        guard hasIngest else { return true }
         known[key]?.isConnected = isConnected
         known[key]?.missingSince = nil
         return true
@@ -93,8 +99,12 @@ struct IngestDesk: Sendable {
         if settlement != .failed, known[key]?.session == session { known[key] = nil }
     }
 
+    /// Records that the service has connected to an ingest.
+    mutating func found() { hasIngest = true }
+
     /// Records that the ingest is gone. Its streams are missing until an ingest lists them again.
     mutating func lost(now: Int64) {
+        hasIngest = false
         for key in known.keys where known[key]?.missingSince == nil {
             known[key]?.isConnected = false
             known[key]?.missingSince = now

@@ -74,6 +74,7 @@ actor IngestWorker {
 
     func connected(_ line: AsyncStream<ByteBuffer>.Continuation) {
         self.line = line
+        desk.found()
         send(.hello(version: IngestCommand.version))
         send(
             .configure(
