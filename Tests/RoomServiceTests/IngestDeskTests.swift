@@ -82,6 +82,17 @@ import Testing
         #expect(desk.ends(Self.key, session: "a", now: 3) != nil)
     }
 
+    /// The service was restarted beside the first publisher, and the second one is over the app's quota.
+    @Test func whoIsRefusedAfterARestartLeavesTheFirstInPlace() {
+        var desk = IngestDesk(run: "s", journal: [Self.key: "a"], now: 0)
+        let isKnown = desk.isLive(Self.key, session: "a", isConnected: true)
+        #expect(isKnown)
+        #expect(desk.begins(Self.key, session: "b", url: Self.url, now: 1) != nil)
+        desk.settle(Self.key, session: "b", url: Self.url, as: .refused, now: 1)
+        #expect(desk.ends(Self.key, session: "b", now: 2) == nil)
+        #expect(desk.ends(Self.key, session: "a", now: 3) != nil)
+    }
+
     @Test func anEndThatIsNotStoredIsTriedAgain() {
         var desk = IngestDesk(run: "r", now: 0)
         _ = begin(&desk, "a")

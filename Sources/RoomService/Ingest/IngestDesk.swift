@@ -33,6 +33,10 @@ struct IngestDesk: Sendable {
         self.run = run
         sessions = PublisherSessions(run: run)
         known = journal.mapValues { Known(session: $0, isConnected: false, missingSince: now) }
+        // If another publisher is refused, the end of the one that the room has still counts.
+        for (key, session) in journal where !session.isEmpty {
+            _ = admit(published(key, session, .continues, ""), now)
+        }
     }
 
     /// The streams that are in rooms, with their sessions.
