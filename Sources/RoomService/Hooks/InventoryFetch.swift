@@ -32,7 +32,7 @@ struct InventoryFetch: Sendable {
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         let result: Result<[MediaServerStream], Failure>
         do {
-            result = .success(try await bounded { try await pages(inventory, url, credentials, client) })
+            result = .success(try await bounded { try await list(inventory, url, credentials, client) })
         } catch let failure as Failure {
             result = .failure(failure)
         } catch let error as InputError {
@@ -62,9 +62,22 @@ struct InventoryFetch: Sendable {
         }
     }
 
-    private func pages(
+    /// Returns the streams of all pages, some of them twice.
+    ///
+    /// A list of several pages is read twice: if a stream ends between two requests, another one moves to a page that
+    /// was read before.
+    private func list(
         _ inventory: any StreamInventory, _ url: StreamURL, _ credentials: HookSecret?, _ client: HTTPClient
     ) async throws -> [MediaServerStream] {
+        let first = try await pages(inventory, url, credentials, client)
+        guard first.count > 1 else { return first.streams }
+        let second = try await pages(inventory, url, credentials, client)
+        return first.streams + second.streams
+    }
+
+    private func pages(
+        _ inventory: any StreamInventory, _ url: StreamURL, _ credentials: HookSecret?, _ client: HTTPClient
+    ) async throws -> (streams: [MediaServerStream], count: Int) {
         var streams: [MediaServerStream] = []
         for page in 0..<mostPages {
             var request = HTTPClientRequest(url: inventory.url(ofPage: page, of: url))
@@ -82,7 +95,7 @@ struct InventoryFetch: Sendable {
             }
             let found = try inventory.page(body, of: url)
             streams += found.streams
-            if found.isLast { return streams }
+            if found.isLast { return (streams, page + 1) }
         }
         throw Failure("lists more than \(mostPages) pages")
     }

@@ -5,6 +5,7 @@ import Hummingbird
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Statistics of media servers on a service that is restarted.
 @Suite(.timeLimit(.minutes(3))) struct InventoryPollTests {
@@ -92,6 +93,23 @@ import Testing
                     #expect(!bench.log.text.contains("S3CR3T"), "the log shows a secret")
                 }
             }
+        }
+    }
+
+    /// A stream of the first page ends before the second one is read, so that the rest moves up.
+    @Test func noStreamIsMissedBetweenTwoPages() async throws {
+        let names = LockedBox((0..<150).map { "s\($0)" })
+        try await withImageServer({ router in
+            router.get("**") { request, _ -> Response in
+                let start = request.uri.queryParameters["start"].flatMap { Int($0) } ?? 0
+                let page = Array(names.value.dropFirst(start).prefix(100))
+                if names.value.count == 150 { names.update { $0 = Array($0.dropFirst()) } }
+                return imageResponse(Array(Self.statistics("srs", page).utf8), type: "application/json")
+            }
+        }) { base in
+            let streams = try await InventoryFetch().streams(
+                of: SRSInventory(), at: StreamURL(base + "/api/v1/streams/"), credentials: nil)
+            #expect(Set(streams.compactMap(\.name)).isSuperset(of: (1..<150).map { "s\($0)" }))
         }
     }
 
