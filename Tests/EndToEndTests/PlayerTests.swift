@@ -29,6 +29,12 @@ struct PlayerTests {
         #expect(found.failed == [] && found.passed >= 15, "seed \(found.seed)")
     }
 
+    /// The tests in `Tests/Player/controls-tests.js` pass: the player's controls without a program.
+    @Test(.timeLimit(.minutes(4))) func theControlsNeedNoProgram() async throws {
+        let found = try await Browser.runParts(of: "Tests/Player/controls-tests.js")
+        #expect(found.failed == [] && found.passed >= 1)
+    }
+
     /// The viewer is told of a page that stalls, of a killed service and of the end of the program, and then sees the
     /// program again.
     @Test(.timeLimit(.minutes(6))) func aViewerComesBackAndIsToldTheEnd() async throws {

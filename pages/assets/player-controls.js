@@ -113,7 +113,8 @@ export class Controls {
     this.parts.window.hidden = !document.pictureInPictureEnabled;
     const { signal } = this.abort = new AbortController();
     for (const name of ["pointermove", "pointerdown", "keydown", "focusin"]) player.addEventListener(name, () => this.#wake(), { signal });
-    player.addEventListener("pointerleave", () => this.#sleep(), { signal });
+    // A finger leaves the picture whenever it is lifted.
+    player.addEventListener("pointerleave", event => { if (event.pointerType !== "touch") this.#sleep(); }, { signal });
     player.addEventListener("keydown", event => {
       // Buttons and sliders handle some keys themselves.
       const inner = event.composedPath()[0];
