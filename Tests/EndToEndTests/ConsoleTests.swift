@@ -39,6 +39,12 @@ struct ConsoleTests {
         #expect(found.failed == [] && found.passed >= 18, "seed \(found.seed)")
     }
 
+    /// The tests in `Tests/Console/console-page-tests.js` pass: drawing without a service.
+    @Test(.timeLimit(.minutes(12))) func thePartsThatDrawNeedNoService() async throws {
+        let found = try await Browser.runParts(of: "Tests/Console/console-page-tests.js")
+        #expect(found.failed == [] && found.passed >= 1)
+    }
+
     /// Labels, roles, headings, focus order, contrast and reflow are right on every view, at the size of a desktop and
     /// of a phone.
     @Test(.timeLimit(.minutes(15)), arguments: [1400, 390])

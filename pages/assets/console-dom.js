@@ -3,7 +3,8 @@
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 /**
  * @typedef {Record<string, any>} Props Attributes, and `on` (handlers by event), `key` (identity among siblings), `style`
- * (properties, set from script because of the content security policy), `keep` (children are not updated after creation).
+ * (properties, set from script because of the content security policy), `keep` (children are not updated after creation), `passing`
+ * (is not always there: it appears and goes without taking the place of its siblings).
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -19,7 +20,7 @@ function listen(element, handlers) {
 /** Creates an element. Strings always become text, never HTML. @param {string} tag @param {Props | null} [props] @param {...Child} children */
 export function h(tag, props, ...children) {
   const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
-  const { on, key, style, keep, value, checked, selected, ...attributes } = props ?? {};
+  const { on, key, style, keep, passing, value, checked, selected, ...attributes } = props ?? {};
   for (const [name, content] of Object.entries(attributes)) {
     if (content === true) element.setAttribute(name, "");
     else if (content !== false && content !== null && content !== undefined) element.setAttribute(name, content);
@@ -27,6 +28,7 @@ export function h(tag, props, ...children) {
   for (const [name, content] of Object.entries(style ?? {})) element.style.setProperty(name, content);
   if (key !== undefined) element.key = String(key);
   if (keep) element.keep = true;
+  if (passing) element.passing = true;
   if (on) listen(element, on);
   append(element, children);
   if (value !== undefined) element.value = element.wanted = value ?? "";
@@ -56,7 +58,8 @@ function append(element, children) {
   }
 }
 
-const isSame = (old, next) => old.nodeType === next.nodeType && old.nodeName === next.nodeName && old.key === next.key;
+const isSame = (old, next) => old.nodeType === next.nodeType && old.nodeName === next.nodeName && old.key === next.key
+  && old.passing === next.passing;
 
 function patch(old, next) {
   if (old.nodeType === Node.TEXT_NODE) {
@@ -87,6 +90,12 @@ function reconcile(parent, nodes) {
   for (const child of parent.childNodes) if (child.key !== undefined) keyed.set(child.key, child);
   let at = parent.firstChild;
   for (const node of nodes) {
+    // Otherwise the siblings would be built again, without their focus and the text in their inputs.
+    while (at?.passing && !node.passing) {
+      const next = at.nextSibling;
+      at.remove();
+      at = next;
+    }
     if (node.stands) {
       if (node.stands === at) at = at.nextSibling;
       else parent.insertBefore(node.stands, at);

@@ -110,18 +110,18 @@ export class LayoutEditorView {
       trail("Layouts", "#/layouts", this.name),
       h("div", { class: "title-row" }, h("h1", null, this.name),
         layout ? pill(layout.state === "builtIn" ? "built in" : layout.state, layout.state) : this.base?.isNew ? pill("new") : null,
-        isChanged ? h("span", { class: "pill busy" }, "not on air") : null,
+        isChanged ? h("span", { class: "pill busy", passing: true }, "not on air") : null,
         h("div", { class: "row push" },
           this.isReadOnly ? null : actionButton(this, "format", "Discard changes", async () => { this.editor.replace(this.base.text); }, { disabled: !isChanged }),
           this.isReadOnly ? null : actionButton(this, "take", "Take on air", () => this.#take(), { class: "primary", disabled: !isTakeable }),
           layout && !this.isReadOnly
             ? actionButton(this, "delete", "Delete", () => this.#delete(), { class: "danger-text", disabled: layout.state === "deleted" }) : null)),
-      layout ? h("p", { class: "quiet" }, layout.rooms.length
+      layout ? h("p", { class: "quiet", passing: true }, layout.rooms.length
         ? `Used by ${layout.rooms.join(", ")}${layout.moreRooms ? " and more" : ""}. Changes take effect at the next frame.` : "Not used by any room.") : null,
-      layout?.problem ? h("div", { class: "problem", role: "alert" },
+      layout?.problem ? h("div", { class: "problem", role: "alert", passing: true },
         h("strong", null, layout.version ? `The file is invalid. Rooms keep using version ${layout.version}` : "The file is invalid. No room can use this layout"),
         h("p", { class: "lines" }, layout.problem.message)) : null,
-      this.#newer ? h("div", { class: "problem calm", role: "status" },
+      this.#newer ? h("div", { class: "problem calm", role: "status", passing: true },
         h("strong", null, "Someone else took another version on air. "),
         h("button", { type: "button", class: "link", on: { click: () => this.#compare() } }, "Compare")) : null,
       this.#problem?.isLost ? null : problemBox(this.#problem),

@@ -79,7 +79,7 @@ export class PeoplePanel {
   #stream(person, stream, source) {
     const off = [stream.video ? null : "camera off", stream.audio ? null : "microphone off"].filter(Boolean).join(", ");
     const level = source && stream.audio ? meter(`${person.name ?? person.user}, ${stream.stream}`, this.#levels.get(source.id) ?? {}) : null;
-    return h("div", { class: "stream" },
+    return h("div", { class: "stream", passing: true },
       h("span", null, stream.stream), stream.state ? pill(STATES[stream.state] ?? stream.state, stream.state) : pill("not pulled"),
       source?.usesBackup ? pill("backup", "connecting") : null, off ? h("span", { class: "quiet small" }, off) : null, level,
       h("span", { class: "quiet small url" }, stream.url),

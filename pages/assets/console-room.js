@@ -129,7 +129,7 @@ export class RoomView {
       h("div", { class: "title-row" }, h("h1", null, this.name),
         room.task?.onAir ? h("span", { class: `air big ${room.task.onAir}` }, mode(room.task.onAir)) : h("span", { class: "air big" }, "Off air"),
         room.open ? null : pill("closed"),
-        this.#feed === "lost" ? h("span", { class: "pill busy", role: "status" }, "Connection lost, reconnecting…") : null,
+        this.#feed === "lost" ? h("span", { class: "pill busy", role: "status", passing: true }, "Connection lost, reconnecting…") : null,
         this.#feed === "gone" ? pill("The room no longer exists", "failed") : null,
         h("div", { class: "row push" },
           h("a", { class: "button", href: pageOf("watch", { root: this.api.root, room: this.name, app: appOf(room.playback.flv) }), target: "_blank", rel: "noopener" }, "Watch page"),

@@ -4,7 +4,7 @@ import { announce, dialog, h } from "./console-dom.js";
 import { tone } from "./console-words.js";
 
 /** Shows a state as a coloured word. @param {string} word @param {string} [state] The state that determines the colour. */
-export const pill = (word, state = word) => h("span", { class: `pill ${tone(state)}` }, word);
+export const pill = (word, state = word) => h("span", { class: `pill ${tone(state)}`, passing: true }, word);
 
 /** @param {string} title @param {{ actions?: any, id: string, class?: string }} options @param {...any} children */
 export const panel = (title, { actions, id, class: name }, ...children) => h(
@@ -19,7 +19,7 @@ export const trail = (list, href, name) => h("nav", { class: "path", "aria-label
 export function problemBox(problem, onIssue) {
   if (!problem) return null;
   const { detail, field, expected, issues = [] } = problem;
-  return h("div", { class: "problem", role: "alert" },
+  return h("div", { class: "problem", role: "alert", passing: true },
     h("strong", null, problem.title ?? "Something went wrong"),
     // The detail of a layout problem only repeats its issues.
     issues.length ? null : h("p", null, detail ?? problem.message),
