@@ -25,6 +25,16 @@ const TESTS = {
     equal(root.textContent, "headnamehistory", "at the end");
     root.remove();
   },
+  anElementThatIsKeptKeepsWhatItSetItself() {
+    const root = place(), draw = source => render(root, h("div", { src: source, keep: true }));
+    draw("a");
+    const kept = root.firstChild;
+    kept.setAttribute("tabindex", "0");
+    kept.append("its own");
+    draw("b");
+    equal([kept === root.firstChild, kept.getAttribute("tabindex"), kept.getAttribute("src"), kept.textContent], [true, "0", "b", "its own"]);
+    root.remove();
+  },
 };
 
 /** Runs all tests. @returns {Promise<{ passed: number, failed: string[], seed: number }>} */

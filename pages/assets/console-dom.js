@@ -3,8 +3,8 @@
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 /**
  * @typedef {Record<string, any>} Props Attributes, and `on` (handlers by event), `key` (identity among siblings), `style`
- * (properties, set from script because of the content security policy), `keep` (children are not updated after creation), `passing`
- * (is not always there: it appears and goes without taking the place of its siblings).
+ * (properties, set from script because of the content security policy), `keep` (after creation, children are not updated, and no
+ * attributes removed), `passing` (is not always there: it appears and goes without taking the place of its siblings).
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -67,8 +67,8 @@ function patch(old, next) {
     return;
   }
   for (const { name } of [...old.attributes]) {
-    // `open` is the user's choice.
-    if (!next.hasAttribute(name) && name !== "style" && name !== "open") old.removeAttribute(name);
+    // `open` is the user's choice, and an element that is kept has attributes of its own.
+    if (!next.keep && !next.hasAttribute(name) && name !== "style" && name !== "open") old.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) {
     if (name !== "style" && old.getAttribute(name) !== value) old.setAttribute(name, value);
