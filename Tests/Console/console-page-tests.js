@@ -1,17 +1,67 @@
 // Tests of those parts of the console that draw, without a service.
-import { Problem } from "../../pages/assets/console-api.js";
+import { Api, Problem } from "../../pages/assets/console-api.js";
 import { h, render } from "../../pages/assets/console-dom.js";
+import { RoomView } from "../../pages/assets/console-room.js";
 import { pill, problemBox } from "../../pages/assets/console-ui.js";
 import { equal } from "../Player/checks.js";
 
 /** Returns a place on the page to draw in. */
 const place = () => document.body.appendChild(document.createElement("div"));
 
+const turn = (time = 0) => new Promise(resolve => setTimeout(resolve, time));
+
+/** A service with one room, `show`, in the place of the browser's requests. */
+class Service {
+  isThere = true;
+  /** The requests, as `GET /v1/rooms/show`. */
+  asked = [];
+  room = {
+    id: "show", open: true, participants: [], outputs: [], viewers: 0, layout: "grid",
+    policy: { bypass: "auto", whenHostLeaves: "slate" }, canvas: { width: 720, height: 1280, fps: 30 },
+    playback: { flv: "/live/show.flv" }, recording: { running: false }, hls: { running: false, variants: [] },
+  };
+  answers = {
+    "/params": { layout: "grid", params: [] }, "/recording": {}, "/recordings": { recordings: [] },
+    "/rules": { slowMode: 0, words: [], muted: [] },
+  };
+
+  answer(path, { method, signal }) {
+    this.asked.push(`${method ?? "GET"} ${path}`);
+    const headers = { "Content-Type": "application/json" };
+    const json = (status, body) => new Response(JSON.stringify(body), { status, headers });
+    if (path === "/v1/layouts") return json(200, { layouts: [] });
+    if (!this.isThere) return json(404, { title: "There is no such room" });
+    const rest = path.replace("/v1/rooms/show", "");
+    if (rest !== "/feed" && rest !== "/channel") return json(200, rest ? this.answers[rest] : this.room);
+    return new Response(new ReadableStream({
+      start: stream => signal.addEventListener("abort", () => stream.error(signal.reason)),
+    }));
+  }
+
+  /** Opens the room's view for the time of a test. @param {(view: RoomView, root: Element) => Promise<void>} test */
+  async open(test) {
+    const root = place(), before = globalThis.fetch, api = new Api();
+    globalThis.fetch = async (url, options) => this.answer(url, options);
+    api.onReach = () => {};
+    const view = new RoomView({ api, root, name: "show" });
+    try {
+      view.open();
+      await test(view, root);
+    } finally {
+      view.close();
+      globalThis.fetch = before;
+      root.remove();
+    }
+  }
+}
+
 const TESTS = {
   aMessageTakesTheFocusAndTheTextOfNoOther() {
     const root = place(), titles = () => [...root.querySelectorAll(".problem strong")].map(one => one.textContent);
-    const draw = (...problems) => render(root, h("div", null, "head"), problems.map(title => problemBox(new Problem(503, { title }))),
-      h("div", { class: "work" }, h("span", null, "name"), problems.length ? pill("lost") : null, h("input", null)), h("div", null, "history"));
+    const draw = (...problems) => render(root, h("div", null, "head"),
+      problems.map(title => problemBox(new Problem(503, { title }))),
+      h("div", { class: "work" }, h("span", null, "name"), problems.length ? pill("lost") : null, h("input", null)),
+      h("div", null, "history"));
     draw();
     const input = root.querySelector("input"), work = root.querySelector(".work");
     input.value = "rtmp://a.example/live";
@@ -19,8 +69,9 @@ const TESTS = {
     for (const problems of [["one"], ["one", "two"], ["two"], []]) {
       draw(...problems);
       equal(titles(), problems, "shown");
-      equal([root.querySelector("input") === input, input.value, document.activeElement === input, root.querySelector(".work") === work],
-        [true, "rtmp://a.example/live", true, true], `beside ${problems.length} problems`);
+      const isSame = [root.querySelector("input") === input, root.querySelector(".work") === work];
+      equal([...isSame, input.value, document.activeElement === input], [true, true, "rtmp://a.example/live", true],
+        `beside ${problems.length} problems`);
     }
     equal(root.textContent, "headnamehistory", "at the end");
     root.remove();
@@ -32,8 +83,25 @@ const TESTS = {
     kept.setAttribute("tabindex", "0");
     kept.append("its own");
     draw("b");
-    equal([kept === root.firstChild, kept.getAttribute("tabindex"), kept.getAttribute("src"), kept.textContent], [true, "0", "b", "its own"]);
+    equal([kept === root.firstChild, kept.getAttribute("src")], [true, "b"], "the page's");
+    equal([kept.getAttribute("tabindex"), kept.textContent], ["0", "its own"], "its own");
     root.remove();
+  },
+  async aRoomThatIsCreatedLaterIsFollowed() {
+    const service = new Service();
+    const followed = () => ["feed", "channel"].map(what => service.asked.filter(one => one.endsWith(`/${what}`)).length);
+    service.isThere = false;
+    await service.open(async (view, root) => {
+      while (!root.textContent.includes("There is no such room") || followed().includes(0)) await turn();
+      await turn(10);
+      service.isThere = true;
+      for (let round = 0; round < 2; round++) {
+        await view.read();
+        await turn(10);
+        const words = ["no longer exists", "Comments"].map(one => root.textContent.includes(one));
+        equal([followed(), words], [[2, 2], [false, true]], "followed, and shown");
+      }
+    });
   },
 };
 

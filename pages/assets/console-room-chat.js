@@ -29,6 +29,14 @@ export class ChatPanel {
     this.#readRules();
   }
 
+  /** Follows the channel again if it did not exist. */
+  openAgain() {
+    if (this.#state !== "gone") return;
+    this.#state = "lost";
+    this.messages = [];
+    this.open();
+  }
+
   /** Applies an event of the channel. @param {string} name @param {any} data */
   take(name, data) {
     if (name === "comment" || name === "gift") {

@@ -30,6 +30,8 @@ export class RoomView {
   #problem = null;
   #told = "";
   #isDeleted = false;
+  /** Whether the service has said that the room does not exist. */
+  #isAbsent = false;
   /** Whether the operator had paused the preview when the page was hidden. */
   #isPaused = false;
 
@@ -56,11 +58,7 @@ export class RoomView {
     repeat(async () => { if (await this.pictures.read(signal)) this.draw(); }, LOOK, signal);
     this.people.open();
     this.chat.open();
-    follow(this.api, `${this.path}/feed`, {
-      signal,
-      onEvent: () => this.readSoon(),
-      onState: state => { this.#feed = state; this.readSoon(); this.draw(); },
-    });
+    this.#follow();
     this.settings.readLayouts();
     document.addEventListener("visibilitychange", () => this.#rest(), { signal });
   }
@@ -69,6 +67,31 @@ export class RoomView {
     this.#abort.abort();
     this.pictures.close();
     clearTimeout(this.#timer);
+  }
+
+  /** Follows the room's changes until the room does not exist. */
+  #follow() {
+    follow(this.api, `${this.path}/feed`, {
+      signal: this.signal,
+      onEvent: () => this.readSoon(),
+      onState: state => {
+        this.#feed = state;
+        this.#isAbsent ||= state === "gone";
+        this.readSoon();
+        this.draw();
+      },
+    });
+  }
+
+  /** Follows a room again that exists now: it was created, or the service restored it. */
+  #followAgain() {
+    if (!this.#isAbsent) return;
+    this.#isAbsent = false;
+    if (this.#feed === "gone") {
+      this.#feed = "lost";
+      this.#follow();
+    }
+    this.chat.openAgain();
   }
 
   /** Closes the preview's connection while the page is hidden. */
@@ -96,6 +119,7 @@ export class RoomView {
       const { data, etag } = await this.api.get(this.path, { signal });
       Object.assign(this, { room: data, etag });
       this.#problem = null;
+      this.#followAgain();
       this.#tell();
       await this.params.read();
       if (data.task) await this.history.read();
