@@ -3,18 +3,31 @@ import { Api, Problem } from "../../pages/assets/console-api.js";
 import { h, render } from "../../pages/assets/console-dom.js";
 import { RoomView } from "../../pages/assets/console-room.js";
 import { pill, problemBox } from "../../pages/assets/console-ui.js";
-import { equal } from "../Player/checks.js";
+import { check, equal } from "../Player/checks.js";
 
 /** Returns a place on the page to draw in. */
 const place = () => document.body.appendChild(document.createElement("div"));
 
+/** Writes into an input as a person does. */
+function write(input, value) {
+  input.value = value;
+  input.dispatchEvent(new Event("input"));
+}
+
 const turn = (time = 0) => new Promise(resolve => setTimeout(resolve, time));
+
+/** Waits for a condition, and fails if it is not met within half a minute. @param {() => boolean} condition */
+async function until(condition, what) {
+  for (const begun = performance.now(); !condition(); await turn()) check(performance.now() - begun < 30000, what);
+}
 
 /** A service with one room, `show`, in the place of the browser's requests. */
 class Service {
   isThere = true;
   /** The requests, as `GET /v1/rooms/show`. */
   asked = [];
+  /** What was sent to change something. */
+  bodies = [];
   room = {
     id: "show", open: true, participants: [], outputs: [], viewers: 0, layout: "grid",
     policy: { bypass: "auto", whenHostLeaves: "slate" }, canvas: { width: 720, height: 1280, fps: 30 },
@@ -25,13 +38,14 @@ class Service {
     "/rules": { slowMode: 0, words: [], muted: [] },
   };
 
-  answer(path, { method, signal }) {
-    this.asked.push(`${method ?? "GET"} ${path}`);
+  answer(path, { method = "GET", signal, body }) {
+    this.asked.push(`${method} ${path}`);
     const headers = { "Content-Type": "application/json" };
     const json = (status, body) => new Response(JSON.stringify(body), { status, headers });
     if (path === "/v1/layouts") return json(200, { layouts: [] });
     if (!this.isThere) return json(404, { title: "There is no such room" });
     const rest = path.replace("/v1/rooms/show", "");
+    if (method === "PATCH") this.bodies.push(JSON.parse(body));
     if (rest !== "/feed" && rest !== "/channel") return json(200, rest ? this.answers[rest] : this.room);
     return new Response(new ReadableStream({
       start: stream => signal.addEventListener("abort", () => stream.error(signal.reason)),
@@ -89,10 +103,11 @@ const TESTS = {
   },
   async aRoomThatIsCreatedLaterIsFollowed() {
     const service = new Service();
-    const followed = () => ["feed", "channel"].map(what => service.asked.filter(one => one.endsWith(`/${what}`)).length);
+    const count = path => service.asked.filter(one => one.endsWith(path)).length;
+    const followed = () => [count("/feed"), count("/channel")];
     service.isThere = false;
     await service.open(async (view, root) => {
-      while (!root.textContent.includes("There is no such room") || followed().includes(0)) await turn();
+      await until(() => root.textContent.includes("There is no such room") && !followed().includes(0), "the refusals");
       await turn(10);
       service.isThere = true;
       for (let round = 0; round < 2; round++) {
@@ -103,11 +118,46 @@ const TESTS = {
       }
     });
   },
+  async aValueThatSomeoneElseHasChangedIsNotOverwrittenUnasked() {
+    const service = new Service();
+    const title = value => [{ name: "title", type: "text", default: "", value, maxLength: 80 }];
+    service.answers["/params"].params = title("Home");
+    await service.open(async (view, root) => {
+      const input = () => root.querySelector("#param-title"), form = () => input().closest("form");
+      await until(input, "the value");
+      for (const [theirs, answer, sent, shown] of [
+        ["Away", "Use theirs", [], "Away"], ["Halftime", "Apply mine", [{ title: "Mine" }], "Mine"],
+        [null, null, [{ title: "Mine" }], "Mine"],
+      ]) {
+        service.bodies = [];
+        write(input(), "Mine");
+        if (theirs) service.answers["/params"].params = title(theirs);
+        await view.read();
+        form().dispatchEvent(new Event("submit", { cancelable: true }));
+        if (answer) {
+          await until(() => document.querySelector("dialog"), "the question");
+          const dialog = document.querySelector("dialog");
+          const words = [theirs, "Mine"].map(word => dialog.textContent.includes(word));
+          equal([service.bodies, words], [[], [true, true]], "asked");
+          [...dialog.querySelectorAll("button")].find(one => one.textContent === answer).click();
+        }
+        await until(() => !document.querySelector("dialog") && service.bodies.length >= sent.length, "the end");
+        await turn(20);
+        equal([service.bodies, document.querySelector("dialog")], [sent, null], answer ?? "unchanged");
+        service.answers["/params"].params = title(shown);
+        await view.read();
+        equal(input().value, shown, "at last");
+        service.answers["/params"].params = title("Home");
+        await view.read();
+      }
+    });
+  },
 };
 
 /** Runs all tests. @returns {Promise<{ passed: number, failed: string[], seed: number }>} */
 export async function run() {
   const failed = [];
+  document.body.append(h("div", { id: "announcer" }));
   for (const [name, test] of Object.entries(TESTS)) {
     try { await test(); } catch (error) { failed.push(`${name}: ${error.message}`); }
   }

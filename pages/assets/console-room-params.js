@@ -16,7 +16,7 @@ export function stepped(param, value, direction) {
 export function contested(changes, before, now) {
   const values = params => new Map(params.map(param => [param.name, param.value]));
   const [old, present] = [values(before), values(now)];
-  return Object.keys(changes).filter(name => !present.has(name) || present.get(name) !== old.get(name));
+  return Object.keys(changes).filter(name => present.get(name) !== old.get(name));
 }
 
 const words = value => value === true ? "yes" : value === false ? "no" : value === null ? "the layout’s default" : String(value);
@@ -28,6 +28,8 @@ export class ParamsPanel {
   #layout = null;
   /** Changes that are not applied yet, by parameter name. */
   #changes = {};
+  /** The values that the operator saw before these changes, by parameter name. */
+  #seen = {};
   /** The images of the layout, as suggestions. */
   #images = [];
 
@@ -49,7 +51,7 @@ export class ParamsPanel {
     this.#layout = layout;
     this.#params = params;
     this.#etag = etag;
-    for (const name of Object.keys(this.#changes)) if (!params.some(param => param.name === name)) delete this.#changes[name];
+    for (const name of Object.keys(this.#changes)) if (!params.some(param => param.name === name)) this.#drop(name);
   }
 
   async #readImages(layout) {
@@ -94,13 +96,22 @@ export class ParamsPanel {
   #imagesFor(param) { return [...new Set([param.default, param.value, ...this.#images])]; }
 
   #change(param, value) {
-    if (value === param.value) delete this.#changes[param.name];
-    else this.#changes[param.name] = value;
+    if (value === param.value) this.#drop(param.name);
+    else {
+      if (!(param.name in this.#changes)) this.#seen[param.name] = param.value;
+      this.#changes[param.name] = value;
+    }
     this.view.draw();
+  }
+
+  #drop(name) {
+    delete this.#changes[name];
+    delete this.#seen[name];
   }
 
   #forget() {
     this.#changes = {};
+    this.#seen = {};
     this.view.problems.delete("params");
     this.view.draw();
   }
@@ -109,22 +120,28 @@ export class ParamsPanel {
   #apply(changes) {
     const { view } = this;
     return run(view, "params", async () => {
-      const before = this.#params;
+      // The page reads other operators' values all the time, and shows this operator's own in their place.
+      let before = this.#params.map(param => ({ name: param.name, value: this.#seen[param.name] ?? param.value }));
       for (;;) {
+        const now = this.#params, names = contested(changes, before, now);
+        if (names.length) {
+          const choice = await conflict("Someone else changed these values", names.map(name => [
+            name, words(now.find(param => param.name === name)?.value ?? "–"), words(changes[name])]));
+          if (choice === "theirs") return this.#forget();
+          if (choice !== "mine") return;
+          before = now;
+        }
         try {
           const { data, etag } = await view.api.patch(`${view.path}/params`, changes, this.#etag);
-          for (const [name, value] of Object.entries(changes)) if (this.#changes[name] === value || value === null) delete this.#changes[name];
           this.#take(data, etag);
+          for (const [name, value] of Object.entries(changes)) {
+            if (this.#changes[name] === value || value === null) this.#drop(name);
+            else if (name in this.#changes) this.#seen[name] = this.#params.find(param => param.name === name)?.value;
+          }
           return announce(`${view.room.task ? "On air" : "Set"}: ${Object.entries(changes).map(([name, value]) => `${name} ${words(value)}`).join(", ")}`);
         } catch (error) {
           if (!(error instanceof Problem) || !error.isConflict) throw error;
           await this.read();
-          const names = contested(changes, before, this.#params);
-          if (!names.length) continue;
-          const choice = await conflict("Someone else changed these values", names.map(name => [
-            name, words(this.#params.find(param => param.name === name)?.value ?? "–"), words(changes[name])]));
-          if (choice === "theirs") return this.#forget();
-          if (choice !== "mine") return;
         }
       }
     });
