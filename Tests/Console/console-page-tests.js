@@ -28,6 +28,8 @@ class Service {
   asked = [];
   /** What was sent to change something. */
   bodies = [];
+  /** The layouts; `null` while the service cannot tell. */
+  layouts = [];
   room = {
     id: "show", open: true, participants: [], outputs: [], viewers: 0, layout: "grid",
     policy: { bypass: "auto", whenHostLeaves: "slate" }, canvas: { width: 720, height: 1280, fps: 30 },
@@ -42,7 +44,9 @@ class Service {
     this.asked.push(`${method} ${path}`);
     const headers = { "Content-Type": "application/json" };
     const json = (status, body) => new Response(JSON.stringify(body), { status, headers });
-    if (path === "/v1/layouts") return json(200, { layouts: [] });
+    const [, layout] = /^\/v1\/layouts(.*)$/.exec(path) ?? [];
+    if (layout) return new Response(`<svg>${this.layouts[0].version}</svg>`);
+    if (layout === "") return this.layouts ? json(200, { layouts: this.layouts }) : json(503, { title: "Starting" });
     if (!this.isThere) return json(404, { title: "There is no such room" });
     const rest = path.replace("/v1/rooms/show", "");
     if (method === "PATCH") this.bodies.push(JSON.parse(body));
@@ -151,6 +155,23 @@ const TESTS = {
         await view.read();
       }
     });
+  },
+  async theLayoutsToChooseFromAreThoseOfNow() {
+    const service = new Service(), { setTimeout } = globalThis;
+    const read = () => service.asked.filter(one => one === "GET /v1/layouts").length;
+    // A hundred seconds pass within one.
+    globalThis.setTimeout = (body, time) => setTimeout(body, time / 100);
+    service.layouts = null;
+    try {
+      await service.open(async (_, root) => {
+        const src = () => decodeURIComponent(root.querySelector(".layout img")?.getAttribute("src") ?? "");
+        await until(() => root.querySelector("#settings") && read(), "the refusal");
+        for (const version of [1, 2]) {
+          service.layouts = [{ name: "grid", version, state: "good", rooms: [] }];
+          await until(() => src().includes(`<svg>${version}</svg>`), `version ${version}`);
+        }
+      });
+    } finally { globalThis.setTimeout = setTimeout; }
   },
 };
 

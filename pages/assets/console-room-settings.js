@@ -47,6 +47,7 @@ export class SettingsPanel {
   /** The entity tag and settings on which the changes are based. */
   #base = null;
   #layouts = [];
+  /** The layouts' pictures by what they show; `null` while one is fetched, and empty if that failed. */
   #pictures = new Map();
 
   /** @param {import("./console-room.js").RoomView} view */
@@ -54,25 +55,25 @@ export class SettingsPanel {
 
   get isChanged() { return Object.keys(this.#changes).length > 0; }
 
+  /** Reads the layouts. The room view reports that the service is unreachable. */
   async readLayouts() {
-    const { view } = this;
-    try {
-      const { data } = await view.api.get("/v1/layouts", { signal: view.signal });
-      this.#layouts = data.layouts.filter(layout => layout.version || layout.state === "builtIn");
-      view.draw();
-    } catch { /* the room view reports that the service is unreachable */ }
+    const { view } = this, { data } = await view.api.get("/v1/layouts", { signal: view.signal });
+    this.#layouts = data.layouts.filter(layout => layout.version || layout.state === "builtIn");
+    const isCurrent = key => this.#layouts.some(layout => key.startsWith(`${layout.name} ${layout.version} `));
+    for (const [key, svg] of this.#pictures) if (svg === "" || !isCurrent(key)) this.#pictures.delete(key);
+    view.draw();
   }
 
-  /** Returns a layout's picture, fetched once for each layout, number of participants and canvas. */
+  /** Returns a layout's picture, fetched once for each version, number of participants and canvas. */
   #picture(layout) {
     const { view } = this, { canvas, task, participants } = view.room;
     const size = task?.scene?.canvas ?? canvas, people = Math.min(16, Math.max(2, participants.length));
-    const key = `${layout} ${size.width}x${size.height} ${people}`;
+    const key = `${layout.name} ${layout.version} ${size.width}x${size.height} ${people}`;
     if (!this.#pictures.has(key)) {
       this.#pictures.set(key, null);
-      view.api.call("POST", `/v1/layouts/${part(layout)}/plan`, {
+      view.api.call("POST", `/v1/layouts/${part(layout.name)}/plan`, {
         query: { participants: people, canvas: `${size.width}x${size.height}` }, accept: "image/svg+xml", signal: view.signal, quiet: true,
-      }).then(({ text }) => { this.#pictures.set(key, text); view.draw(); }, () => { /* without a picture */ });
+      }).then(({ text }) => { this.#pictures.set(key, text); view.draw(); }, () => { this.#pictures.set(key, ""); });
     }
     return this.#pictures.get(key);
   }
@@ -109,7 +110,7 @@ export class SettingsPanel {
   }
 
   #choice(layout, value) {
-    const svg = this.#picture(layout.name), id = `layout-${layout.name}`;
+    const svg = this.#picture(layout), id = `layout-${layout.name}`;
     return h("label", { class: `layout ${layout.name === value ? "chosen" : ""}`, for: id, key: layout.name, title: layout.summary },
       h("input", { type: "radio", name: "layout", id, checked: layout.name === value, on: { change: () => this.#change("layout", layout.name) } }),
       svg ? picture(svg, "") : h("span", { class: "blank" }),

@@ -55,11 +55,11 @@ export class RoomView {
     // Values that have no events, such as bytes and viewers, are read at intervals.
     repeat(() => this.read(), 5000, signal);
     repeat(() => this.files.read(), 10000, signal);
+    repeat(() => this.settings.readLayouts(), 10000, signal);
     repeat(async () => { if (await this.pictures.read(signal)) this.draw(); }, LOOK, signal);
     this.people.open();
     this.chat.open();
     this.#follow();
-    this.settings.readLayouts();
     document.addEventListener("visibilitychange", () => this.#rest(), { signal });
   }
 
