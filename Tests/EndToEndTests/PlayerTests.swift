@@ -119,6 +119,12 @@ struct PlayerTests {
                   press("ArrowUp"); keys.push("muted " + player.muted);
                   press(" "); keys.push(player.state);
                   press(" "); await until(() => player.state === "playing"); keys.push("playing");
+                  const { video } = player, buffer = () => video.buffered, last = () => buffer().length - 1;
+                  await until(() => last() >= 0 && video.currentTime - buffer().start(last()) > 11);
+                  press("ArrowLeft"); press("ArrowLeft");
+                  // The player would have caught up by now.
+                  await new Promise(resolve => setTimeout(resolve, 1000));
+                  keys.push("behind " + (buffer().end(last()) - video.currentTime > 8));
                 })();
                 </script>
                 """
@@ -128,8 +134,8 @@ struct PlayerTests {
             try await waitUntil("the page is told who is on air\n\(page.messages())") {
                 latest()?.people == ["alice"]
             }
-            try await waitUntil("keys have done what they stand for") { latest()?.keys.count == 4 }
-            #expect(latest()?.keys == ["muted true", "muted false", "paused", "playing"])
+            try await waitUntil("keys have done what they stand for") { latest()?.keys.count == 5 }
+            #expect(latest()?.keys == ["muted true", "muted false", "paused", "playing", "behind true"])
             Self.expectNoComplaint(page)
             await page.stop()
         }

@@ -160,6 +160,15 @@ const tests = {
     equal(at(4.9, 1, [[0, 5], [5.5, 6]]), [null, 1], "not before it");
     equal(at(0, 1, []), [null, 1], "nothing yet");
   },
+  "a viewer who has gone back stays there"() {
+    const at = (now, rate = 1, ranges = [[0, 40]]) => {
+      const { seek, rate: next } = steer({ ranges, now, rate, isBack: true });
+      return [seek, next];
+    };
+    equal([at(33.8), at(28.8, 1.15), at(20)], [[null, 1], [null, 1], [null, 1]], "as far behind");
+    equal(at(5.05, 1, [[0, 5], [5.5, 20]]), [5.51, 1], "over a hole");
+    equal(at(11.5), [40 - LIVE.target, 1], "what is no longer kept");
+  },
   "attempts become rare, and viewers do not come all at once"() {
     equal([0, 1, 2, 3, 4, 50].map(attempt => backOff(attempt, 0.5)), [0.5, 1, 2, 4, 8, 8], "seconds");
     check(backOff(3, 0) < backOff(3, 0.9), "spread");

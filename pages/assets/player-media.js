@@ -57,6 +57,8 @@ class Buffer {
 export class FLVSession {
   /** The distance from the newest picture in seconds. */
   lag = 0;
+  /** Whether the viewer has gone back. Coming near the newest picture ends it. */
+  isBack = false;
   #tracks = { video: new Track("video"), audio: new Track("audio") };
   #clock = new Clock();
   #buffers = null;
@@ -180,8 +182,9 @@ export class FLVSession {
     const ranges = Array.from(video.buffered, (_, index) => index);
     for (const index of ranges) ranges[index] = [video.buffered.start(index), video.buffered.end(index)];
     if (!this.#isStarted) return this.#begin(ranges);
-    const { seek, rate, lag } = steer({ ranges, now: video.currentTime, rate: video.playbackRate });
+    const { seek, rate, lag } = steer({ ranges, now: video.currentTime, rate: video.playbackRate, isBack: this.isBack });
     this.lag = lag;
+    if (lag < LIVE.drift) this.isBack = false;
     if (video.currentTime !== this.#moved.to || video.paused) this.#moved = { to: video.currentTime, at: performance.now() };
     if (performance.now() - this.#moved.at > STUCK) return this.#fail(new RebuildError("The picture does not advance"));
     if (seek !== null && !video.seeking) video.currentTime = seek;
@@ -205,6 +208,7 @@ export class FLVSession {
 
   /** Seeks to the newest picture. */
   seekToLive() {
+    this.isBack = false;
     const { buffered } = this.video;
     if (buffered.length) this.video.currentTime = Math.max(buffered.start(buffered.length - 1), buffered.end(buffered.length - 1) - LIVE.target);
   }

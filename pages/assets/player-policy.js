@@ -1,21 +1,23 @@
 // The player's decisions and messages, as pure functions: no clock, no browser.
 
-/** Distances from the newest picture, in seconds. */
-export const LIVE = { target: 1.2, slower: 0.35, drift: 1.8, faster: 3, jump: 8 };
+/** Distances from the newest picture, in seconds. `back`: the farthest to which a viewer can seek. */
+export const LIVE = { target: 1.2, slower: 0.35, drift: 1.8, faster: 3, jump: 8, back: 20 };
 
 /**
  * Decides how to stay near the newest picture and skip gaps in the buffer.
- * @param {{ranges: [number, number][], now: number, rate: number}} state Buffered ranges and current time in seconds; the rate that was set last.
+ * @param {{ranges: [number, number][], now: number, rate: number, isBack?: boolean}} state Buffered ranges and current time in seconds; the rate
+ *   that was set last; whether the viewer has gone back, and stays as far behind.
  * @returns {{seek: number | null, rate: number, lag: number}} `lag`: distance from the newest picture.
  */
-export function steer({ ranges, now, rate }) {
+export function steer({ ranges, now, rate, isBack = false }) {
   if (!ranges.length) return { seek: null, rate: 1, lag: 0 };
   const end = ranges.at(-1)[1], lag = end - now;
-  if (lag > LIVE.jump || lag < -1) return { seek: Math.max(ranges.at(-1)[0], end - LIVE.target), rate: 1, lag };
+  if (lag > LIVE.jump + (isBack ? LIVE.back : 0) || lag < -1) return { seek: Math.max(ranges.at(-1)[0], end - LIVE.target), rate: 1, lag };
   // Browsers skip tiny gaps themselves.
   const isInside = ranges.some(([from, to]) => now >= from - 0.1 && now < to - 0.02);
   const next = isInside ? undefined : ranges.find(([from]) => from > now);
   if (next) return { seek: next[0] + 0.01, rate: 1, lag: end - next[0] };
+  if (isBack) return { seek: null, rate: 1, lag };
   // Once changed, the rate stays until the target is reached, so that it does not oscillate at the limit.
   const isFar = lag > LIVE.target + 0.2;
   if (lag > LIVE.faster || (rate > 1.1 && isFar)) return { seek: null, rate: 1.15, lag };

@@ -4,7 +4,7 @@
 // It is a module so that its parts can be tested separately and load once. It defines one element and no globals.
 import { Controls, handleKey } from "./player-controls.js";
 import { FLVSession, hasMediaSource } from "./player-media.js";
-import { UnplayableError, verdict } from "./player-policy.js";
+import { LIVE, UnplayableError, verdict } from "./player-policy.js";
 import { WHEPSession } from "./player-whep.js";
 
 /** @typedef {"idle" | "connecting" | "playing" | "stalled" | "paused" | "waiting" | "ended" | "reconnecting" | "failed"} State */
@@ -120,12 +120,13 @@ export class CoStreamPlayer extends HTMLElement {
 
   seekToLive() { this.#session?.seekToLive(); }
 
-  /** Seeks within the buffer. @param {number} seconds */
+  /** Seeks within the buffer. Playback then stays as far behind. @param {number} seconds */
   seekBy(seconds) {
     const { buffered } = this.#video, last = buffered.length - 1;
     if (last < 0 || this.#video.srcObject) return;
-    const at = this.#video.currentTime + seconds;
-    this.#video.currentTime = Math.min(Math.max(at, buffered.start(last)), buffered.end(last) - 1);
+    const at = this.#video.currentTime + seconds, end = buffered.end(last);
+    if (this.#session) this.#session.isBack = true;
+    this.#video.currentTime = Math.min(Math.max(at, buffered.start(last), end - LIVE.back), end - 1);
   }
 
   /** Performs the action of a key. @param {KeyboardEvent} event @returns {boolean} Whether the key has an action. */
