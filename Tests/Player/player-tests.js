@@ -182,8 +182,11 @@ const tests = {
     const none = new Refusal(404, { type: "urn:mixorchestrator:problem:not-on-air" });
     equal([at(none)[0], at(none, { hasPlayed: true })[0]], ["waiting", "ended"], "nothing on air");
     equal(at(none, { hasPlayed: true })[1], "The program has ended. If it resumes, it plays here automatically.", "ended");
-    equal(at(new Refusal(503, { type: "urn:mixorchestrator:problem:viewers-full" }, 10)),
-      ["reconnecting", "Too many people are watching right now. Retrying in 10 s…", 10], "full");
+    const full = new Refusal(503, { type: "urn:mixorchestrator:problem:viewers-full" }, 10);
+    equal(at(full), ["reconnecting", "Too many people are watching right now. Retrying in 12 s…", 11.25], "full");
+    equal([at(full, { random: 0 })[2], at(full, { random: 1 })[2]], [10, 12.5], "never sooner, and not all at once");
+    const busy = new Refusal(429, {}, 1);
+    equal([0, 1].map(random => at(busy, { attempt: 9, random })[2]), [6, 10], "more rarely each time");
     equal(at(null)[2], 0.2, "the end of a stream may be a restart");
     equal([at(new RebuildError("x"))[2], at(new RebuildError("x"), { attempt: 2 })[2]], [0, 2], "a decoder that fails again and again");
     equal(at(new TypeError("Failed to fetch")), ["reconnecting", "Connection lost. Reconnecting…", 0.5], "no network");

@@ -6,7 +6,7 @@ export const LIVE = { target: 1.2, slower: 0.35, drift: 1.8, faster: 3, jump: 8,
 /**
  * Decides how to stay near the newest picture and skip gaps in the buffer.
  * @param {{ranges: [number, number][], now: number, rate: number, isBack?: boolean}} state Buffered ranges and current time in seconds; the rate
- *   that was set last; whether the viewer has gone back, and stays as far behind.
+ *   that was set last; whether the viewer has gone back.
  * @returns {{seek: number | null, rate: number, lag: number}} `lag`: distance from the newest picture.
  */
 export function steer({ ranges, now, rate, isBack = false }) {
@@ -82,9 +82,10 @@ export function verdict(error, { attempt, random, hasPlayed }) {
       return hasPlayed ? say("ended", "The program has ended. If it resumes, it plays here automatically.", Math.max(delay, 3))
         : say("waiting", "The program has not started yet. It plays here automatically when it does.", Math.max(delay, 2));
     case 429: case 503: {
-      const seconds = Math.ceil(Math.max(error.retryAfter ?? 0, delay));
+      // Viewers who are refused together do not return together.
+      const pause = Math.max((error.retryAfter ?? 0) * (1 + random / 4), delay);
       const reason = error.code === "viewers-full" ? "Too many people are watching right now." : "The server is busy.";
-      return say("reconnecting", `${reason} Retrying in ${seconds} s…`, seconds);
+      return say("reconnecting", `${reason} Retrying in ${Math.ceil(pause)} s…`, pause);
     }
     default:
       if (error.status >= 500) return say("reconnecting", "The server reported an error. Retrying…");
