@@ -251,6 +251,16 @@ extension ChannelDraft {
         }
     }
 
+    @Test mutating func aRoomOfItsParticipantsIsClosedByModeratorsOnly() {
+        let viewer = ChannelSender(user: "bob", address: "")
+        #expect(machine.mayClose(viewer), "there is nothing to close")
+        _ = machine.takeProgram(alice, hasParticipants: true)
+        #expect(!machine.mayClose(viewer))
+        #expect(!machine.mayClose(ChannelSender(user: nil, address: "")))
+        #expect(machine.mayClose(ChannelSender(user: nil, address: "", isModerator: true)))
+        #expect(machine.mayOpen(viewer), "a room that has not been opened is anyone's to open")
+    }
+
     @Test mutating func aRoomThatIsClosedOnAirStaysClosedUntilItIsEmpty() throws {
         _ = try machine.open(title: nil, by: "alice")
         _ = machine.takeProgram(alice, hasParticipants: true)

@@ -27,7 +27,7 @@ extension OrchestratorError {
         detail: "all nodes must run the same release")
 
     static let notOpener = OrchestratorError(
-        .forbidden, "channel-not-opener", "The room was opened by another user",
+        .forbidden, "channel-not-opener", "The room was not opened by this user",
         detail: "only the user who opened the room, or a moderator, may open it again or close it")
 
     static func channelsFull(_ what: String, setting: String) -> OrchestratorError {

@@ -153,13 +153,13 @@ extension RoomChannels {
     private func openHere(
         _ room: RoomID, title: String?, by sender: ChannelSender
     ) async throws(OrchestratorError) {
-        if let channel = channels[room], isHome(channel), !channel.machine.mayClose(sender) { throw .notOpener }
+        if let channel = channels[room], isHome(channel), !channel.machine.mayOpen(sender) { throw .notOpener }
         let owner = try await registry.owner(room)
         let outcome = try await owner.configure(
             SettingsChange(summary: "room opened through its channel") { settings, _ in settings },
             at: MonotonicClock.now())
         let channel = try await home(of: room)
-        guard channel.machine.mayClose(sender) else { throw .notOpener }
+        guard channel.machine.mayOpen(sender) else { throw .notOpener }
         if outcome.isNew { channel.isMadeHere = true }
         try decide(channel) { channel throws(ChannelRefusal) in
             try channel.machine.open(title: title, by: sender.user)
