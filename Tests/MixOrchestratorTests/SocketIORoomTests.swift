@@ -70,6 +70,33 @@ import Testing
         }
     }
 
+    /// A lost connection ends after its client has connected again and opened the room again.
+    @Test func theRoomOfAHostWhoConnectsAgainStaysOpen() async throws {
+        let tokens = [
+            "apps.0.id": ["shop"], "apps.0.tokens.0.token": ["token-of-the-host-0123"],
+            "apps.0.tokens.0.scopes": ["chat", "publish"], "apps.0.tokens.0.user": ["alice"],
+        ]
+        try await Self.run(tokens) { service in
+            let query = "transport=websocket&token=token-of-the-host-0123"
+            let (lost, host) = (try await Self.connect(service, query), try await Self.connect(service, query))
+            for room in ["show", "a", "b", "c", "d"] {
+                #expect(try await lost.call("create_room", "\"\(room)\"").contains(#""ok":true"#))
+                let event = room == "show" ? "create_room" : "join_room"
+                #expect(try await host.call(event, "\"\(room)\"").contains(#""ok":true"#))
+            }
+            await lost.socket.disconnect()
+            for _ in 0..<4 {
+                let closed = try await host.next(#"42["room_closed""#)
+                #expect(!closed.contains("show"))
+            }
+            let viewer = try await Self.connect(service, query)
+            #expect(try await viewer.call("join_room", "\"show\"").contains(#""isLive":true"#))
+            // The room closes with the last connection that has opened it.
+            await host.socket.disconnect()
+            _ = try await viewer.next(#"42["room_closed",{"roomKey":"show"}]"#)
+        }
+    }
+
     @Test func weakSpotsAreNot() async throws {
         try await Self.run { service in
             let host = try await Self.connect(service)

@@ -16,6 +16,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
         var opened: Set<RoomID> = []
         var user: UserID
         var name: String?
+        let isModerator: Bool
     }
 
     private let channels: RoomChannels
@@ -38,7 +39,9 @@ package final class SocketIORoomHandler: SocketIOHandler {
 
     package func connected(_ socket: SocketIOSocket, auth: JSONValue?) async {
         // Clients without a name are distinguished by one that lasts as long as the connection.
-        var client = Client(user: socket.caller.user ?? UserID("guest-\(socket.id)"))
+        var client = Client(
+            user: socket.caller.user ?? UserID("guest-\(socket.id)"),
+            isModerator: socket.caller.token != nil && socket.caller.scopes.contains(.tasks))
         if case .object(let fields)? = auth {
             if case .string(let name)? = fields["name"] { client.name = name }
             if socket.caller.user == nil, socket.caller.scopes.contains(.chat),
@@ -72,7 +75,19 @@ package final class SocketIORoomHandler: SocketIOHandler {
         for (room, viewer) in client.viewers { await channels.leave(room, viewer) }
         // Rooms outlive a restart of the service: the clients that opened them reconnect.
         guard end != .serviceClosed else { return }
-        for room in client.opened { try? await channels.close(room, by: sender(client, socket)) }
+        for room in client.opened where !isHeld(room, besides: client) {
+            try? await channels.close(room, by: sender(client, socket))
+        }
+    }
+
+    /// Whether another client that may close the room has opened it, too. Usually it is the same user's: the end of a
+    /// lost connection is noticed after its client has connected again.
+    private func isHeld(_ room: RoomID, besides client: Client) -> Bool {
+        clients.withLock { clients in
+            clients.values.contains { other in
+                other.opened.contains(room) && (other.isModerator || other.user == client.user)
+            }
+        }
     }
 
     /// Returns an app's live rooms.
@@ -102,7 +117,9 @@ package final class SocketIORoomHandler: SocketIOHandler {
             let room = RoomID(app: socket.app, name: name)
             // Clients in the room receive `ended` from its channel, and then `room_closed`.
             try await channels.close(room, by: sender(client, socket))
-            clients.withLock { _ = $0[socket.id]?.opened.remove(room) }
+            clients.withLock { clients in
+                for id in clients.keys { clients[id]?.opened.remove(room) }
+            }
             return [:]
         case .join(let name): return try await join(RoomID(app: socket.app, name: name), client, socket)
         case .leave(let name):
@@ -154,8 +171,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
 
     private func sender(_ client: Client, _ socket: SocketIOSocket) -> ChannelSender {
         ChannelSender(
-            user: client.user, name: client.name, address: socket.address,
-            isModerator: socket.caller.token != nil && socket.caller.scopes.contains(.tasks))
+            user: client.user, name: client.name, address: socket.address, isModerator: client.isModerator)
     }
 
     private func messages(_ delivery: ChannelDelivery, _ room: RoomID) -> [EngineIOMessage] {
