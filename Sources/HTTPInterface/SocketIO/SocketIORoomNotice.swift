@@ -62,8 +62,9 @@ enum SocketIORoomNotice {
         }
         fields["id"] = .number(Double(message.id))
         fields["sentAt"] = .number(Double(message.sentAt))
-        if let user = message.user { fields["user"] = .string(user.rawValue) }
-        if let name = message.name { fields["name"] = .string(name) }
+        // A gift names no sender of its own, not even if its sender is anonymous.
+        fields["user"] = message.user.map { .string($0.rawValue) }
+        fields["name"] = message.name.map { .string($0) }
         if let text = message.text { fields["text"] = .string(text) }
         if let count = message.count { fields["count"] = .number(Double(count)) }
         if let total = message.total { fields["total"] = .number(Double(total)) }

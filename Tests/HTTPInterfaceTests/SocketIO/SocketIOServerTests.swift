@@ -3,6 +3,7 @@ import MixModel
 import SocketIO
 import TestSupport
 import Testing
+import TextFormats
 
 @testable import HTTPInterface
 
@@ -131,6 +132,21 @@ import Testing
             #expect(three.text.contains(#":44{"code":"unauthorized"}"#), "\(three.text)")
             #expect(try await stage.call("GET", SocketIOStage.three + "&token=token-of-another").text.contains("2:40"))
         }
+    }
+
+    /// An app's own fields of a gift do not pass for those of the service.
+    @Test func aGiftNamesNoSender() throws {
+        let gift = try #require(ChannelGift(["giftId": .number(7), "user": .text("alice"), "name": .text("Alice")]))
+        var message = ChannelMessage(id: 5, kind: .gift, count: 1, gift: gift, sentAt: 3)
+        var shown: [String: JSONValue] = [
+            "giftId": .number(7), "id": .number(5), "sentAt": .number(3), "count": .number(1),
+        ]
+        #expect(SocketIORoomNotice.fields(message) == shown)
+        message.user = "bob"
+        message.name = "Bob"
+        shown["user"] = .string("bob")
+        shown["name"] = .string("Bob")
+        #expect(SocketIORoomNotice.fields(message) == shown)
     }
 
     @Test func aStopTellsEveryClient() async throws {
