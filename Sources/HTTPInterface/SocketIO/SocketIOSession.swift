@@ -116,6 +116,8 @@ final class SocketIOSession: Sendable {
                     return state.engine.poll(number, now: MonotonicClock.now())
                 }
                 handler.set(self, number)
+                // A second `GET`, or one that comes too late, ends the connection.
+                if state.withLock({ $0.engine.isOver }) { server.wake(self) }
             }
         } onGracefulShutdown: { [self] in
             end(.serviceClosed)

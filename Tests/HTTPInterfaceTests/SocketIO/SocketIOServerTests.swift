@@ -42,6 +42,24 @@ import TextFormats
         }
     }
 
+    /// The handler hears of it although the requests' connections stay open, as those of proxies do.
+    @Test func twoPollsAtOnceEndTheConnection() async throws {
+        try await SocketIOStage.run {
+            $0.engine.pingInterval = 60_000
+        } _: { stage in
+            let query = try await stage.connect()
+            let first = try stage.begin("GET", query, headers: ["Connection": "keep-alive"])
+            try await stage.eventuallyWaits(query)
+            let second = try stage.begin("GET", query, headers: ["Connection": "keep-alive"])
+            // The server closes idle connections after 60 s.
+            let isTold = try await poll(within: .seconds(30), every: .milliseconds(5)) {
+                stage.app.lines.last == "disconnected" ? true : nil
+            }
+            #expect(isTold == true)
+            for get in [first, second] { get.abandon() }
+        }
+    }
+
     @Test func rooms() async throws {
         try await SocketIOStage.run {
             $0.engine.pingInterval = 60_000
