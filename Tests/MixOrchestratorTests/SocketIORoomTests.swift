@@ -124,6 +124,20 @@ import Testing
         }
     }
 
+    @Test func aRefusedTitleLeavesNoRoom() async throws {
+        try await Self.run { service in
+            let host = try await Self.connect(service)
+            let title = String(repeating: "x", count: 65)
+            let answer = try await host.call("create_room", #"{"key":"show","title":"\#(title)"}"#)
+            #expect(answer.contains(#""code":"channel-name-too-long""#), "\(answer)")
+            let isGone = try await poll(within: .seconds(30), every: .milliseconds(20)) {
+                try await HTTPExchange(port: service.port, "GET", "/v1/rooms/show").answer()?.status == 404 ? true : nil
+            }
+            #expect(isGone == true)
+            #expect(try await host.call("create_room", #"{"key":"show","title":"x"}"#).contains(#""ok":true"#))
+        }
+    }
+
     @Test func anonymousClientsMayWatchOnly() async throws {
         let tokens = [
             "apps.0.id": ["shop"], "apps.0.tokens.0.token": ["token-of-the-host-0123"],

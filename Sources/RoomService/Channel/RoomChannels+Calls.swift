@@ -161,8 +161,14 @@ extension RoomChannels {
         let channel = try await home(of: room)
         guard channel.machine.mayOpen(sender) else { throw .notOpener }
         if outcome.isNew { channel.isMadeHere = true }
-        try decide(channel) { channel throws(ChannelRefusal) in
-            try channel.machine.open(title: title, by: sender.user)
+        do throws(OrchestratorError) {
+            try decide(channel) { channel throws(ChannelRefusal) in
+                try channel.machine.open(title: title, by: sender.user)
+            }
+        } catch {
+            // The refused title is the reason to report, even if the room cannot be deleted.
+            if outcome.isNew { try? await deleteIfUnused(channel) }
+            throw error
         }
     }
 
@@ -170,8 +176,13 @@ extension RoomChannels {
         let channel = try await home(of: room)
         guard channel.machine.mayClose(sender) else { throw .notOpener }
         perform(channel.machine.close(), on: channel)
-        guard channel.isMadeHere, let owner = try await registry.existingOwner(room),
-            await owner.snapshot.room.document.participants.isEmpty
+        try await deleteIfUnused(channel)
+    }
+
+    /// Deletes a room that was created through its channel, unless it has participants or has been opened meanwhile.
+    private func deleteIfUnused(_ channel: OpenChannel) async throws(OrchestratorError) {
+        guard channel.isMadeHere, let owner = try await registry.existingOwner(channel.room),
+            await owner.snapshot.room.document.participants.isEmpty, !channel.machine.isLive
         else { return }
         channel.isMadeHere = false
         try await owner.delete(at: MonotonicClock.now())
