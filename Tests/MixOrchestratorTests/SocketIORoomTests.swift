@@ -155,6 +155,16 @@ import Testing
             }
             #expect(try await host.call("comment", #"{"roomKey":"show","text":"hi"}"#).contains(#""ok":true"#))
             _ = try await viewer.next(#"42["comment""#)
+            // The list of rooms says what is wrong with a request.
+            for (query, status, code) in [
+                ("app=shop", 200, "show"), ("app=nowhere", 422, "invalid-field"),
+                ("app=default&token=token-of-the-host-0123", 403, "app-forbidden"),
+                ("token=wrong", 401, "unauthorized"),
+            ] {
+                let path = "/rooms?\(query)"
+                let answer = try #require(await HTTPExchange(port: service.port, "GET", path).answer())
+                #expect(answer.status == status && answer.text.contains(code), "\(answer.text)")
+            }
         }
     }
 

@@ -98,15 +98,32 @@ struct SocketIOAccess: Sendable {
         var named = shown.app
         if case .string(let app)? = fields["app"] { named = app }
         do {
-            let rule: AppRule = caller.map { .only($0.app) } ?? .any(apps)
-            let app = try rule.app(named, field: "app")
-            guard var caller else { return .anonymous(app, scopes: tokens.isEmpty ? Scope.all : []) }
-            caller.app = app
-            return caller
+            return try self.caller(caller, naming: named)
         } catch {
             throw SocketIORefusal(
                 message: "app: found \(error.found ?? "nothing"); expected \(error.expected)",
                 data: .object(["code": .string(error.code.rawValue)]))
         }
+    }
+
+    /// Returns the caller of a request that needs no connection.
+    ///
+    /// - Throws: `HTTPProblem` of status 401, 403 or 422.
+    func caller(_ shown: Shown) throws(HTTPProblem) -> Caller {
+        guard shown.caller != nil || tokens.isEmpty || isOpen else { throw .unauthorized }
+        do {
+            return try caller(shown.caller, naming: shown.app)
+        } catch {
+            throw HTTPProblem(OrchestratorError(error))
+        }
+    }
+
+    /// Returns the caller with the app in which it acts.
+    private func caller(_ caller: Caller?, naming app: String?) throws(InputError) -> Caller {
+        let rule: AppRule = caller.map { .only($0.app) } ?? .any(apps)
+        let app = try rule.app(app, field: "app")
+        guard var caller else { return .anonymous(app, scopes: tokens.isEmpty ? Scope.all : []) }
+        caller.app = app
+        return caller
     }
 }

@@ -36,17 +36,16 @@ package struct SocketIOController: Sendable {
         do {
             let value = Self.values(of: request.uri)
             let shown = try server.access.check(request.head, value, address: context.peer, isUpgrade: false)
-            guard let caller = try? server.access.admit(shown, auth: nil, address: context.peer) else {
-                throw HTTPProblem.unauthorized
-            }
+            let caller = try server.access.caller(shown)
             var response = jsonResponse(
                 await handler.rooms(of: caller.app).map { ListedRoom(key: $0.name, title: $0.title ?? $0.name) })
             response.headers.append(contentsOf: headers)
             response.headers[.cacheControl] = "no-store"
             return response
-        } catch var error as HTTPProblem {
-            error.headers.append(contentsOf: headers)
-            throw error
+        } catch {
+            var problem = error
+            problem.headers.append(contentsOf: headers)
+            throw problem
         }
     }
 
