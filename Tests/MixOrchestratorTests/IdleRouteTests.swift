@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MixModel
+import TaskStore
 import Testing
 
 @testable import MixOrchestrator
@@ -54,6 +55,31 @@ import Testing
                     headers: [.ifMatch: "*", .contentType: "application/json"])
                 #expect(cleared.status == 200)
                 try await bench.plan { $0.idle == nil && $0.scene.panes.isEmpty }
+            }
+        }
+    }
+
+    @Test func aRequestWithAMissingFileHoldsNoDestination() async throws {
+        try await withDirectory { directory in
+            let settings = ["media.directory": [directory]]
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore(), settings: settings) { bench in
+                func output(_ key: String) -> String { #""outputs":[{"id":"main","url":"rtmp://127.0.0.1/\#(key)"}]"# }
+                func make(_ id: String, _ key: String, more: String = "") async throws -> Answer {
+                    try await bench.call(.post, "/v1/tasks", #"{"id":"\#(id)","room":"demo",\#(output(key))\#(more)}"#)
+                }
+                let missing = #","idle":{"media":["missing.mp4"]}"#
+                let refused = try await make("one", "first", more: missing)
+                #expect(refused.text.contains("regular file"), "\(refused.text)")
+                let made = try await make("two", "first")
+                #expect(made.status == 201, "\(made.text)")
+                let patched = try await bench.call(
+                    .patch, "/v1/tasks/two", "{\(output("second"))\(missing)}",
+                    headers: [.ifMatch: "*", .contentType: "application/json"])
+                #expect(patched.text.contains("regular file"), "\(patched.text)")
+                // The task keeps its destination, and the one that it was refused is free.
+                #expect(try await make("three", "first").status == 409)
+                let other = try await make("four", "second")
+                #expect(other.status == 201, "\(other.text)")
             }
         }
     }

@@ -106,10 +106,11 @@ extension RoomOwner {
         if let repeated = try state.repeated(new) { return repeated }
         try await claim(new.id)
         defer { if state.task(new.id) == nil { services.taskIndex.release(new.id) } }
+        // Before the claim, which nothing would give back if this throws.
+        try await services.media.check(new.settings.idle)
         if let conflict = services.destinations.claim(new.settings.outputs ?? [], for: new.id) {
             throw .outputTaken(conflict, app: app)
         }
-        try await services.media.check(new.settings.idle)
         var isMade = false
         defer { if !isMade { performer.releaseUnused(new.id, in: state) } }
         await prepare(for: new.settings)
@@ -154,10 +155,10 @@ extension RoomOwner {
         case .unchanged(let tag): return SettingsOutcome(isNew: false, isUnchanged: true, tag: tag)
         case .changed(let settings): new = settings
         }
+        try await services.media.check(new.newIdle)
         if let outputs = new.settings.outputs, let conflict = services.destinations.claim(outputs, for: new.holder) {
             throw .outputTaken(conflict, app: app)
         }
-        try await services.media.check(new.newIdle)
         var isStored = false
         defer { if !isStored { performer.releaseUnused(new.holder, in: state) } }
         await prepare(for: new.settings)
