@@ -154,6 +154,12 @@ import Testing
         ),
         ("apps: [ { id: a, tokens: [ { tokenFile: /nowhere, scopes: [read] } ] } ]", "a readable file"),
         (
+            "apps: [ { id: a, tokens: [ { user: u }, { token: SECRET-0123456789abcdef, scopes: [read] } ] } ]",
+            "apps.0.tokens.0: found nothing; expected either token or tokenFile"
+        ),
+        ("apps: [ { id: a, accessKeys: [ { securityToken: SECRET } ] } ]", "apps.0.accessKeys.0.id: found nothing"),
+        ("apps: [ { callbackKey: SECRET0123456789 } ]", "apps.0.id: found nothing"),
+        (
             "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, scopes: [read] },"
                 + " { token: SECRET-0123456789abcdef, scopes: [tasks] } ] } ]", "a different token for each entry"
         ),
@@ -165,6 +171,30 @@ import Testing
         let error = #expect(throws: StartupError.self) { try configuration(yaml) }
         #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
         #expect(error?.description.contains("SECRET") == false)
+    }
+
+    @Test func noSecretOfTheEnvironmentIsIgnored() {
+        for (list, id, expected) in [
+            ("TOKENS_1_TOKEN", "shop", "apps.0.tokens.0: found nothing; expected tokens numbered without gaps"),
+            ("TOKENS_1_TOKEN", "", "apps.0.id: found nothing"),
+            ("ACCESS_KEYS_2_SECRET", "shop", "apps.0.accessKeys.0: found nothing; expected access keys numbered"),
+        ] {
+            let environment = [
+                "MIXORCHESTRATOR_APPS_0_ID": id, "MIXORCHESTRATOR_APPS_0_\(list)": "SECRET-0123456789abcdef",
+            ]
+            let error = #expect(throws: StartupError.self) { try configuration("", environment: environment) }
+            #expect(error?.description.contains(expected) == true, "\(list): \(error?.description ?? "")")
+            #expect(error?.description.contains("SECRET") == false)
+        }
+    }
+
+    @Test func moreAppsThanAllowedAreRefused() throws {
+        func apps(_ count: Int) throws -> OrchestratorConfiguration {
+            try configuration("apps:\n" + (0..<count).map { "  - id: a\($0)\n" }.joined())
+        }
+        #expect(try apps(256).apps.ids.count == 256)
+        let error = #expect(throws: StartupError.self) { try apps(257) }
+        #expect(error?.description.contains("at most 256 apps") == true, "\(error?.description ?? "")")
     }
 
     @Test func limitsAreRead() throws {

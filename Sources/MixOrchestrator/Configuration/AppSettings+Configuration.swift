@@ -11,33 +11,22 @@ extension AppSettings {
         self.init()
         quotas.standard = try Quotas(values, key: "quotas")
         var holdsTokens = false
-        let numbers = (0..<Self.most).filter { Self.exists("apps.\($0)", values) }
-        for (position, number) in numbers.enumerated() {
+        for number in try 0..<Self.count("apps", "apps", most: Self.most, values, Self.exists) {
             let key = "apps.\(number)"
-            guard position == number else {
-                throw Self.wrong("apps.\(position)", "nothing", "apps numbered without gaps")
-            }
             let id = try Self.id(key, values)
             guard ids.insert(id).inserted else {
                 throw Self.wrong("\(key).id", "\"\(id)\"", "an id that no other app has")
             }
             quotas.ofApps[id] = try Quotas(values, key: "\(key).quotas", over: quotas.standard)
             try addCallbackKey(key, of: id, values)
-            var index = 0
-            while Self.tokenExists("\(key).tokens.\(index)", values) {
-                guard index < Self.mostTokens else {
-                    throw Self.wrong("\(key).tokens", "more", "at most \(Self.mostTokens) tokens")
-                }
-                holdsTokens = try add("\(key).tokens.\(index)", of: id, values) || holdsTokens
-                index += 1
+            let tokens = "\(key).tokens"
+            for index in try 0..<Self.count(tokens, "tokens", most: Self.mostTokens, values, Self.tokenExists) {
+                holdsTokens = try add("\(tokens).\(index)", of: id, values) || holdsTokens
             }
-            index = 0
-            while Self.accessKeyExists("\(key).accessKeys.\(index)", values) {
-                guard index < Self.mostAccessKeys else {
-                    throw Self.wrong("\(key).accessKeys", "more", "at most \(Self.mostAccessKeys) access keys")
-                }
-                holdsTokens = try addAccessKey("\(key).accessKeys.\(index)", of: id, values) || holdsTokens
-                index += 1
+            let keys = "\(key).accessKeys"
+            let count = try Self.count(keys, "access keys", most: Self.mostAccessKeys, values, Self.accessKeyExists)
+            for index in 0..<count {
+                holdsTokens = try addAccessKey("\(keys).\(index)", of: id, values) || holdsTokens
             }
         }
         if holdsTokens, let file { warn(ofReaders: file) }
@@ -170,7 +159,8 @@ extension AppSettings {
 
     private static func accessKeyExists(_ key: String, _ values: ConfigurationValues) -> Bool {
         values.text("\(key).id") != nil || values.secret("\(key).secret") != nil
-            || values.text("\(key).secretFile") != nil
+            || values.text("\(key).secretFile") != nil || values.secret("\(key).securityToken") != nil
+            || values.text("\(key).securityTokenFile") != nil
     }
 
     private static func id(_ key: String, _ values: ConfigurationValues) throws(StartupError) -> AppID {
@@ -186,14 +176,36 @@ extension AppSettings {
         return AppID(id)
     }
 
+    /// Returns the number of entries of a list. An entry after a gap is an error: if it were ignored, a service whose
+    /// only token it is would accept everyone.
+    ///
+    /// - Parameters:
+    ///   - key: Key of the list, such as `apps.0.tokens`.
+    ///   - words: The entries in words.
+    ///   - exists: Returns whether the entry with this key has a setting.
+    private static func count(
+        _ key: String, _ words: String, most: Int, _ values: ConfigurationValues,
+        _ exists: (String, ConfigurationValues) -> Bool
+    ) throws(StartupError) -> Int {
+        let numbers = (0...most).filter { exists("\(key).\($0)", values) }
+        for (position, number) in numbers.enumerated() where position != number {
+            throw wrong("\(key).\(position)", "nothing", "\(words) numbered without gaps")
+        }
+        guard numbers.count <= most else { throw wrong(key, "more", "at most \(most) \(words)") }
+        return numbers.count
+    }
+
     private static func exists(_ key: String, _ values: ConfigurationValues) -> Bool {
-        values.text("\(key).id") != nil || tokenExists("\(key).tokens.0", values)
-            || accessKeyExists("\(key).accessKeys.0", values)
+        values.text("\(key).id") != nil || values.secret("\(key).callbackKey") != nil
+            || values.text("\(key).callbackKeyFile") != nil
+            || (0...1).contains {
+                tokenExists("\(key).tokens.\($0)", values) || accessKeyExists("\(key).accessKeys.\($0)", values)
+            }
     }
 
     private static func tokenExists(_ key: String, _ values: ConfigurationValues) -> Bool {
         values.secret("\(key).token") != nil || values.text("\(key).tokenFile") != nil
-            || !values.list("\(key).scopes").isEmpty
+            || !values.list("\(key).scopes").isEmpty || values.text("\(key).user") != nil
     }
 
     private mutating func warn(ofReaders file: String) {
