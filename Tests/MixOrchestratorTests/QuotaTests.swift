@@ -101,6 +101,19 @@ import Testing
         }
     }
 
+    @Test func onlyRoomsBeyondNineTenthsOfAQuotaAreTooMany() {
+        for (limit, rooms, surplus) in [
+            (0, 0, nil), (1, 1, 1), (9, 1, nil), (9, 8, nil), (9, 9, 2), (19, 17, nil), (19, 18, 3), (20, 18, nil),
+            (20, 19, 3), (1 << 50, 100_000, nil),
+        ] as [(Int, Int, Int?)] {
+            var quotas = AppQuotas()
+            quotas.standard[.rooms] = limit
+            let usage = QuotaUsage(quotas: quotas)
+            usage.count(rooms: rooms, bytes: 0, of: .standard)
+            #expect(usage.surplusRooms[.standard] == surplus, "\(rooms) of \(limit)")
+        }
+    }
+
     /// Failed and repeated writes do not count towards a quota.
     @Test func whatIsNotStoredIsNotCounted() async throws {
         try await withDirectory { directory in

@@ -61,8 +61,13 @@ package final class QuotaUsage: Sendable {
         let counts = state.withLock { $0.usage.mapValues(\.rooms) }
         return counts.reduce(into: [:]) { surplus, app in
             let limit = quotas.of(app.key)[.rooms]
-            if app.value > limit / 10 * 9 { surplus[app.key] = app.value - limit / 10 * 8 }
+            if app.value > Self.tenths(9, of: limit) { surplus[app.key] = app.value - Self.tenths(8, of: limit) }
         }
+    }
+
+    /// Returns a number of tenths of a limit, rounded down.
+    private static func tenths(_ number: Int, of limit: Int) -> Int {
+        limit / 10 * number + limit % 10 * number / 10
     }
 
     /// Number of rooms of all apps.
