@@ -164,7 +164,21 @@ install_test_packages() {
     (install_packages "${missing[@]}") || say "without ${missing[*]} the tests that need it are skipped"
 }
 
+# Before anything is installed: what is misspelt may have been meant to install nothing.
+check_arguments() {
+    case ${1:-} in
+    '' | --tests | --cluster | --fonts | --pages | --check) ;;
+    -h | --help)
+        sed -n 's/^#   //p' "$0"
+        exit 0
+        ;;
+    *) fail "found $1; expected --tests, --cluster, --fonts, --pages, --check, or --help." ;;
+    esac
+    [ $# -le 1 ] || fail "found $*; expected one option at a time."
+}
+
 main() {
+    check_arguments "$@"
     command -v dpkg-query >/dev/null || check_distribution "${packages[@]}"
     local missing=()
     mapfile -t missing < <(missing_packages)
