@@ -46,6 +46,26 @@ struct ExposureTests {
         #expect(try configuration(Self.apps + "playback: { access: signed, key: 0123456789abcdef }").exposures.isEmpty)
     }
 
+    @Test func theDoctorFindsWhatTheServiceWarnsOf() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data("0123456789abcdef".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: file.path)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let configuration = try configuration(
+            """
+            playback: { keyFile: \(file.path) }
+            upload: { endpoint: "http://s3.example", bucket: b, accessKey: AKID, secretKey: 0123456789abcdef }
+            """)
+        let findings = DoctorCommand.settings(configuration)
+        for part in ["\(file.path) holds secrets", "uploads to http://s3.example are not encrypted"] {
+            #expect(configuration.warnings.contains { $0.hasPrefix(part) }, "\(configuration.warnings)")
+            #expect(findings.contains { !$0.isGood && $0.text.hasPrefix(part) }, "\(findings)")
+        }
+        let tenants = try self.configuration(Self.apps)
+        let notes = DoctorCommand.settings(tenants)
+        #expect(notes.allSatisfy(\.isGood) && notes.map(\.text) == tenants.exposures + tenants.closedLists)
+    }
+
     @Test func pagesOfOtherOriginsReadNothingByDefault() throws {
         let origins = try configuration("").playback.origins
         #expect(origins == .none)

@@ -24,15 +24,7 @@ struct DoctorCommand: AsyncParsableCommand {
             let configuration = try OrchestratorConfiguration(
                 ConfigurationKeys.reader(file: config), file: config, overrides: .init(listen: listen, data: data))
             findings.append(Finding(isGood: true, text: "configuration"))
-            findings +=
-                (configuration.apps.warnings + configuration.hooks.warnings
-                + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
-                + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
-                + (configuration.hundredms?.warnings ?? [])
-                + configuration.store.warnings).map {
-                    Finding(isGood: false, text: $0)
-                }
-            findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
+            findings += Self.settings(configuration)
             findings.append(await Self.port(configuration.listen, setting: "--listen"))
             if let files = configuration.http.tls { findings.append(Self.certificate(files)) }
             if let rules = configuration.ingest?.rules {
@@ -61,6 +53,12 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         for finding in findings { print("\(finding.verdict.rawValue) \(finding.text)") }
         guard findings.allSatisfy(\.isGood) else { throw ExitCode(1) }
+    }
+
+    /// Returns everything that the service will log about its settings.
+    static func settings(_ configuration: OrchestratorConfiguration) -> [Finding] {
+        configuration.faults.map { Finding(isGood: false, text: $0) }
+            + (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
     }
 
     private static func port(_ address: ListenAddress, setting: String) async -> Finding {

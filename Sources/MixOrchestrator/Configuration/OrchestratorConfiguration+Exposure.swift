@@ -27,13 +27,16 @@ extension OrchestratorConfiguration {
         return exposures
     }
 
-    /// Warnings about all parts of the configuration, which a service logs when it starts.
-    var warnings: [String] {
+    /// Problems of single parts of the configuration, which should be fixed.
+    var faults: [String] {
         let parts: [[String]] = [
             apps.warnings, playback.warnings, hooks.warnings, ingest?.warnings ?? [], webrtc?.warnings ?? [],
             wcs?.warnings ?? [], channel?.warnings ?? [], hundredms?.warnings ?? [], uploads?.warnings ?? [],
-            store.warnings, exposures,
+            store.warnings,
         ]
         return Array(parts.joined())
     }
+
+    /// Warnings about all parts of the configuration, which a service logs when it starts.
+    var warnings: [String] { faults + exposures }
 }
