@@ -51,6 +51,17 @@ import TextFormats
         #expect(answer.text { _ in true }.contains("10.0.0.1"))
     }
 
+    /// Libraries look for `a=candidate:` in the bytes of a line, and split it at each space.
+    @Test(arguments: [
+        "a=candidate:\u{301}1 1 udp 9 10.0.0.1 5000 typ host",
+        "a=candidate:1 1\tx udp 93.184.216.34 10.0.0.1 5000 typ host",
+        "a=candidate:1 1 udp  10.0.0.1 93.184.216.34 typ host generation 0",
+    ])
+    func noLineHidesItsAddress(line: String) throws {
+        let judged = try WHIPAnswer(Self.text + line + "\r\n").text { $0.isPublic }
+        #expect(judged.contains("93.184.216.34 5000") && !judged.contains("10.0.0.1"), "\(judged)")
+    }
+
     @Test func candidatesAreBounded() throws {
         let line = "a=candidate:1 1 udp 2130706431 93.184.216.34 5000 typ host\r\n"
         let text = Self.text + String(repeating: line, count: 200)

@@ -60,15 +60,25 @@ package struct WHIPAnswer: Hashable, Sendable {
     package func text(where isAllowed: (InternetAddress) -> Bool) -> String {
         var count = 0
         let lines = text.utf8.split { $0 == 0x0A || $0 == 0x0D }.map { Substring($0) }.filter { line in
-            guard line.hasPrefix("a=candidate:") || line.hasPrefix("a=remote-candidates") else { return true }
-            // `candidate:foundation component transport priority address port typ type …` (RFC 8839 §5.1).
-            let words = line.words
-            guard line.hasPrefix("a=candidate:"), words.count >= 8, count < Self.mostCandidates,
-                let address = InternetAddress(text: String(words[4])), isAllowed(address)
+            // By bytes, as libraries read them: a character after the colon may combine with it.
+            let isCandidate = line.startsInUTF8(with: "a=candidate:")
+            guard isCandidate || line.startsInUTF8(with: "a=remote-candidates") else { return true }
+            guard isCandidate, count < Self.mostCandidates, let address = Self.address(ofCandidate: line),
+                isAllowed(address)
             else { return false }
             count += 1
             return true
         }
         return lines.joined(separator: "\r\n") + "\r\n"
+    }
+
+    /// Returns the address of `a=candidate:foundation component transport priority address port typ type …` (RFC 8839
+    /// §5.1); `nil` unless there is exactly one space between these parts. ICE libraries split the line at each space
+    /// and nowhere else, so in any other line they could find another address.
+    private static func address(ofCandidate line: Substring) -> InternetAddress? {
+        guard line.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else { return nil }
+        let parts = line.utf8.split(omittingEmptySubsequences: false) { $0 == 0x20 }.prefix(8)
+        guard parts.count == 8, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        return InternetAddress(text: String(Substring(parts[4])))
     }
 }
