@@ -14,7 +14,7 @@ import Testing
     /// An error that ends a test.
     private struct Failure: Error {}
 
-    private struct Stage: Sendable {
+    struct Stage: Sendable {
         let port: Int
         let group: ServiceGroup
         /// Number of connections whose handler has ended.
@@ -27,14 +27,14 @@ import Testing
         }
     }
 
-    private final class Counter: Sendable {
+    final class Counter: Sendable {
         private let count = Mutex(0)
         var value: Int { count.withLock { $0 } }
         func increment() { count.withLock { $0 += 1 } }
     }
 
     /// - Parameter serve: Handler of connections, by default an echo.
-    private func withServer(
+    func withServer(
         _ change: (inout WebSocketLimits, inout WebSocketServer.Numbers, inout HTTPSettings) -> Void = { _, _, _ in },
         serve: (@Sendable (WebSocket) async -> Void)? = nil, _ body: @escaping @Sendable (Stage) async throws -> Void
     ) async throws {

@@ -22,6 +22,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var isHeld = false
     /// Number of pings since the last data from the client.
     private var silentPings = 0
+    /// Whether a pong waits for the client, and the payload of the last ping since then.
+    private var isPonging = false
+    private var nextPong: [UInt8]?
     private var pings: Scheduled<Void>?
     private var deadline: Scheduled<Void>?
 
@@ -78,7 +81,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         switch event {
         case nil, .pong: break
         case .message(let message): if !isClosing { socket?.received(message) }
-        case .ping(let payload): if !isClosing { write(.pong, ByteBuffer(bytes: payload)) }
+        case .ping(let payload): pong(payload)
         case .closed(let code): finish(echoing: code)
         case .broken(let reason): close(reason)
         }
@@ -125,6 +128,21 @@ final class WebSocketHandler: ChannelDuplexHandler {
         let socket = socket
         let count = bytes.readableBytes
         write(isText ? .text : .binary, bytes, context).whenComplete { _ in socket?.written(count) }
+    }
+
+    /// Answers a ping. While one pong waits for the client, only the last of the further pings is answered (RFC 6455,
+    /// section 5.5.3), so that a client that pings and does not read fills no memory.
+    private func pong(_ payload: [UInt8]) {
+        guard let context, !isClosing else { return }
+        guard !isPonging else { return nextPong = payload }
+        isPonging = true
+        write(.pong, ByteBuffer(bytes: payload), context).assumeIsolated().whenComplete { [weak self] _ in
+            guard let self else { return }
+            isPonging = false
+            guard let next = nextPong else { return }
+            nextPong = nil
+            pong(next)
+        }
     }
 
     private func schedulePing(_ context: ChannelHandlerContext) {
