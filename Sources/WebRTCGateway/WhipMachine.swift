@@ -7,6 +7,9 @@ import RTMP
 /// clock.
 struct WhipMachine: Sendable {
     struct Limits: Hashable, Sendable {
+        /// Time limit from the beginning to a publisher. A service that ends while it starts the worker names none, and
+        /// the next one takes the worker over without knowing that.
+        var publisher: Int64 = 30_000_000_000
         /// Time limit from the answer to a connection.
         var connect: Int64 = 20_000_000_000
         /// Time for which the server that accepts the stream may be absent.
@@ -41,6 +44,8 @@ struct WhipMachine: Sendable {
 
     private let limits: Limits
     private var step = Step.waiting
+    /// Time since which a publisher has been awaited; `nil` before the first tick.
+    private var waitsSince: Int64?
     private var silence: Int64 = 0
     private var wish = KeyframeWish()
     private(set) var keyframeRequests = 0
@@ -127,7 +132,11 @@ struct WhipMachine: Sendable {
     /// Acts on the passing of time. Call it about every 50 ms.
     mutating func tick(_ arrivals: Arrivals, now: Int64) -> [Action] {
         switch step {
-        case .waiting, .answering, .over: return []
+        case .waiting:
+            let since = waitsSince ?? now
+            waitsSince = since
+            return now.saturatingDifference(since) < limits.publisher ? [] : end("no publisher was named")
+        case .answering, .over: return []
         case .connecting(let until):
             return now < until ? [] : end("the client did not connect within \(limits.connect / 1_000_000_000) s")
         case .live(let since):

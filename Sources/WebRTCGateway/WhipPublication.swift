@@ -48,6 +48,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         // While the offer is in transit: loading plug-ins takes about 0.3 s.
         queue.async { GStreamerRuntime.load(Self.elements.map(\.name)) }
         ticker.begin { [weak self] in self?.tick() }
+        ticker.set(MonotonicClock.now() + Self.interval)
     }
 
     package var greeting: [WebRTCReport] {
@@ -123,7 +124,6 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         description = LocalDescription(network: publisher.network) { answer.text(of: $0, $1) }
         section = offer.sectionOfTransport
         opening = Task { [weak self] in await self?.connect(publisher, offer, publication) }
-        ticker.set(MonotonicClock.now() + Self.interval)
     }
 
     /// Creates the pipeline and begins to negotiate.
@@ -221,7 +221,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         let now = MonotonicClock.now()
         ticker.set(now + Self.interval)
         answer()
-        guard let peer else { return }
+        guard let peer else { return perform(machine.tick(.init(), now: now)) }
         if let failure = peer.pipeline.firstError {
             return perform(machine.failed("The media cannot be read: \(failure.message)"))
         }

@@ -49,6 +49,18 @@ struct WhipMachineTests {
         #expect(machine.tick(.init(), now: 20 * Self.second).last == .finish)
     }
 
+    /// A service that was killed while it started the worker names no publisher.
+    @Test func aWorkerWithoutAPublisherEnds() {
+        var machine = WhipMachine()
+        #expect(machine.tick(.init(), now: 5 * Self.second) == [])
+        #expect(machine.tick(.init(), now: 35 * Self.second - 1) == [] && !machine.isOver)
+        #expect(machine.tick(.init(), now: 35 * Self.second) == [.finish])
+        var late = WhipMachine()
+        _ = late.tick(.init(), now: 0)
+        #expect(late.publish(Self.publisher) == [.open(Self.publisher)])
+        #expect(late.tick(.init(), now: 40 * Self.second) == [], "it is being answered")
+    }
+
     @Test func silenceEndsAPublisher() {
         var machine = Self.live()
         #expect(machine.tick(.init(), now: 3 * Self.second - 1) == [])
