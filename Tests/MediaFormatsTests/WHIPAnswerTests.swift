@@ -41,6 +41,21 @@ import TextFormats
         #expect(try WHIPAnswer(Self.text.replacing("\r", with: "")).takesAudio)
     }
 
+    /// The answer to the offer of a program of sound only.
+    @Test func audioAloneIsTaken() throws {
+        let text =
+            "v=0\r\na=fingerprint:sha-256 AA:BB\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=recvonly\r\n"
+            + "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\na=rtpmap:111 opus/48000/2\r\n"
+        #expect(try WHIPAnswer(text, hasVideo: false).takesAudio)
+        for (part, other, words) in [("audio 9", "audio 0", "no audio"), ("opus/48000/2", "PCMU/8000", "no Opus")] {
+            let failure = #expect(throws: WHIPAnswer.Failure.self) {
+                try WHIPAnswer(text.replacing(part, with: other), hasVideo: false)
+            }
+            #expect(failure?.isRefusal == true && failure?.words.contains(words) == true)
+        }
+        #expect(throws: WHIPAnswer.Failure.self) { try WHIPAnswer(text) }
+    }
+
     @Test func onlyAllowedAddressesAreConnectedTo() throws {
         let answer = try WHIPAnswer(Self.text)
         let judged = answer.text { $0.isPublic }

@@ -51,6 +51,20 @@ import Testing
         #expect(session.farewell != nil, "it is ended at the server as well")
     }
 
+    /// A program of sound only has no video that a server could take.
+    @Test func anAnswerIsJudgedByItsOffer() throws {
+        let text = Self.answer.replacing("m=video 9 UDP/TLS/RTP/SAVPF 96", with: "m=audio 9 UDP/TLS/RTP/SAVPF 96")
+            .replacing("H264/90000", with: "opus/48000/2")
+        for hasVideo in [false, true] {
+            var session = WHIPSession(try WHIPAddress("whips://h/w"))
+            _ = session.offered("offer", hasVideo: hasVideo)
+            let actions = session.answered(WHIPResponse(status: 201, body: Array(text.utf8)), now: 0)
+            let fault = session.fault
+            let code: OutputErrorCode? = hasVideo ? .publishRefused : nil
+            #expect(actions.count == (hasVideo ? 0 : 1) && fault?.code == code)
+        }
+    }
+
     @Test(arguments: [
         ("/s/1", "https://h/s/1"), ("s/1", "https://h/w/s/1"), ("https://other/s", "https://other/s"),
         ("http://h/s", nil), ("ftp://h/s", nil), ("https://user@h/s", nil), ("/a b", nil), (nil, nil),

@@ -1,6 +1,6 @@
 import TextFormats
 
-/// A WHIP server's answer to an offer of H.264 and Opus (RFC 9725 §4.2), parsed as far as a client has to check it
+/// A WHIP server's answer to an offer of H.264, Opus or both (RFC 9725 §4.2), parsed as far as a client has to check it
 /// before use. Pure.
 package struct WHIPAnswer: Hashable, Sendable {
     /// The reason why an answer cannot be used.
@@ -19,8 +19,10 @@ package struct WHIPAnswer: Hashable, Sendable {
     /// Whether the server accepts the audio.
     package let takesAudio: Bool
 
-    /// - Parameter text: The session description, at most 64 KiB.
-    package init(_ text: String) throws(Failure) {
+    /// - Parameters:
+    ///   - text: The session description, at most 64 KiB.
+    ///   - hasVideo: Whether the offer has video. The server must take it, or else the audio.
+    package init(_ text: String, hasVideo: Bool = true) throws(Failure) {
         let parsed: SDPText
         do throws(WebRTCOfferError) {
             parsed = try SDPText(text)
@@ -36,14 +38,16 @@ package struct WHIPAnswer: Hashable, Sendable {
                     && section["inactive"] == nil && section["sendonly"] == nil
             }
         }
-        guard let video = taken("video") else {
-            throw Failure(isRefusal: true, words: "the server takes no video of the offer, which has H.264")
+        let kind = hasVideo ? "video" : "audio"
+        let (format, name) = hasVideo ? (" h264/90000", "H.264") : (" opus/48000", "Opus")
+        guard let main = taken(kind) else {
+            throw Failure(isRefusal: true, words: "the server takes no \(kind) of the offer, which has \(name)")
         }
-        guard video.values("rtpmap").contains(where: { $0.lowercased().contains(" h264/90000") }) else {
-            throw Failure(isRefusal: true, words: "the server's answer has no H.264")
+        guard main.values("rtpmap").contains(where: { $0.lowercased().contains(format) }) else {
+            throw Failure(isRefusal: true, words: "the server's answer has no \(name)")
         }
         func isThere(_ name: String) -> Bool {
-            video[name] != nil || parsed.session.first(named: name) != nil
+            main[name] != nil || parsed.session.first(named: name) != nil
                 || parsed.sections.contains { $0[name] != nil }
         }
         for name in ["ice-ufrag", "ice-pwd", "fingerprint"] where !isThere(name) {

@@ -129,7 +129,8 @@ public final class WHIPProgram: Sendable {
                 actions = session.failed(fault)
             case .answered(.success(let response)): actions = session.answered(response, now: now)
             case .media(.offered(let offer)):
-                actions = session.offered(tracks.map { WHIPOffer.text(of: offer, for: $0) } ?? offer)
+                actions = session.offered(
+                    tracks.map { WHIPOffer.text(of: offer, for: $0) } ?? offer, hasVideo: tracks?.video != nil)
             case .media(.connected): actions = session.connected(now: now)
             case .media(.ended(let reason)): actions = session.lost(reason)
             case .media(.keyframeRequested):

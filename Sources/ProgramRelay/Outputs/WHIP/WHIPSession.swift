@@ -41,6 +41,8 @@ struct WHIPSession: Sendable {
     private let limits: Limits
     private var step = Step.offering
     private var offer = ""
+    /// Whether the offer has video.
+    private var hasVideo = true
     private var redirects = 0
     /// URL of the last request.
     private var asked: String
@@ -62,9 +64,9 @@ struct WHIPSession: Sendable {
     var farewell: WHIPRequest? { session.map { WHIPRequest(kind: .end, url: $0, token: address.token) } }
 
     /// Handles this side's offer, with all its candidates.
-    mutating func offered(_ offer: String) -> [Action] {
+    mutating func offered(_ offer: String, hasVideo: Bool = true) -> [Action] {
         guard step == .offering else { return [] }
-        self.offer = offer
+        (self.offer, self.hasVideo) = (offer, hasVideo)
         step = .asking
         return [.send(WHIPRequest(kind: .begin(offer: offer), url: asked, token: address.token))]
     }
@@ -88,7 +90,7 @@ struct WHIPSession: Sendable {
             return fail(OutputFault(.protocolError, "the server's answer is not text"))
         }
         do throws(WHIPAnswer.Failure) {
-            let answer = try WHIPAnswer(text)
+            let answer = try WHIPAnswer(text, hasVideo: hasVideo)
             step = .connecting(until: now.saturatingSum(limits.connect))
             return [.accept(answer)]
         } catch {
