@@ -291,6 +291,27 @@ import Testing
         }
     }
 
+    /// Answers have at most 1000 streams, but a call that names one finds it among any number.
+    @Test func aStreamIsFoundAmongMoreThanAThousand() async throws {
+        try await WCSStage.run(["sources.allow": ["rtmp://127.0.0.1"]]) { stage in
+            let streams = (0..<251).map { #"{"user":"u\#($0)","url":"rtmp://127.0.0.1/live/u\#($0)"}"# }
+            let body = #"{"streams":[\#(streams.joined(separator: ","))]}"#
+            for room in ["a", "b", "c", "d"] {
+                let answer = try await outputOfShell(
+                    "curl -sS -m 60 -X PUT -w '%{http_code}' "
+                        + "http://127.0.0.1:\(stage.service.port)/v1/rooms/\(room)/streams -d '\(body)' 2>&1")
+                #expect(answer.hasSuffix("202"), "\(answer)")
+            }
+            let uri = "rtmp://127.0.0.1/live/pulled"
+            let pull = #"{"uri":"\#(uri)","localStreamName":"zoe#lobby"}"#
+            #expect(try await stage.rest("/rest-api/pull/pull", pull) == "200")
+            let found = try await stage.rest("/rest-api/stream/find", #"{"name":"zoe#lobby"}"#)
+            #expect(found.contains(#""name":"zoe#lobby""#) && found.hasSuffix("200"), "\(found)")
+            #expect(try await stage.rest("/rest-api/pull/terminate", #"{"uri":"\#(uri)"}"#) == "200")
+            #expect(try await stage.rest("/rest-api/stream/find", #"{"name":"zoe#lobby"}"#).hasSuffix("404"))
+        }
+    }
+
     @Test func aStreamIsPulledAndPushed() async throws {
         try await WCSStage.run(["outputs.allow": ["rtmp://127.0.0.1"], "sources.allow": ["rtmp://127.0.0.1"]]) {
             stage in

@@ -6,22 +6,22 @@ import RoomService
 struct WCSConnections: Sendable {
     let server: WCSServer
 
-    func list(_ call: WCSCall) async -> [JSONValue] { await all(of: call.app).map { .object($0.fields) } }
+    func list(_ call: WCSCall) async -> [JSONValue] {
+        var found: [JSONValue] = []
+        for connection in server.connections where found.count < WCSStreams.most {
+            if let entry = await connection.entry, entry.app == call.app { found.append(.object(entry.fields)) }
+        }
+        return found
+    }
 
     func stop(_ call: WCSCall) async throws {
         let name = try call.required("sessionId", "the connection's identifier, as in connection/find_all")
-        guard let found = await all(of: call.app).first(where: { $0.connection.name.hasSameUTF8(as: name) }) else {
+        guard let found = server.connections.first(where: { $0.name.hasSameUTF8(as: name) }),
+            await found.entry?.app == call.app
+        else {
             throw OrchestratorError.notFound(
                 "connection", name.shortened(toBytes: 100), cure: "connection/find_all lists those that are open")
         }
-        found.connection.terminate()
-    }
-
-    private func all(of app: AppID) async -> [(connection: WCSConnection, fields: [String: JSONValue])] {
-        var found: [(connection: WCSConnection, fields: [String: JSONValue])] = []
-        for connection in server.connections where found.count < WCSStreams.most {
-            if let entry = await connection.entry, entry.app == app { found.append((connection, entry.fields)) }
-        }
-        return found
+        found.terminate()
     }
 }

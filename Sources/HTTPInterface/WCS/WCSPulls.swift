@@ -27,7 +27,7 @@ struct WCSPulls: Sendable {
     }
 
     func list(_ call: WCSCall) async throws -> [JSONValue] {
-        try await streams(of: call.app).map { names, stream in
+        try await streams(of: call.app) { _ in true }.map { names, stream in
             .object([
                 "localMediaSessionId": .string(WCSStreams.id(of: names)),
                 "localStreamName": .string(WCSStreamName.text(names)), "uri": .string(StreamURL.redacted(stream.url)),
@@ -40,7 +40,7 @@ struct WCSPulls: Sendable {
     /// Removes all streams of the URI from their rooms.
     func stop(_ call: WCSCall) async throws {
         let uri = try call.required("uri", "the URL of a pull")
-        let found = try await streams(of: call.app).filter { $0.stream.url.hasSameUTF8(as: uri) }
+        let found = try await streams(of: call.app) { $0.url.hasSameUTF8(as: uri) }
         guard !found.isEmpty else {
             throw OrchestratorError.notFound(
                 "pull", StreamURL.redacted(uri), cure: "pulls are listed by /rest-api/pull/find_all")
@@ -53,8 +53,10 @@ struct WCSPulls: Sendable {
         }
     }
 
-    private func streams(of app: AppID) async throws -> [(names: StreamNames, stream: LiveStream)] {
+    private func streams(
+        of app: AppID, where isWanted: (LiveStream) -> Bool
+    ) async throws -> [(names: StreamNames, stream: LiveStream)] {
         // Publishers of the service's own ingest are not pulls.
-        try await WCSStreams.all(of: app, registry).filter { IngestStreamURL($0.stream.url) == nil }
+        try await WCSStreams.all(of: app, registry) { isWanted($1) && IngestStreamURL($1.url) == nil }
     }
 }

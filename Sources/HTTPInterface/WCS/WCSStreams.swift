@@ -16,19 +16,23 @@ struct WCSStreams: Sendable {
     /// - Parameter filter: Whether the call's fields select the streams.
     func list(_ call: WCSCall, filter: Bool) async throws -> [JSONValue] {
         let clients = Dictionary(server.publishers(of: call.app).map { ($0.names, $0) }) { $1 }
-        var entries = try await Self.all(of: call.app, registry).map { names, stream in
-            entry(names, audio: stream.audio, video: stream.video, clients[names])
-        }
-        let listed = Set(try await Self.all(of: call.app, registry).map(\.names))
-        // Clients whose media have not arrived yet.
-        for client in clients.values where !listed.contains(client.names) {
-            entries.append(entry(client.names, audio: client.hasAudio, video: client.hasVideo, client))
-        }
-        guard filter else { return entries.map { .object($0) } }
-        return entries.filter { entry in
+        func isWanted(_ entry: [String: JSONValue]) -> Bool {
             ["mediaSessionId", "name"].allSatisfy { key in call.fields[key].map { $0 == entry[key] } ?? true }
                 && call.fields.flag("published") != false
-        }.map { .object($0) }
+        }
+        let found = try await Self.all(of: call.app, registry) { names, stream in
+            !filter || isWanted(entry(names, audio: stream.audio, video: stream.video, clients[names]))
+        }
+        var entries = found.map { names, stream in
+            entry(names, audio: stream.audio, video: stream.video, clients[names])
+        }
+        let listed = Set(found.map(\.names))
+        // Clients whose media have not arrived yet.
+        for client in clients.values where !listed.contains(client.names) {
+            let entry = entry(client.names, audio: client.hasAudio, video: client.hasVideo, client)
+            if !filter || isWanted(entry) { entries.append(entry) }
+        }
+        return entries.map { .object($0) }
     }
 
     func stop(_ call: WCSCall) async throws {
@@ -74,15 +78,17 @@ struct WCSStreams: Sendable {
         return Hexadecimal.text(SHA256.hash(data: Data(text.joined(separator: "/").utf8)).prefix(16))
     }
 
+    /// Returns the wanted streams of an app, at most `most`.
     static func all(
-        of app: AppID, _ registry: RoomRegistry
+        of app: AppID, _ registry: RoomRegistry, where isWanted: (StreamNames, LiveStream) -> Bool
     ) async throws(OrchestratorError) -> [(names: StreamNames, stream: LiveStream)] {
         var found: [(names: StreamNames, stream: LiveStream)] = []
         try await registry.forEachRoom { room in
             guard room.id.app == app, found.count < most else { return }
             for participant in room.participants {
                 for stream in participant.streams where found.count < most {
-                    found.append((StreamNames(room: room.id, user: participant.user, stream: stream.kind), stream))
+                    let names = StreamNames(room: room.id, user: participant.user, stream: stream.kind)
+                    if isWanted(names, stream) { found.append((names, stream)) }
                 }
             }
         }
