@@ -117,6 +117,8 @@ package final class ProgramSender: @unchecked Sendable {
         case .connected:
             isConnected = true
             onEvent(.connected)
+            // The group is pushed faster than it can be sent, which does not mean that the server is slow.
+            sender?.beginBurst(now: MonotonicClock.now())
             for picture in pictures.begin() { send(picture) }
         case .keyframeRequested: onEvent(.keyframeRequested)
         case .ended(let reason): onEvent(.ended(reason))

@@ -118,4 +118,58 @@ import Testing
         await stage.stop()
         await viewer.stop()
     }
+
+    /// Returns a picture that is 100,000 bytes larger.
+    private static func enlarged(_ item: MediaItem) -> MediaItem {
+        guard case .frame(var frame) = item else { return item }
+        // A NAL unit of filler data (ITU-T H.264 §7.3.2.7).
+        let filler = [12] + [UInt8](repeating: 0xFF, count: 99_994) + [0x80]
+        frame.payload += [0, UInt8(filler.count >> 16), UInt8(filler.count >> 8 & 255), UInt8(filler.count & 255)]
+        frame.payload += filler
+        return .frame(frame)
+    }
+
+    /// The events of a `ProgramSender`, and the number of pictures that it was given.
+    private final class Outlet: Sendable {
+        let events = Mutex<[ProgramSender.Event]>([])
+        let pictures = Mutex(0)
+
+        var offer: String? {
+            events.withLock { $0.lazy.compactMap { if case .offered(let text) = $0 { text } else { nil } }.first }
+        }
+        var isConnected: Bool { events.withLock { $0.contains(.connected) } }
+
+        /// Returns the item, enlarged if it is one of the first 20 pictures.
+        func item(_ item: MediaItem) -> MediaItem {
+            guard item.isFrame, item.track == .video else { return item }
+            let number = pictures.withLock { pictures in
+                pictures += 1
+                return pictures
+            }
+            return number <= 20 ? WebRTCSenderTests.enlarged(item) : item
+        }
+    }
+
+    /// The group of pictures with which an output begins may be larger than what may otherwise wait. The program goes
+    /// on behind it, without another keyframe.
+    @Test func aProgramGoesOnBehindALargeGroup() async throws {
+        let outlet = Outlet()
+        let sender = ProgramSender { event in outlet.events.withLock { $0.append(event) } }
+        let encoder = try await LiveEncoder { item in sender.take([outlet.item(item)]) {} }
+        sender.offer(hasVideo: true, hasAudio: true, addresses: ["127.0.0.1"])
+        #expect(try await outputEventually { outlet.offer != nil && encoder.sent.count > 30 })
+        let offer = try #require(outlet.offer)
+        let viewer = try await WebRTCViewer()
+        sender.accept(try await viewer.answer(offer))
+        #expect(try await outputEventually { outlet.isConnected })
+        let first = encoder.sent.count + 10
+        #expect(
+            try await outputEventually {
+                let later = Set(encoder.sent.dropFirst(first))
+                return viewer.pictures.contains { later.contains($0.unit) }
+            }, "\(viewer.pictures.count) of \(encoder.sent.count)")
+        await encoder.stop()
+        await sender.close()
+        await viewer.stop()
+    }
 }
