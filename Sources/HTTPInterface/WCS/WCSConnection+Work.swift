@@ -29,6 +29,25 @@ extension WCSConnection {
         case publish(id: String, number: Int, StreamNames, offer: String)
         case play(id: String, number: Int, WebRTCPlayTarget, offer: String)
         case look(id: String, WebRTCPlayTarget)
-        case mute(StreamNames, audio: Bool?, video: Bool?)
+        case mute(id: String, number: Int, StreamNames)
+    }
+
+    /// Changes of a stream's tracks; `nil` for a track that has not changed.
+    struct Switches: Hashable, Sendable {
+        var audio: Bool?
+        var video: Bool?
+    }
+
+    /// Returns the text with which a client is told why a stream could not begin.
+    static func info(_ error: OrchestratorError, isPublished: Bool) -> String {
+        switch error.kind {
+        // An error of the service, not of the stream.
+        case _ where error.code == "webrtc-off" || error.code == "stream-elsewhere": WCSInfo.restricted
+        case .malformed, .invalid: WCSInfo.noCommonCodecs
+        case .notFound: WCSInfo.streamNotFound
+        case .conflict: isPublished ? WCSInfo.nameInUse : WCSInfo.streamNotFound
+        case .failed: WCSInfo.iceTimeout
+        default: WCSInfo.restricted
+        }
     }
 }

@@ -13,6 +13,10 @@ actor WCSConnection {
         var session: String?
         /// News from the door that arrived before the answer was passed on.
         var early: [WebRTCNews] = []
+        /// What the client has turned on or off and the room is not told yet.
+        var untold = Switches()
+        /// Whether the room is being told.
+        var isTelling = false
     }
 
     /// Identifier of the connection for the app's server.
@@ -131,9 +135,12 @@ actor WCSConnection {
             }
             return [.look(id: id, target)]
         case .mute(let id, let audio, let video):
-            if let target = opened[id]?.target, case .participant(let names) = target {
-                return [.mute(names, audio: audio, video: video)]
-            }
+            guard let stream = opened[id], case .participant(let names) = stream.target else { break }
+            if let audio { opened[id]?.untold.audio = audio }
+            if let video { opened[id]?.untold.video = video }
+            guard !stream.isTelling else { break }
+            opened[id]?.isTelling = true
+            return [.mute(id: id, number: stream.number, names)]
         case .tell(let id, let type, let payload):
             if let target = opened[id]?.target { server.tell(target, type, payload) }
         }
@@ -258,7 +265,26 @@ actor WCSConnection {
         case .look(let id, let target):
             let isThere = await server.isThere(target)
             _ = perform(session.looked(id, isThere: isThere))
-        case .mute(let names, let audio, let video): await server.mute(names, audio: audio, video: video)
+        case .mute(let id, let number, let names): await mute(id, number, names)
+        }
+    }
+
+    /// Tells the room what the client turns on and off, one change after another. The stream is in the room only some
+    /// time after `PUBLISHING`.
+    private func mute(_ id: String, _ number: Int, _ names: StreamNames) async {
+        while opened[id]?.number == number {
+            let isThere = await server.isThere(.participant(names))
+            guard let stream = opened[id], stream.number == number else { return }
+            guard isThere else {
+                guard (try? await Task.sleep(for: .milliseconds(250))) != nil else { return }
+                continue
+            }
+            guard stream.untold != Switches() else {
+                opened[id]?.isTelling = false
+                return
+            }
+            opened[id]?.untold = Switches()
+            await server.mute(names, audio: stream.untold.audio, video: stream.untold.video)
         }
     }
 
@@ -299,18 +325,6 @@ actor WCSConnection {
                 "WCS: a client is refused: \(error.title): \(error.detail)", metadata: ["room": "\(stream.target.room)"]
             )
             _ = perform(session.failed(id, Self.info(error, isPublished: stream.isPublished)))
-        }
-    }
-
-    private static func info(_ error: OrchestratorError, isPublished: Bool) -> String {
-        switch error.kind {
-        // An error of the service, not of the stream.
-        case _ where error.code == "webrtc-off" || error.code == "stream-elsewhere": WCSInfo.restricted
-        case .malformed, .invalid: WCSInfo.noCommonCodecs
-        case .notFound: WCSInfo.streamNotFound
-        case .conflict: isPublished ? WCSInfo.nameInUse : WCSInfo.streamNotFound
-        case .failed: WCSInfo.iceTimeout
-        default: WCSInfo.restricted
         }
     }
 
