@@ -64,9 +64,9 @@ struct WCSMixers: Sendable {
             guard case .fixed(let fixed)? = settings.program?.composition else { throw Self.unknown(id) }
             var sources = fixed.sources ?? []
             if adds {
-                sources += chosen.filter { !sources.contains($0) }
+                for source in chosen where !sources.contains(source) { sources.append(source) }
             } else {
-                guard chosen.allSatisfy(sources.contains) else { throw Self.unknownStream(chosen[0]) }
+                for source in chosen where !sources.contains(source) { throw Self.unknownStream(source) }
                 sources.removeAll(where: chosen.contains)
             }
             guard sources.count <= FixedComposition.mostPanes else {
