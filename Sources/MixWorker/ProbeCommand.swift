@@ -49,6 +49,13 @@ struct ProbeCommand: AsyncParsableCommand {
     @Flag(help: "Reconnect when the stream ends.")
     var reconnect = false
 
+    func validate() throws {
+        guard let duration else { return }
+        guard 0.1...1_000_000 ~= duration else {
+            throw ValidationError("--duration \(duration): expected 0.1 to 1000000 seconds")
+        }
+    }
+
     func run() async throws {
         var configuration = ProbeConfiguration(publishers: try publishers(), expectedSwitches: expectSwitches)
         let recording: FLVRecording
@@ -117,7 +124,7 @@ struct ProbeCommand: AsyncParsableCommand {
             var result = SyntheticPublisher(id: Int(parts.first ?? "") ?? -1, person: person)
             if parts.count > 1 {
                 let shape = parts[1].split(separator: "@")
-                let size = shape[0].split(separator: "x").compactMap { Int($0) }
+                let size = (shape.first ?? "").split(separator: "x").compactMap { Int($0) }
                 if size.count == 2 { (result.width, result.height) = (size[0], size[1]) } else { result.id = -1 }
                 if shape.count > 1 { result.fps = Int(shape[1]) ?? 0 }
             }

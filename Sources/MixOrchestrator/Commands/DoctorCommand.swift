@@ -120,7 +120,8 @@ struct DoctorCommand: AsyncParsableCommand {
         ]
         var info = statvfs()
         if statvfs(existing.path, &info) == 0 {
-            let free = (Int(info.f_bavail) * Int(info.f_frsize)) >> 20
+            // Some file systems of networks claim close to 2^63 bytes.
+            let free = Int(min(Double(info.f_bavail) * Double(info.f_frsize) / 1_048_576, 1e12))
             let isEnough = free >= 512
             findings.append(
                 Finding(
