@@ -167,7 +167,7 @@ extension HMSDesk {
     /// Gives back the resources that no other session needs. Idempotent.
     func release(_ session: HMSSession) async throws {
         let others = book.present(in: session.room).filter { $0.id != session.id }
-        guard let owner = try await registry.existingOwner(session.room), await owner.snapshot.isStored else { return }
+        guard let owner = try await registry.existingOwner(session.room) else { return }
         let now = MonotonicClock.now()
         let mine = Set(session.outputs.map(\.id))
         let heir = session.hidesDefaults ? others.first { !$0.outputs.isEmpty } : nil
@@ -178,8 +178,9 @@ extension HMSDesk {
             recorder.isOwn && !others.contains { $0.recorder?.id == recorder.id } ? recorder.id : nil
         }
         let endsHLS = session.hls?.isOwn == true && !others.contains { $0.hls != nil }
-        let change = SettingsChange(summary: "\(session.kind.rawValue) \(session.id) ended over 100ms' interface") {
-            current, outputs in
+        let change = SettingsChange(
+            precondition: .isAt([]), summary: "\(session.kind.rawValue) \(session.id) ended over 100ms' interface"
+        ) { current, outputs in
             var changed = current
             if outputs.contains(where: { mine.contains($0.id) }) {
                 let rest = outputs.filter { !mine.contains($0.id) }
@@ -190,7 +191,13 @@ extension HMSDesk {
             return changed
         }
         // First, so that no destination is sent the room without the page.
-        _ = try await owner.configure(change, at: now)
+        do throws(OrchestratorError) {
+            _ = try await owner.configure(change, at: now)
+        } catch {
+            // There is no such room, as only its owner can tell: it looks into the store if that has not answered.
+            guard error.kind == .outdated else { throw error }
+            return
+        }
         if let page = session.page, !others.contains(where: { $0.page == page }) {
             let event = RoomEvent(
                 room: session.room, app: session.app.rawValue, source: Self.source, id: HMSSession.newID(),

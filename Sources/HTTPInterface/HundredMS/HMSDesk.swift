@@ -191,7 +191,9 @@ package actor HMSDesk: Service {
         do {
             try await take(&session, beside: others)
         } catch {
-            try? await release(session)
+            // Even a change that failed may have been stored. What cannot be given back now is given back later: an
+            // incomplete session ends as soon as it is observed. If another node has the room, nothing was taken.
+            guard (try? await release(session)) != nil || registry.mayBeElsewhere(room) else { throw error }
             book.remove(session.id)
             await offPool { [files, id = session.id] in files.remove(id) }
             throw error

@@ -90,8 +90,9 @@ extension HMSSession {
     }
 
     private func failure(of seen: HMSObservation, _ now: Double) -> Failure? {
-        // A session is not observed while it is being started, unless an earlier run of the service was starting it.
-        guard isComplete else { return Failure(kind: .internal, message: "the service ended while it was starting it") }
+        // A session is not observed while it is being started: an earlier run of the service ended meanwhile, or its
+        // start failed and left something in the room.
+        guard isComplete else { return Failure(kind: .internal, message: "the service could not start it completely") }
         if status == .starting, isPageGone(now) {
             return Failure(kind: .internal, message: "the page was not ready in time, or ended")
         }
