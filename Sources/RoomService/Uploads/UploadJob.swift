@@ -41,7 +41,6 @@ struct UploadJob: Sendable {
             await save(machine.document)
         }
         guard machine.document.isStored else { return await givenUp(&machine) }
-        await save(machine.document)
         logger.info("\(item.file) is stored at \(name) as \(key)", metadata: ["target": "\(name)"])
         return .stored
     }
@@ -103,11 +102,16 @@ struct UploadJob: Sendable {
     }
 
     private func save(_ document: UploadDocument) async {
-        let (item, name) = (item, target.name.rawValue)
+        let (item, name, settings) = (item, target.name.rawValue, settings)
         let isSaved = await offPool { () -> Bool in
+            // The code that deletes a file deletes its notes, which must not come back.
+            guard access(item.path, F_OK) == 0 else {
+                item.notes.remove()
+                return true
+            }
             let isSaved = item.notes.write(document, of: name)
-            // The code that deletes a file deletes its notes; this note may have been written after that.
-            if access(item.path, F_OK) != 0 { item.notes.remove() }
+            // A file that all targets have may be removed as soon as the last note says so, and its notes stay.
+            if access(item.path, F_OK) != 0, !settings.mayRemove(item) { item.notes.remove() }
             return isSaved
         }
         if !isSaved { logger.warning("the note of \(item.file) cannot be written: its upload may begin anew") }

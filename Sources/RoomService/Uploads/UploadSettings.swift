@@ -43,6 +43,11 @@ package struct UploadSettings: Sendable {
 
     package init(targets: [UploadTarget]) { self.targets = targets }
 
+    /// Whether a file may be removed here, because its notes say that all targets have it. Blocks.
+    func mayRemove(_ item: UploadItem) -> Bool {
+        !keepsFiles && targets.allSatisfy { item.notes.read($0.name.rawValue)?.isStored ?? false }
+    }
+
     /// Delays between attempts, in the form used for webhooks.
     var policy: DeliveryPolicy {
         var policy = DeliveryPolicy(
