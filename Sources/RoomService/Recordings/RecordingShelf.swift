@@ -55,8 +55,19 @@ package struct RecordingShelf: Sendable {
                 uploads == nil
                 ? []
                 : names.filter { $0.hasSuffix(".json") }.map { "\($0.dropLast(5)).mp4" }.filter(FileName.isRecording)
-            return files.union(manifests).sorted(by: >).prefix(Self.mostShown).compactMap { recorded($0, directory) }
+            return files.union(manifests).map { (name: $0, order: Self.order(of: $0)) }
+                .sorted { $0.order > $1.order }.prefix(Self.mostShown).compactMap { recorded($0.name, directory) }
         }
+    }
+
+    /// Returns the position of a file among others: its name without the number of the part, which begins with the
+    /// time, and the number, because part 10 follows part 9.
+    private static func order(of name: String) -> (Substring, Int) {
+        let stem = name.dropLast(4)
+        guard let mark = stem.lastIndex(of: "-"), let part = Int(stem[stem.index(after: mark)...]), part > 1 else {
+            return (stem, 1)
+        }
+        return (stem[..<mark], part)
     }
 
     /// Returns one recording of a room; `nil` if it is neither here nor in a storage.
