@@ -204,6 +204,27 @@ import Testing
         }
     }
 
+    /// The next part would get the name of the removed one, and in a storage its place.
+    @Test func aRemovedPartKeepsItsNumberWhileTheRoomIsRecorded() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                _ = try await bench.call(.put, "/v1/rooms/demo", #"{"outputs":[],"recording":true}"#)
+                let id = try #require(try await bench.call(.get, "/v1/rooms/demo/recording").value("id"))
+                let place = directory + "/recordings/demo"
+                let files = "/v1/rooms/demo/recordings"
+                try KeptFiles.makeRecording(directory, "20260101T000000Z-\(id)", recording: id)
+                try KeptFiles.makeRecording(directory, "20260101T000000Z-other", recording: "other")
+                for name in [id, "other"] {
+                    let path = "\(files)/20260101T000000Z-\(name).mp4"
+                    #expect(try await bench.call(.delete, path).status == 204)
+                    #expect(try await bench.call(.delete, path).status == 404)
+                }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place) == ["20260101T000000Z-\(id).json"])
+                #expect(try await bench.call(.get, files).text == #"{"recordings":[]}"#)
+            }
+        }
+    }
+
     @Test func namesOfFilesAreSafeAndTellRoomsApart() {
         #expect(FileName.safe("demo-1_x") == "demo-1_x")
         #expect(FileName.safe("../../etc") == "~2e~2e~2f~2e~2e~2fetc")

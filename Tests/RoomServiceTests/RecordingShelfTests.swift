@@ -22,6 +22,31 @@ struct RecordingShelfTests {
         }
     }
 
+    /// The object of the removed part would be overwritten in the storage.
+    @Test func theNumberOfARemovedPartIsKeptWhileItsRecordingGoesOn() async throws {
+        try await Self.withShelf { shelf, directory in
+            let stem = "20260101T000000Z-a"
+            func remove(_ part: Int, current: String?) async throws -> [String] {
+                let name = stem + (part > 1 ? "-\(part)" : "") + ".mp4"
+                guard case .removed = try await shelf.remove(name, of: "demo", current: current) else { return ["?"] }
+                return try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+            }
+            for part in 1...2 { try Self.record(directory, stem, part) }
+            #expect(try await remove(1, current: "a") == ["\(stem)-2.json", "\(stem)-2.mp4"])
+            #expect(try await remove(2, current: "a") == ["\(stem)-2.json"])
+            #expect(try await shelf.files(of: "demo").isEmpty)
+            #expect(try await remove(2, current: "a") == ["?"], "it is not there")
+            // The number of the newest one is enough.
+            try Self.record(directory, stem, 3)
+            #expect(try await remove(3, current: "a") == ["\(stem)-3.json"])
+            // The recording has ended, or another one has begun.
+            try Self.record(directory, stem, 4)
+            #expect(try await remove(4, current: "b").isEmpty)
+            try Self.record(directory, stem, 1)
+            #expect(try await remove(1, current: nil).isEmpty)
+        }
+    }
+
     private static func withShelf(_ body: (RecordingShelf, _ directory: String) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("rec-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory + "/demo", withIntermediateDirectories: true)

@@ -108,7 +108,8 @@ package struct RecordingController: Sendable {
     @Sendable private func remove(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let room = try context.roomID()
         let name = try fileName(context)
-        switch try await shelf.remove(name, of: room) {
+        let current = try await registry.shownState(of: room)?.room.document.settings.recording?.id
+        switch try await shelf.remove(name, of: room, current: current) {
         case .removed: return Response(status: .noContent)
         case .notThere: throw Self.noFile(name, room)
         case .isBeingWritten:

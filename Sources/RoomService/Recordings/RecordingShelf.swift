@@ -118,18 +118,44 @@ package struct RecordingShelf: Sendable {
     }
 
     /// Removes a file and its manifest, unless the file is being written.
-    package func remove(_ name: String, of room: RoomID) async throws -> Removal {
+    ///
+    /// - Parameter current: Id of the recording that the room wants; `nil` if it wants none. The manifest of its newest
+    ///   part stays, so that the next part gets another number: in a storage, its object would replace the removed
+    ///   one's.
+    package func remove(_ name: String, of room: RoomID, current: String?) async throws -> Removal {
         guard let path = path(of: name, room: room) else { return .notThere }
         return try await pool.runIfActive {
             guard Self.size(path) != nil || isStoredElsewhere(path) else { return .notThere }
             guard !Self.isBeingWritten(path) else { return .isBeingWritten }
+            let manifest = Self.manifest(of: path)
             guard unlink(path) == 0 || errno == ENOENT else { return .failed(String(cString: strerror(errno))) }
-            unlink(Self.manifest(path))
             Self.notes(path).remove()
             unlink(Self.thumbnail(path))
             Self.thumbnailNotes(path).remove()
+            Self.forget(path, part: manifest?.part ?? 1, isWanted: current != nil && manifest?.recording == current)
             return .removed
         }
+    }
+
+    /// Removes the manifest of a removed part, and one that only kept the number of a part next to it.
+    ///
+    /// - Parameter isWanted: Whether the recording goes on.
+    private static func forget(_ path: String, part: Int, isWanted: Bool) {
+        let (earlier, later) = (neighbour(of: path, part, -1), neighbour(of: path, part, 1))
+        let isNewest = later.map { size($0) == nil && access(manifest($0), F_OK) != 0 } ?? true
+        if !isWanted || !isNewest { unlink(manifest(path)) }
+        for other in [earlier, isWanted ? nil : later].compactMap(\.self)
+        where size(other) == nil && !notes(other).exist {
+            unlink(manifest(other))
+        }
+    }
+
+    /// Returns the path of another part of the same recording; `nil` if there is none of this number.
+    private static func neighbour(of path: String, _ part: Int, _ distance: Int) -> String? {
+        let (stem, mark) = (path.dropLast(4), part > 1 ? "-\(part)" : "")
+        // Bounded, because the manifest may be damaged.
+        guard stem.hasSuffix(mark), 1...1_000_000 ~= part, part + distance > 0 else { return nil }
+        return "\(stem.dropLast(mark.count))" + (part + distance > 1 ? "-\(part + distance)" : "") + ".mp4"
     }
 
     private func recorded(_ name: String, _ directory: String) -> Recorded? {
