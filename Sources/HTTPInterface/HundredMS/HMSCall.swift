@@ -30,9 +30,18 @@ struct HMSCall: Sendable {
         return (limit, try request.queryText("start").flatMap { $0.isEmpty ? nil : $0 })
     }
 
+    /// Returns the filter of sessions; those of all kinds for the files that they have produced.
     func filter(_ kind: HMSSession.Kind?) throws(InputError) -> HMSBook.Filter {
         HMSBook.Filter(
             kind: kind, room: try request.queryText("room_id"), session: try request.queryText("session_id"),
-            status: kind == nil ? nil : try request.queryChoice("status", of: HMSSession.Status.self))
+            status: kind == nil ? nil : try status())
+    }
+
+    func assetFilter() throws(InputError) -> HMSAsset.Filter {
+        HMSAsset.Filter(status: try status(), type: try request.queryText("type"))
+    }
+
+    private func status() throws(InputError) -> HMSSession.Status? {
+        try request.queryChoice("status", of: HMSSession.Status.self)
     }
 }

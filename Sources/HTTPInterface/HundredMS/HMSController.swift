@@ -55,7 +55,10 @@ package struct HMSController: Sendable {
                 let page = HMSPage.entries(of: sessions, limit, after: start, id: \.id)
                 return HMSPage(page, limit, pictured: await desk.pictured(page)).document
             }
-            let assets = sessions.flatMap { session in session.assets.map { (session: session, asset: $0) } }
+            let wanted = try call.assetFilter()
+            let assets = sessions.flatMap { session in
+                session.assets.filter { wanted.takes($0) }.map { (session: session, asset: $0) }
+            }
             let page = HMSPage.entries(of: assets, limit, after: start, id: \.asset.id)
             let pictured = await desk.pictured(page.map(\.session))
             return HMSPage(page, limit, id: \.asset.id) { $0.session.assetView($0.asset, pictured) }.document

@@ -50,7 +50,7 @@ extension HMSSession {
     func assetView(_ asset: HMSAsset, _ pictured: Set<String>, isPart: Bool = false) -> JSONValue {
         var fields: [String: JSONValue] = [
             "id": .string(asset.id), "type": .string(asset.kind.rawValue), "path": .string(path(of: asset)),
-            "status": .string("completed"), "size": .number(Double(asset.size ?? 0)),
+            "status": .string(HMSAsset.status.rawValue), "size": .number(Double(asset.size ?? 0)),
             "duration": .number(asset.duration.rounded()), "created_at": HMSTime.value(asset.createdAt),
             "thumbnails": .array(thumbnails(of: asset, pictured).map { .string($0) }),
         ]

@@ -68,6 +68,14 @@ import Testing
             let assets = try await caller.get("recording-assets?room_id=demo")
             let asset = try #require(try assets.value("data.0.id"))
             #expect(try assets.value("data.0.job_id") == id)
+            for (query, isListed) in [
+                ("status=completed", true), ("status=failed", false), ("type=room-composite", true),
+                ("type=transcript", false), ("type=room-composite&status=running", false),
+            ] {
+                let found = try await caller.get("recording-assets?\(query)")
+                #expect(try (found.value("data.0.id") == asset) == isListed, "\(query): \(found.text)")
+            }
+            #expect(try await caller.get("recording-assets?status=gone").status == 400)
             #expect(try await caller.get("recording-assets/\(asset)").value("path")?.hasSuffix(".mp4") == true)
             let link = try await caller.get("recording-assets/\(asset)/presigned-url")
             #expect(try link.value("expiry") == "3600")
