@@ -54,7 +54,12 @@ extension HMSSession {
             "duration": .number(asset.duration.rounded()), "created_at": HMSTime.value(asset.createdAt),
             "thumbnails": .array(thumbnails(of: asset, pictured).map { .string($0) }),
         ]
-        var metadata: [String: JSONValue] = ["num_layers": .number(1), "layer": .number(0)]
+        var metadata: [String: JSONValue] = [:]
+        // Clients tell the files of a live stream's layers from other recordings by these fields, which are texts.
+        if !kind.isBeam {
+            metadata["num_layers"] = .string("1")
+            if asset.kind == .composite { metadata["layer"] = .string("0") }
+        }
         if let size {
             metadata["resolution"] = .object([
                 "width": .number(Double(size.width)), "height": .number(Double(size.height)),

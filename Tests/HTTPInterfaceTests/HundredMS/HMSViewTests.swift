@@ -81,6 +81,24 @@ import Testing
         #expect(thumbnails(["y.mp4", "other.mp4"]) == [.array([]), .array([path]), .array([path])])
     }
 
+    @Test(arguments: [HMSSession.Kind.externalStream, .liveStream, .recording])
+    func onlyFilesOfLiveStreamsHaveLayers(kind: HMSSession.Kind) {
+        var session = HMSSession(
+            id: "s1", kind: kind, room: "demo", session: "x", accessKey: "key", base: "http://a", at: 0)
+        session.size = HMSSession.Size(width: 1280, height: 720)
+        func metadata(_ kind: HMSAsset.Kind) -> [String: JSONValue] {
+            let asset = HMSAsset(id: "a1", kind: kind, file: "x", duration: 60, createdAt: 0)
+            return fields(fields(session.assetView(asset, []))["metadata"] ?? .null)
+        }
+        let layers: JSONValue? = kind == .liveStream ? .string("1") : nil
+        let layer: JSONValue? = kind == .liveStream ? .string("0") : nil
+        let file = metadata(.composite)
+        #expect(file["resolution"] == .object(["width": .number(1280), "height": .number(720)]))
+        #expect(file["num_layers"] == layers && file["layer"] == layer)
+        let kept = metadata(.onDemand)
+        #expect(kept["num_layers"] == layers && kept["layer"] == nil)
+    }
+
     @Test func pagesAreWalkedAsSDKsDo() throws {
         let entries = Array(0..<25)
         func page(_ entries: [Int], _ start: String?) -> [String: JSONValue] {
