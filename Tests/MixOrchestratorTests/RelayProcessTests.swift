@@ -164,6 +164,19 @@ import Testing
         }
     }
 
+    @Test func aMistypedDataDirectoryIsNotCreatedToReadAStore() async throws {
+        try await withDirectory { directory in
+            let data = directory + "/data"
+            let error = #expect(throws: StartupError.self) { try DataDirectory(data, creates: false) }
+            #expect(error?.description.contains("there is no store at " + data) == true)
+            #expect(!FileManager.default.fileExists(atPath: data))
+            try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+            try Data().write(to: URL(fileURLWithPath: StoreOpening.path(data: data)))
+            try DataDirectory(data, creates: false).release()
+            #expect(!FileManager.default.fileExists(atPath: data + "/relays"))
+        }
+    }
+
     @Test func whatTheWorkerLacksIsShownWithThePackage() throws {
         let answer = """
             {"healthy":false,"checked":10,"missing":[

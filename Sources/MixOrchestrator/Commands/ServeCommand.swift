@@ -134,16 +134,22 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// The data directory, created and locked. The lock keeps two services from controlling the same relays.
+/// The data directory, locked. The lock keeps two services from controlling the same relays.
 struct DataDirectory {
     private let descriptor: Int32
 
-    /// - Throws: `StartupError` if the directory cannot be created or written, or if another process has locked it.
-    init(_ path: String) throws(StartupError) {
-        let relays = path + "/relays"
+    /// - Parameter creates: Whether the directories are created. Otherwise the directory must have a store.
+    /// - Throws: `StartupError` if the directory cannot be created or written, if it has no store although it must, or
+    ///   if another process has locked it.
+    init(_ path: String, creates: Bool = true) throws(StartupError) {
+        let store = StoreOpening.path(data: path)
+        guard creates || FileManager.default.fileExists(atPath: store) else {
+            throw StartupError("there is no store at \(store): name the service's data directory with --data")
+        }
         do {
             // Mixers get the right to read images and media when they start, for which the directories must exist.
-            for directory in [path, relays, path + "/images", MediaLibrary.downloads(in: path)] {
+            let directories = [path, path + "/relays", path + "/images", MediaLibrary.downloads(in: path)]
+            for directory in creates ? directories : [] {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true,
                     // The directory contains stream keys.

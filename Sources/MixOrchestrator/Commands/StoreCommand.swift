@@ -77,7 +77,7 @@ struct StoreCheckCommand: ParsableCommand {
     func run() throws {
         try options.run { configuration in
             guard let target = configuration.store.target else {
-                let lock = try DataDirectory(configuration.data)
+                let lock = try DataDirectory(configuration.data, creates: false)
                 defer { lock.release() }
                 let contents = try SQLiteContents(path: StoreOpening.path(data: configuration.data), creates: false)
                 defer { contents.close() }
@@ -124,7 +124,7 @@ struct StoreCopyCommand: ParsableCommand {
             guard let target = configuration.store.target else {
                 throw StartupError("store.url: expected postgresql://user@host/database, to copy to or from")
             }
-            let lock = try DataDirectory(configuration.data)
+            let lock = try DataDirectory(configuration.data, creates: to == .sqlite)
             defer { lock.release() }
             let membership = ClusterMembership(data: configuration.data)
             // Before anything is created in the target.
