@@ -17,10 +17,11 @@ enum PacketSocket {
 
     /// Listens at a path to which only this user can connect. Replaces an existing file.
     static func listen(at path: String) throws(Failure) -> Int32 {
+        let address = try address(of: path)
         let descriptor = try make()
         unlink(path)
         let before = umask(0o177)
-        let isBound = try withAddress(path) { bind(descriptor, $0, $1) == 0 }
+        let isBound = withPointer(to: address) { bind(descriptor, $0, $1) == 0 }
         umask(before)
         guard isBound, Foundation.listen(descriptor, backlog) == 0 else {
             let failure = Failure(errnoOf: "listening at \(path)")
@@ -33,9 +34,10 @@ enum PacketSocket {
     /// Connects to the server at a path.
     /// - Parameter patience: Longest wait in seconds, here and for each message until `wait` says otherwise.
     static func connect(to path: String, patience: Double) throws(Failure) -> Int32 {
+        let address = try address(of: path)
         let descriptor = try make()
         wait(patience, on: descriptor)
-        guard try withAddress(path, { Foundation.connect(descriptor, $0, $1) == 0 }) else {
+        guard withPointer(to: address, { Foundation.connect(descriptor, $0, $1) == 0 }) else {
             let failure = Failure(errnoOf: "connecting to \(path)")
             close(descriptor)
             throw failure
@@ -78,9 +80,8 @@ enum PacketSocket {
         return descriptor
     }
 
-    private static func withAddress<Result>(
-        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-    ) throws(Failure) -> Result {
+    /// - Throws: `Failure` if the path is too long for a socket.
+    private static func address(of path: String) throws(Failure) -> sockaddr_un {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
@@ -88,7 +89,13 @@ enum PacketSocket {
             throw Failure("the path of a socket is too long: \(path)")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        return withUnsafePointer(to: &address) {
+        return address
+    }
+
+    private static func withPointer<Result>(
+        to address: sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        withUnsafePointer(to: address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }

@@ -194,6 +194,21 @@ import Testing
         #expect(try Mixer(Self.client(server)).exit == nil)
     }
 
+    @Test func aPathThatIsTooLongLeavesNothingBehind() throws {
+        func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
+        let path = "/tmp/" + String(repeating: "x", count: 103)
+        let before = try descriptors()
+        for _ in 0..<200 {
+            #expect(throws: PacketSocket.Failure.self) { try PacketSocket.listen(at: path) }
+            #expect(throws: PacketSocket.Failure.self) { try PacketSocket.connect(to: path, patience: 1) }
+        }
+        // Tests beside this one open some, too.
+        #expect(try descriptors() < before + 200)
+        // Nothing else in this process uses this mask.
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        #expect(!status.contains("Umask:\t0177"))
+    }
+
     @Test func messagesAreReadAsTheyWereWritten() {
         for arguments in [["mixer"], ["mixer", "", "é", "--encoder", "x"]] {
             #expect(ForkRequest(arguments: arguments).bytes.flatMap { ForkRequest($0)?.arguments } == arguments)
