@@ -24,14 +24,18 @@ final class ClockSteps: Sendable {
     /// Records the time of a transaction. Call it when the transaction is durable.
     func committed(at time: Double) { last.withLock { $0 = time } }
 
-    /// Returns the approximate time of the last write before the store was opened.
+    /// Returns the approximate time of the last write before the store was opened. Rows whose time is damaged are passed
+    /// over.
     private static func lastStored(_ db: Database) throws -> Double? {
         try Double.fetchOne(
             db,
             sql: """
                 SELECT max(at) FROM (
-                    SELECT * FROM (SELECT at FROM events ORDER BY number DESC LIMIT 1)
-                    UNION ALL SELECT * FROM (SELECT queued AS at FROM outbox ORDER BY number DESC LIMIT 1))
+                    SELECT * FROM (
+                        SELECT at FROM events WHERE typeof(at) IN ('real', 'integer') ORDER BY number DESC LIMIT 1)
+                    UNION ALL SELECT * FROM (
+                        SELECT queued AS at FROM outbox WHERE typeof(queued) IN ('real', 'integer')
+                        ORDER BY number DESC LIMIT 1))
                 """)
     }
 }

@@ -189,6 +189,25 @@ import Testing
         }
     }
 
+    /// Whether the clock was set back is judged by the newest times before the start.
+    @Test func damagedTimesOfTheNewestRowsStopNoWrite() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/store.sqlite"
+            let sound = try SQLiteTaskStore(path: path)
+            try await fill(sound)
+            await sound.close()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.write { db in
+                try db.execute(sql: "UPDATE events SET at = 'x'")
+                try db.execute(sql: "UPDATE outbox SET queued = x'00'")
+            }
+            try queue.close()
+            let store = try SQLiteTaskStore(path: path)
+            #expect(try await store.commit(StoreChange(event: event("after the damage"))) == .committed)
+            await store.close()
+        }
+    }
+
     @Test(arguments: [
         "rooms", "tasks", "events", "timeline", "switches", "layout_versions", "layout_events", "nodes", "leases",
         "outbox", "attempts", "subscriptions", "probe", "removed_tasks", "grdb_migrations",
