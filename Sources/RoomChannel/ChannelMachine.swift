@@ -32,7 +32,8 @@ public struct ChannelMachine: Sendable {
     /// The audience as last announced.
     private(set) var announcedAudience = ChannelAudience()
     private var audienceAnnouncedAt = Int64.min
-    var isOpened = false
+    /// Whether the room was opened through the channel and has not been closed.
+    public internal(set) var isOpened = false
     private var hasParticipants = false
     /// Whether the room was closed while participants were on air, so that it is not live until they have left.
     var isClosed = false

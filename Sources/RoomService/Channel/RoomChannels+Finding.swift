@@ -88,10 +88,9 @@ extension RoomChannels {
             throw .moving(room.rawValue)
         }
         if channels.count >= settings.mostChannels {
-            // Channels shown in a picture are closed last.
             let idle = channels.values.filter { !$0.isFollowed && !$0.isFrozen }.min { one, other in
-                let (isOneShown, isOtherShown) = (isShown(one), isShown(other))
-                return isOneShown == isOtherShown ? one.usedAt < other.usedAt : isOtherShown
+                let (loss, otherLoss) = (lossWithout(one), lossWithout(other))
+                return loss == otherLoss ? one.usedAt < other.usedAt : loss < otherLoss
             }
             guard let idle else {
                 registry.services.news.unwatch(room)
@@ -144,6 +143,13 @@ extension RoomChannels {
 
     func isUnstored(_ channel: OpenChannel) -> Bool {
         settings.isStored && channel.machine.memoryRevision != channel.storedRevision
+    }
+
+    /// Returns a number that is larger the more is lost if a channel without viewers is dropped.
+    private func lossWithout(_ channel: OpenChannel) -> Int {
+        if channel.machine.isOpened { return 3 }
+        if isUnstored(channel) { return 2 }
+        return isShown(channel) ? 1 : 0
     }
 
     /// Whether a layout on air shows values of the channel.

@@ -50,14 +50,14 @@ extension RoomChannels {
     /// Number of open channels, of mirrors, and of the viewers of both.
     package var figures: (channels: Int, mirrors: Int, viewers: Int) { (channels.count, mirrors.count, viewerCount) }
 
-    /// Drops channels that have not been used for a while.
-    private func sweep() {
+    /// Drops channels that have not been used for a while. A channel that opened its room is the only one to know that.
+    func sweep() {
         let now = MonotonicClock.now()
         let limit = now - Int64(settings.idleSeconds) * 1_000_000_000
         for channel in channels.values {
             if channel.watchers.expire(at: now) { takeAudience(of: channel) }
             guard !channel.isFollowed, channel.usedAt < limit, !channel.isFrozen else { continue }
-            if !isShown(channel), !isUnstored(channel) { forget(channel) }
+            if !isShown(channel), !isUnstored(channel), !channel.machine.isOpened { forget(channel) }
         }
         for mirror in mirrors.values where mirror.viewers.isEmpty && mirror.usedAt < now - Self.mirrorRest {
             forget(mirror)

@@ -20,6 +20,38 @@ import Testing
         }
     }
 
+    @Test func aRoomStaysLiveWhileItsHostHasItOpen() async throws {
+        var settings = ChannelSettings()
+        // Every channel is unused for long enough.
+        settings.idleSeconds = -1
+        try await Self.run(settings) { channels, registry in
+            try await channels.open("show", title: "Show", by: Self.host)
+            await channels.sweep()
+            #expect(await channels.liveRooms(of: .standard, limit: 9).map(\.title) == ["Show"])
+            // A room that was created by opening it is deleted.
+            try await channels.close("show", by: Self.host)
+            let left = try await registry.snapshot("show")
+            #expect(left?.isStored != true)
+            await channels.sweep()
+            #expect(await channels.figures.channels == 0)
+        }
+    }
+
+    @Test func anOpenRoomLosesItsChannelLast() async throws {
+        var settings = ChannelSettings()
+        settings.mostChannels = 2
+        try await Self.run(settings) { channels, registry in
+            try await channels.open("show", title: nil, by: Self.host)
+            for room in ["a", "b"] as [RoomID] {
+                let change = SettingsChange(summary: "made by a test") { settings, _ in settings }
+                _ = try await registry.owner(room).configure(change, at: 0)
+                _ = try await channels.history(of: room, after: nil)
+            }
+            #expect(await channels.liveRooms(of: .standard, limit: 9).map(\.name) == ["show"])
+            #expect(await channels.figures.channels == 2)
+        }
+    }
+
     /// Stores of earlier releases have names in several spellings.
     @Test func roomsWhoseNamesOnlyLookEqualAreListedSeparately() async throws {
         try await Self.run { channels, _ in
