@@ -43,7 +43,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
             user: socket.caller.user ?? UserID("guest-\(socket.id)"),
             isModerator: socket.caller.token != nil && socket.caller.scopes.contains(.tasks))
         if case .object(let fields)? = auth {
-            if case .string(let name)? = fields["name"] { client.name = name }
+            if case .string(let name)? = fields["name"] { client.name = Self.kept(name) }
             if socket.caller.user == nil, socket.caller.scopes.contains(.chat),
                 case .string(let user)? = fields["user"],
                 let user = try? EventParser.identifier(user, field: "user")
@@ -52,6 +52,11 @@ package final class SocketIORoomHandler: SocketIOHandler {
             }
         }
         clients.withLock { $0[socket.id] = client }
+    }
+
+    /// Returns the part of a client's name that is kept. The rules of channels still refuse what was too long.
+    static func kept(_ name: String) -> String {
+        String(decoding: name.utf8.prefix(ChannelRules.longestName.bytes + 1), as: UTF8.self)
     }
 
     package func received(_ event: SocketIOEvent, from socket: SocketIOSocket) async -> SocketIOReply {
