@@ -85,6 +85,22 @@ import Testing
         #expect(!machine.beginRequest(for: "s") && machine.holdings.count == 2)
     }
 
+    /// A hint and the regular check may look for waiting rooms at the same time, while requests come in.
+    @Test func searchesForRoomsReserveTheirPlaces() {
+        var machine = machine(capacity: 3)
+        #expect(machine.beginRequest(for: "r") && !machine.isTaking)
+        #expect(machine.beginTaking(among: []) == 2)
+        #expect(machine.beginTaking(among: []) == 0)
+        #expect(machine.isTaking && !machine.takesRooms && !machine.beginRequest(for: "s"))
+        // Only one room was waiting.
+        machine.took([lease("t", "a#1", 1)], askedAt: 0)
+        machine.endTaking(2)
+        machine.endTaking(0)
+        #expect(!machine.isTaking && machine.beginRequest(for: "s") && !machine.takesRooms)
+        machine.endRequest(for: "r")
+        #expect(machine.beginTaking(among: []) == 1)
+    }
+
     @Test func aRoomLeavesOnce() {
         var machine = machine()
         machine.took([lease("r", "a#1", 1)], askedAt: 0)

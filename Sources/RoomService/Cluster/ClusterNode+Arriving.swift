@@ -37,13 +37,14 @@ extension ClusterNode {
     }
 
     private func prepare(_ order: MoveOrder) async throws(OrchestratorError) -> String? {
-        guard let registry = registry.withLock({ $0 }), !shutdown.hasBegun, machine.withLock({ $0.takesRooms }) else {
-            return "it takes no rooms"
-        }
-        guard let (reader, plans) = try await registry.plansToPrepare(order.room) else {
-            return "the room is not stored"
-        }
         let room = order.room
+        guard let registry = registry.withLock({ $0 }), !shutdown.hasBegun,
+            machine.withLock({ $0.beginRequest(for: room) })
+        else { return "it takes no rooms" }
+        // From here on, the room has a place until its arrival has ended.
+        var isOnItsWay = false
+        defer { if !isOnItsWay { machine.withLock { $0.endRequest(for: room) } } }
+        guard let (reader, plans) = try await registry.plansToPrepare(room) else { return "the room is not stored" }
         let arrival = RoomArrival(
             room, plans: plans, onAir: order.onAir, reader: reader, services: registry.services,
             node: RoomArrival.Node(
@@ -62,6 +63,7 @@ extension ClusterNode {
             arrivals.withLock { $0[room] = nil }
             return "it is about to stop"
         }
+        isOnItsWay = true
         return await arrival.readiness()
     }
 
@@ -71,6 +73,7 @@ extension ClusterNode {
             for await arrival in arrivingRooms {
                 group.addTask {
                     await arrival.run()
+                    self.machine.withLock { $0.endRequest(for: arrival.room) }
                     self.arrivals.withLock { if $0[arrival.room] === arrival { $0[arrival.room] = nil } }
                 }
             }

@@ -18,7 +18,7 @@ extension ClusterNode: RoomHomes {
         if let other = try await otherHolder(of: room) { throw elsewhere(room, other) }
         // Another request may have taken it in the meantime.
         if machine.withLock({ $0.use(room, at: asked) }) { return }
-        guard !shutdown.hasBegun, machine.withLock({ $0.beginRequest(for: room) }) else {
+        guard !shutdown.hasBegun, await beginRequest(for: room) else {
             guard let other = lightest?.profile else { throw .noNode(room.rawValue) }
             throw elsewhere(room, other)
         }
@@ -50,6 +50,18 @@ extension ClusterNode: RoomHomes {
         let limit = ContinuousClock.now + Self.patience
         while machine.withLock({ $0.isLeaving(room) }), ContinuousClock.now < limit {
             guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+        }
+    }
+
+    /// Begins to ask the store for a room. Waits while places are reserved for rooms that the node may not get.
+    ///
+    /// - Returns: False if the node does not take the room.
+    private func beginRequest(for room: RoomID) async -> Bool {
+        let limit = ContinuousClock.now + Self.patience
+        while true {
+            let (isBegun, isTaking) = machine.withLock { ($0.beginRequest(for: room), $0.isTaking) }
+            if isBegun || !isTaking || ContinuousClock.now >= limit { return isBegun }
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return false }
         }
     }
 

@@ -102,12 +102,8 @@ extension ClusterNode {
         guard !shutdown.hasBegun, rest.withLock({ $0 <= BootClock.now() }) else { return }
         do {
             try await readRoster()
-            let (node, share) = machine.withLock { [others = self.others] in ($0.node, $0.share(among: others)) }
-            guard share > 0, let registry = registry.withLock({ $0 }) else { return }
-            let asked = BootClock.now()
-            let leases = try await base.claimRooms(
-                of: registry.livesToServe, by: node, limit: share, for: settings.lease)
-            machine.withLock { $0.took(leases, askedAt: asked) }
+            guard let registry = registry.withLock({ $0 }) else { return }
+            let leases = try await claimWaiting(registry.livesToServe)
             for room in leases.compactMap(\.task.leasedRoom) {
                 logger.notice("takes a room that had no node", metadata: ["room": "\(room)"])
                 directory.forget(room)
@@ -119,6 +115,17 @@ extension ClusterNode {
         } catch {
             logger.debug("cannot look for rooms: \(error)")
         }
+    }
+
+    /// Takes the leases of rooms without a node. Hints and regular checks may do so at the same time.
+    private func claimWaiting(_ lives: [RoomLife]) async throws(StoreError) -> [Lease] {
+        let (node, share) = machine.withLock { [others = self.others] in ($0.node, $0.beginTaking(among: others)) }
+        defer { machine.withLock { $0.endTaking(share) } }
+        guard share > 0 else { return [] }
+        let asked = BootClock.now()
+        let leases = try await base.claimRooms(of: lives, by: node, limit: share, for: settings.lease)
+        machine.withLock { $0.took(leases, askedAt: asked) }
+        return leases
     }
 
     func followSubscriptions() async {

@@ -24,6 +24,8 @@ struct OwnershipMachine: Sendable {
     private(set) var isDraining = false
     /// Rooms for which the store is being asked, with the number of requests that wait for its answers.
     private var wanted: [RoomID: Int] = [:]
+    /// Number of places reserved for rooms without a node for which the store is being asked.
+    private var reserved = 0
     /// Leases that the store lists for the node, but of which the node does not know.
     private var strays: Set<Lease> = []
     /// Leases that the node passed on before they expired, each with a time not earlier than that of any question whose
@@ -143,8 +145,11 @@ struct OwnershipMachine: Sendable {
     /// Number of further rooms that the node has a place for. Rooms for which the store is being asked have one.
     private var places: Int {
         guard let capacity else { return .max }
-        return capacity - holdings.count - wanted.keys.count { holdings[$0] == nil }
+        return capacity - holdings.count - wanted.keys.count { holdings[$0] == nil } - reserved
     }
+
+    /// Whether places are reserved, of which some may soon be free.
+    var isTaking: Bool { reserved > 0 }
 
     /// Whether the node takes further rooms.
     var takesRooms: Bool { !isDraining && places > 0 }
@@ -171,6 +176,17 @@ struct OwnershipMachine: Sendable {
         }
         return min(isLightest ? Self.mostAtOnce : Self.fewAtOnce, places)
     }
+
+    /// Begins to ask the store for waiting rooms, and reserves places for them. `endTaking` must follow.
+    ///
+    /// - Returns: The number of rooms to take, as `share`.
+    mutating func beginTaking(among others: [NodeEntry]) -> Int {
+        let share = self.share(among: others)
+        reserved += share
+        return share
+    }
+
+    mutating func endTaking(_ share: Int) { reserved -= share }
 
     /// Removes the rooms that have not been used lately.
     ///
