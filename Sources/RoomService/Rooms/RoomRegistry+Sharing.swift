@@ -9,12 +9,26 @@ extension RoomRegistry {
     /// Rooms in memory, and those that are being read.
     var roomsInMemory: Set<RoomID> { state.withLock { Set($0.owners.keys).union($0.loads.keys) } }
 
-    /// Continues a room that had no node by starting its relays.
+    /// Continues a room that had no node by starting its relays. If the store cannot be read, `adoptRemaining` tries
+    /// again: the room has no other node meanwhile.
     func adopt(_ room: RoomID) async {
         do {
             _ = try await existingOwner(room)
+            state.withLock { _ = $0.unadopted.remove(room) }
         } catch {
-            services.logger.error("the room \(room) cannot be taken over: \(error)")
+            let isNew = state.withLock { state in !state.isStopping && state.unadopted.insert(room).inserted }
+            if isNew { services.logger.error("the room \(room) cannot be taken over: \(error)") }
+        }
+    }
+
+    /// Continues the rooms that could not be read when they were taken over, if this node still has them.
+    func adoptRemaining() async {
+        for room in state.withLock({ $0.unadopted.sorted() }) {
+            if services.homes?.has(room) ?? false {
+                await adopt(room)
+            } else {
+                state.withLock { _ = $0.unadopted.remove(room) }
+            }
         }
     }
 

@@ -20,6 +20,8 @@ package final class RoomRegistry: Service {
         var owners: [RoomID: Entry] = [:]
         /// Rooms that are being read, with the callers that wait for them.
         var loads: [RoomID: [CheckedContinuation<Void, Never>]] = [:]
+        /// Rooms that were taken over from other nodes, but could not be read yet.
+        var unadopted: Set<RoomID> = []
         /// Owners that could be dropped.
         var offers: [RoomOwner] = []
         /// Number of sweeps.
@@ -54,6 +56,8 @@ package final class RoomRegistry: Service {
     /// of its children, so that one group for thousands of owners would cost more than their work.
     private static let groups = 64
 
+    /// Time between two attempts to read rooms that were taken over.
+    static let adoptionInterval: Duration = .seconds(1)
     /// Time between two passes that remove ended tasks.
     static let tidyInterval: Duration = .seconds(60)
 
@@ -257,6 +261,9 @@ package final class RoomRegistry: Service {
                 chores.addTask { await self.wakeRooms() }
                 chores.addTask {
                     while (try? await Task.sleep(for: Self.sweepInterval)) != nil { await self.sweep() }
+                }
+                chores.addTask {
+                    while (try? await Task.sleep(for: Self.adoptionInterval)) != nil { await self.adoptRemaining() }
                 }
                 chores.addTask {
                     while (try? await Task.sleep(for: Self.tidyInterval)) != nil {
