@@ -37,6 +37,16 @@ import Testing
         }
     }
 
+    @Test func aStartRestoresTheRoomsAfterOneThatCannotBeRead() async throws {
+        let store = UnreadableStore()
+        store.unreadable.value = ["a"]
+        try await withQuietNode(store) { node, registry in
+            for room in ["a", "b"] as [RoomID] { try await node.enter(room) }
+            await registry.restoreLiveRooms()
+            #expect(Self.unadopted(registry) == ["a"] && store.read.value == ["b"])
+        }
+    }
+
     @Test func aRoomThatWasLostMeanwhileIsNotContinued() async throws {
         let store = UnreadableStore()
         store.unreadable.value = ["demo"]

@@ -8,8 +8,8 @@ extension RoomRegistry {
     func restoreLiveRooms() async {
         do {
             if let homes = services.homes {
-                // Other rooms are taken when they need a node.
-                for id in homes.rooms.sorted() { _ = try await existingOwner(id) }
+                // Other rooms are taken when they need a node. One that cannot be read holds up no other.
+                for id in homes.rooms.sorted() { await adopt(id) }
                 return
             }
             for life in livesToServe {

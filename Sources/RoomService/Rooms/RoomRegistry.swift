@@ -20,7 +20,7 @@ package final class RoomRegistry: Service {
         var owners: [RoomID: Entry] = [:]
         /// Rooms that are being read, with the callers that wait for them.
         var loads: [RoomID: [CheckedContinuation<Void, Never>]] = [:]
-        /// Rooms that were taken over from other nodes, but could not be read yet.
+        /// Rooms of this node of a cluster that could not be read yet.
         var unadopted: Set<RoomID> = []
         /// Owners that could be dropped.
         var offers: [RoomOwner] = []
