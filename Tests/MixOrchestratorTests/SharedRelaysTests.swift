@@ -66,6 +66,24 @@ import Testing
         }
     }
 
+    /// A supervisor that is cancelled does not ask how its relay has ended.
+    @Test func endsThatNobodyAsksForAreNotKept() async throws {
+        try await withDirectory { directory in
+            let starter = try starter(Self.worker, in: directory)
+            let shared = try #require(starter.shared)
+            var relays = try start(["a", "b"], starter, directory)
+            for relay in relays { relay.signal(SIGTERM) }
+            try await eventually { shared.unreadEnds == 2 ? true : nil }
+            relays = []
+            #expect(shared.unreadEnds == 0)
+            // Nor if the handle is gone first.
+            let next = try start(["a"], starter, directory)[0].processID
+            kill(next, SIGKILL)
+            try await eventually { kill(next, 0) == 0 && shared.unreadEnds == 0 ? nil : true }
+            #expect(shared.unreadEnds == 0)
+        }
+    }
+
     @Test func aProcessThatDoesNotLetGoIsKilled() async throws {
         try await withDirectory { directory in
             let starter = try starter("exec sleep 60", in: directory)

@@ -65,7 +65,7 @@ package struct RelayStarter: RelayStarting {
     package var limits: WorkerLimits
 
     /// Processes that run several programs; `nil` if every program has its own process.
-    private var shared: SharedRelays?
+    private(set) var shared: SharedRelays?
 
     /// - Parameter programsPerProcess: Maximum number of programs that share a process.
     package init(

@@ -29,8 +29,14 @@ package final class SharedRelays: Sendable {
         var count = 0
         /// Descriptions of how programs ended, until they are read.
         var ends: [Int: String] = [:]
+        /// Numbers of the programs whose handles may still ask how they ended.
+        var handles: Set<Int> = []
         /// Sockets of programs that must get a process of their own.
         var alone: Set<String> = []
+
+        mutating func note(_ end: String, of number: Int) {
+            if handles.contains(number) { ends[number] = end }
+        }
     }
 
     /// Time after which a process that does not end a program is killed, with all of its programs.
@@ -61,6 +67,7 @@ package final class SharedRelays: Sendable {
                 throw .notStarted("relay process \(state.hosts[index].process.processID) accepts no commands")
             }
             state.hosts[index].programs[number] = socket
+            state.handles.insert(number)
             return SharedRelay(relays: self, number: number, processID: state.hosts[index].process.processID)
         }
     }
@@ -83,6 +90,22 @@ package final class SharedRelays: Sendable {
         state.withLock { state in
             refresh(&state)
             return state.ends.removeValue(forKey: number)
+        }
+    }
+
+    /// Drops what is kept for the handle of a program, which may still run.
+    fileprivate func forget(_ number: Int) {
+        state.withLock { state in
+            state.handles.remove(number)
+            state.ends[number] = nil
+        }
+    }
+
+    /// Number of descriptions of ends that were not read.
+    var unreadEnds: Int {
+        state.withLock { state in
+            refresh(&state)
+            return state.ends.count
         }
     }
 
@@ -134,14 +157,14 @@ package final class SharedRelays: Sendable {
             for case .ended(let number, let failure) in Self.reports(of: &state.hosts[index]) {
                 guard state.hosts[index].programs.removeValue(forKey: number) != nil else { continue }
                 let host = state.hosts[index]
-                state.ends[number] =
-                    "relay in process \(host.process.processID) ended\(failure.map { ": \($0)" } ?? ""), its log is \(host.log)"
+                let end = "relay in process \(host.process.processID) ended\(failure.map { ": \($0)" } ?? "")"
+                state.note("\(end), its log is \(host.log)", of: number)
             }
             let host = state.hosts[index]
             if let exit = host.process.exit {
                 for (number, socket) in host.programs {
-                    state.ends[number] =
-                        "relay process \(host.process.processID) of \(host.programs.count) programs ended with \(exit), its log is \(host.log)"
+                    let process = "relay process \(host.process.processID) of \(host.programs.count) programs"
+                    state.note("\(process) ended with \(exit), its log is \(host.log)", of: number)
                     state.alone.insert(socket)
                 }
             } else if host.programs.isEmpty {
@@ -188,6 +211,8 @@ private final class SharedRelay: RelayProcessHandle {
         self.number = number
         self.processID = processID
     }
+
+    deinit { relays.forget(number) }
 
     func exitDescription() -> String? {
         end.withLock { end in
