@@ -60,6 +60,18 @@ enum PostgreSQLSchema {
         return state
     }
 
+    /// Seconds between two attempts to be the program that migrates.
+    private static let lockInterval = 0.1
+
+    /// Takes the lock of the schema's migrations, until the end of the transaction.
+    ///
+    /// - Returns: False if another program has it.
+    static func takeLock(_ connection: PGConnection) throws -> Bool {
+        let taken = try connection.execute(
+            "SELECT pg_try_advisory_xact_lock(hashtextextended('mixorchestrator ' || current_schema(), 0)) AS taken")
+        return try taken.rows.first?.text("taken") == "t"
+    }
+
     /// Brings the schema up to date, in one transaction. If several programs start at once, one of them does it.
     ///
     /// - Returns: The versions before and after.
@@ -67,10 +79,10 @@ enum PostgreSQLSchema {
     static func migrate(_ connection: PGConnection, _ place: String) throws -> (before: Int64, after: State) {
         try connection.run("BEGIN")
         do {
-            // Another node's migration may take some time.
+            // Another node's migration may take longer than a statement may, so no statement waits for its end.
+            while try !takeLock(connection) { Thread.sleep(forTimeInterval: lockInterval) }
+            // Tables may be in use.
             try connection.run("SET LOCAL lock_timeout = 0")
-            try connection.execute(
-                "SELECT pg_advisory_xact_lock(hashtextextended('mixorchestrator ' || current_schema(), 0))")
             let before = try state(connection, place)
             for number in before.version..<version {
                 try connection.run(migrations[Int(number)])

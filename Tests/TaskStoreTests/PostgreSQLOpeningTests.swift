@@ -106,6 +106,32 @@ import Testing
         }
     }
 
+    /// A migration may take longer than a statement may.
+    @Test func anotherNodesMigrationIsWaitedFor() async throws {
+        try await withSchema { server, schema in
+            let target = try target(server, schema)
+            await (try PostgreSQLTaskStore(target)).close()
+            try await withCheckedThrowingContinuation { (isHeld: CheckedContinuation<Void, any Error>) in
+                DispatchQueue.global().async {
+                    let other: PGConnection
+                    do {
+                        other = try PGConnection(target)
+                        try other.run("BEGIN")
+                        #expect(try PostgreSQLSchema.takeLock(other))
+                    } catch {
+                        return isHeld.resume(throwing: error)
+                    }
+                    isHeld.resume()
+                    try? other.run("SELECT pg_sleep(4); COMMIT")
+                }
+            }
+            let connection = try PGConnection(target)
+            try connection.run("SET statement_timeout = '3s'")
+            let done = try PostgreSQLSchema.migrate(connection, target.place)
+            #expect(done.before == PostgreSQLSchema.version)
+        }
+    }
+
     @Test func anotherClusterIsRefused() async throws {
         try await withSchema { server, schema in
             let empty = failure(server.url(schema: schema), cluster: "mine")
