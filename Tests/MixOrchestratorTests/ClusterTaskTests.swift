@@ -29,6 +29,19 @@ import Testing
         }
     }
 
+    @Test func tasksThatHaveEndedAtAnotherNodeAreForgotten() async throws {
+        let store = MemoryTaskStore()
+        for id in ["t", "u"] as [TaskID] { _ = try await store.commit(Self.stored(id)) }
+        try await withQuietNode(store) { _, registry in
+            let tasks = registry.services.taskIndex
+            #expect(tasks.tasks(of: .standard) == ["t", "u"])
+            let end = StoreChange.TaskChange(id: "t", write: .delete(id: "t", expected: 1))
+            _ = try await store.commit(StoreChange(tasks: [end]))
+            await registry.forgetEndedTasks()
+            #expect(tasks.tasks(of: .standard) == ["u"])
+        }
+    }
+
     @Test func anIdentifierIsTakenOnceAnotherNodeHasMadeItsTask() async throws {
         let store = MemoryTaskStore()
         try await withQuietNode(store) { _, registry in

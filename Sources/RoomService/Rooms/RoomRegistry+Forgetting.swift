@@ -8,6 +8,28 @@ extension RoomRegistry {
     static let mostLookedAt = 20_000
     private static let pageSize = 100
 
+    /// Forgets tasks that have ended at other nodes of a cluster, of which this one is not told. Looks at one page of
+    /// them, and continues where the last pass ended.
+    func forgetEndedTasks() async {
+        guard let homes = services.homes else { return }
+        let last = state.withLock { $0.tasksForgottenUpTo }
+        let others = services.taskIndex.entries.filter { !homes.has($0.value) }
+        var tasks = others.keys.sorted()
+        if let last { tasks.removeAll { $0 <= last } }
+        let page = tasks.prefix(Self.pageSize)
+        // After the last task, the next pass starts with the first one again.
+        state.withLock { $0.tasksForgottenUpTo = page.last }
+        do {
+            for task in page {
+                guard let room = others[task] else { continue }
+                let stored = try await services.store.task(task)?.document.room
+                if stored != room { services.taskIndex.release(task, of: room, unlessAt: homes) }
+            }
+        } catch {
+            services.logger.debug("ended tasks of other nodes cannot be found: \(error)")
+        }
+    }
+
     /// Removes empty rooms without settings, of apps that have almost reached their limit of rooms. Continues where the
     /// last pass ended.
     func forgetEmptyRooms() async {

@@ -28,6 +28,8 @@ package final class RoomRegistry: Service {
         var round = 0
         /// Number of the last room that was examined for being empty.
         var forgottenUpTo: Int64 = 0
+        /// The last task that was examined for having ended at another node.
+        var tasksForgottenUpTo: TaskID?
         /// Sockets of relays that no task wants.
         var leftovers: [String] = []
         var isStopping = false
@@ -269,6 +271,7 @@ package final class RoomRegistry: Service {
                     while (try? await Task.sleep(for: Self.tidyInterval)) != nil {
                         for owner in self.owners { owner.tidy() }
                         await self.forgetEmptyRooms()
+                        await self.forgetEndedTasks()
                     }
                 }
                 await withGracefulShutdownHandler {

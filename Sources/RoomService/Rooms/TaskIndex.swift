@@ -26,7 +26,18 @@ package final class TaskIndex: Sendable {
         rooms.withLock { rooms in rooms.keys.filter { $0.app == app } }.sorted()
     }
 
+    /// All explicit tasks with their rooms.
+    var entries: [TaskID: RoomID] { rooms.withLock { $0 } }
+
     func release(_ task: TaskID) { rooms.withLock { $0[task] = nil } }
+
+    /// Releases the identifier of a task of a room that belongs to another node.
+    func release(_ task: TaskID, of room: RoomID, unlessAt homes: any RoomHomes) {
+        rooms.withLock { rooms in
+            // Asked under the lock: the room may have come here and claimed the identifier again.
+            if rooms[task] == room, !homes.has(room) { rooms[task] = nil }
+        }
+    }
 }
 
 extension TaskID {
