@@ -14,6 +14,9 @@ public struct TransportStreamWriter: Sendable {
     private static let delay = MediaTime.milliseconds(300)
     /// Duration of audio that shares one PES packet, whose overhead would otherwise be a tenth of it.
     private static let grouping = MediaTime.milliseconds(100)
+    /// Largest payload of audio in bytes: its PES packet must state its length, which includes 3 bytes of flags and 5 of
+    /// time.
+    private static let mostGrouped = 0xFFFF - 8
 
     public init() {}
 
@@ -58,7 +61,9 @@ public struct TransportStreamWriter: Sendable {
             switch frame.track {
             case .audio:
                 guard let header, frame.payload.count < 8184 else { continue }
-                if !group.isEmpty, frame.pts - groupStart >= Self.grouping { flush() }
+                let size = ADTSHeader.length + frame.payload.count
+                let isFull = frame.pts - groupStart >= Self.grouping || group.count + size > Self.mostGrouped
+                if isFull { flush() }
                 if group.isEmpty { groupStart = frame.pts }
                 group += header.bytes(frame: frame.payload.count)
                 group += frame.payload

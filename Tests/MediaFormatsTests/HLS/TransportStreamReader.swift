@@ -75,6 +75,9 @@ struct TransportStreamReader {
         guard let (bytes, isRandomAccess) = open.removeValue(forKey: identifier) else { return }
         guard bytes.starts(with: [0, 0, 1]) else { return complaints.append("a PES packet has no start code") }
         let length = Int(bytes[4]) << 8 | Int(bytes[5])
+        if length == 0, identifier != ProgramTables.videoIdentifier {
+            complaints.append("a PES packet of \(identifier) has no length, which only video may omit")
+        }
         if length > 0, length + 6 != bytes.count {
             complaints.append("a PES packet says \(length), has \(bytes.count - 6)")
         }

@@ -80,6 +80,20 @@ import Testing
         #expect(zip(reader.clocks, reader.clocks.dropFirst()).allSatisfy { $1 - $0 > 0 && $1 - $0 <= 90 * 130 })
     }
 
+    @Test("100 ms of the largest frames are divided into packets that state their length")
+    func largeSound() {
+        var writer = TransportStreamWriter()
+        var reader = TransportStreamReader()
+        let frames = (0..<20).map { index in
+            let time = MediaTime.units(Int64(index) * 1024, rate: 96_000)
+            let payload = [UInt8](repeating: 0x21, count: ADTSHeader.longestFrame - 1)
+            return EncodedFrame(track: .audio, pts: time, dts: time, payload: payload)
+        }
+        reader.read(writer.segment(frames, video: nil, audio: sound))
+        #expect(reader.complaints == [])
+        #expect(reader.packets.reduce(0) { $0 + $1.payload.count } == 20 * (ADTSHeader.longestFrame + 6))
+    }
+
     @Test("CRC-32 of ZIP files") func checksum() {
         var checksum = CRC32()
         checksum.update("1234".utf8)
