@@ -24,7 +24,7 @@ package struct ProgramPackets: Sendable {
             let hasTables = isDue || frames.contains(where: \.isIDR)
             if hasTables { packets.tablesAt = first.dts }
             output += packets.writer.segment(
-                frames, video: packets.video, audio: packets.audio, hasTables: hasTables)
+                frames, video: packets.video, audio: packets.audio, hasTables: hasTables, isWhole: false)
             frames = []
         }
         for item in items {

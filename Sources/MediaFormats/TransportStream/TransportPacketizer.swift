@@ -35,6 +35,17 @@ struct TransportPacketizer: Sendable {
         } while position < payload.count
     }
 
+    /// Writes a packet of signals alone, which has the number of the packet before it (§2.4.3.3).
+    func write(_ adaptation: Adaptation, into output: inout [UInt8]) {
+        var field = Self.field(adaptation)
+        Self.stuff(&field, to: Self.packetLength - 4)
+        output.append(0x47)
+        output.append(UInt8(truncatingIfNeeded: identifier >> 8))
+        output.append(UInt8(truncatingIfNeeded: identifier))
+        output.append(0x20 | ((counter &- 1) & 0x0F))
+        output += field
+    }
+
     /// Returns the adaptation field with its length (§2.4.3.4); empty if there is nothing to signal.
     private static func field(_ adaptation: Adaptation) -> [UInt8] {
         guard adaptation.clock != nil || adaptation.isRandomAccess || adaptation.isDiscontinuity else { return [] }

@@ -14,8 +14,7 @@ public struct TransportStreamWriter: Sendable {
     private static let delay = MediaTime.milliseconds(300)
     /// Duration of audio that shares one PES packet, whose overhead would otherwise be a tenth of it.
     private static let grouping = MediaTime.milliseconds(100)
-    /// Largest payload of audio in bytes: its PES packet must state its length, which includes 3 bytes of flags and 5 of
-    /// time.
+    /// Largest payload of audio in bytes: its PES packet must state its length, with 3 bytes of flags and 5 of time.
     private static let mostGrouped = 0xFFFF - 8
 
     public init() {}
@@ -27,9 +26,11 @@ public struct TransportStreamWriter: Sendable {
     ///     dropped.
     ///   - isDiscontinuity: Whether the segment does not continue where the previous one ended.
     ///   - hasTables: Whether to begin with the tables, so that a receiver can join here.
+    ///   - isWhole: Whether the clock must be in these frames even if they have no picture. Pictures that are about to
+    ///     follow bring it otherwise.
     public mutating func segment(
         _ frames: [EncodedFrame], video pictures: CodecConfiguration?, audio sound: CodecConfiguration?,
-        isDiscontinuity: Bool = false, hasTables: Bool = true
+        isDiscontinuity: Bool = false, hasTables: Bool = true, isWhole: Bool = true
     ) -> [UInt8] {
         let accessUnits = pictures.flatMap(AccessUnitBytes.init)
         let header = sound.flatMap { AudioSpecificConfig($0.bytes) }.flatMap { ADTSHeader($0) }
@@ -40,6 +41,7 @@ public struct TransportStreamWriter: Sendable {
             map.write(ProgramTables.map(video: accessUnits?.codec, audio: header != nil), into: &output)
         }
 
+        let isMissingPictures = isWhole && accessUnits != nil && !frames.contains { $0.track == .video }
         var group: [UInt8] = []
         var groupStart = MediaTime.zero
         var isFresh = isDiscontinuity
@@ -53,6 +55,8 @@ public struct TransportStreamWriter: Sendable {
             guard !group.isEmpty else { return }
             let packet = Self.packet(stream: 0xC0, pts: groupStart, dts: groupStart, payload: group, isBounded: true)
             let isClock = accessUnits == nil
+            // The tables name the video's packets as those with the clock.
+            if isMissingPictures { video.write(adaptation(at: groupStart, isRandomAccess: false), into: &output) }
             audio.write(
                 packet, isClock ? adaptation(at: groupStart, isRandomAccess: isFirst) : .init(), into: &output)
             group = []

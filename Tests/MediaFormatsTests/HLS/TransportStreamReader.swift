@@ -16,6 +16,8 @@ struct TransportStreamReader {
     /// Program clocks, in units of 90 kHz.
     private(set) var clocks: [Int64] = []
     private(set) var streamTypes: [UInt8] = []
+    /// Identifier of the packets that carry the clock, by the tables.
+    private var clockIdentifier: UInt16?
     private var counters: [UInt16: UInt8] = [:]
     private var open: [UInt16: (bytes: [UInt8], isRandomAccess: Bool)] = [:]
 
@@ -32,7 +34,9 @@ struct TransportStreamReader {
         if bytes[0] != 0x47 { complaints.append("no sync byte") }
         let identifier = UInt16(bytes[1] & 0x1F) << 8 | UInt16(bytes[2])
         let counter = bytes[3] & 0x0F
-        if let last = counters[identifier], (last + 1) & 0x0F != counter {
+        // Packets without payload are not counted.
+        let step: UInt8 = bytes[3] & 0x10 != 0 ? 1 : 0
+        if let last = counters[identifier], (last + step) & 0x0F != counter {
             complaints.append("counter of \(identifier) went from \(last) to \(counter)")
         }
         counters[identifier] = counter
@@ -43,6 +47,7 @@ struct TransportStreamReader {
             if length > 0 {
                 isRandomAccess = bytes[5] & 0x40 != 0
                 if bytes[5] & 0x10 != 0 {
+                    if identifier != clockIdentifier { complaints.append("\(identifier) has a clock") }
                     clocks.append(bytes[6..<10].reduce(Int64(0)) { $0 << 8 | Int64($1) } << 1 | Int64(bytes[10] >> 7))
                 }
             }
@@ -68,6 +73,7 @@ struct TransportStreamReader {
             complaints.append("a section's checksum is wrong")
         }
         guard isMap else { return }
+        clockIdentifier = UInt16(bytes[8] & 0x1F) << 8 | UInt16(bytes[9])
         streamTypes = stride(from: 12, to: 3 + length - 4, by: 5).map { bytes[$0] }
     }
 

@@ -80,6 +80,22 @@ import Testing
         #expect(zip(reader.clocks, reader.clocks.dropFirst()).allSatisfy { $1 - $0 > 0 && $1 - $0 <= 90 * 130 })
     }
 
+    @Test("a segment that no picture reaches has the clock where its tables say")
+    func segmentWithoutPictures() {
+        var writer = TransportStreamWriter()
+        var reader = TransportStreamReader()
+        let sounds = (0..<50).map { HLSProgram.sound(at: .seconds(1) + .units(Int64($0) * 1024, rate: 48000)) }
+        for time in [MediaTime.zero, .seconds(3)] {
+            let picture = HLSProgram.picture(at: time, isIDR: true, size: 300)
+            reader.read(writer.segment([picture], video: pictures, audio: sound))
+            reader.read(writer.segment(sounds, video: pictures, audio: sound, isDiscontinuity: time > .zero))
+        }
+        #expect(reader.complaints == [])
+        // One in each picture, and one for each packet of sound.
+        #expect(reader.clocks.count == reader.packets.count)
+        #expect(reader.packets.filter { $0.track == .audio }.count > 10)
+    }
+
     @Test("100 ms of the largest frames are divided into packets that state their length")
     func largeSound() {
         var writer = TransportStreamWriter()
