@@ -64,6 +64,16 @@ import Testing
         #expect(found[7].before == one.header)
     }
 
+    /// Also the chroma format and bit depths of high profiles.
+    @Test func theConfigurationIsTheOneThatTheEncoderWouldSend() throws {
+        let samples = try SequenceParameterSetTests.cases.filter { $0.codec == .h264 }.map { try Sets($0) }
+        for sample in samples {
+            let other = try #require(samples.first { $0.units != sample.units })
+            let found = results([.configuration(other.header), sample.picture(sample.units)])
+            #expect(found[1].before == sample.header)
+        }
+    }
+
     @Test func setsThatCannotBeReadChangeNothing() throws {
         let one = try Sets(SequenceParameterSetTests.cases[0])
         let odd: [[[UInt8]]] = [[[0x67]], [[0x67, 0xFF, 0xFF, 0xFF]], [[], [0x67, 1, 2, 3, 4]], [[0x68]]]

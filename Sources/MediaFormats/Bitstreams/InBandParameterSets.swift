@@ -97,6 +97,13 @@ package struct InBandParameterSets: Sendable {
             bytes.append(0xFC | UInt8(record.lengthSize - 1))
             bytes += list(.sequence, countBytes: 1, countFlags: 0xE0)
             bytes += list(.picture, countBytes: 1, countFlags: 0)
+            // High profiles repeat these fields; no extensions of the SPS follow.
+            if let chroma = SequenceParameterSet.Chroma(nalUnit: first) {
+                bytes.append(0xFC | UInt8(chroma.format & 3))
+                bytes.append(0xF8 | UInt8(chroma.lumaDepth & 7))
+                bytes.append(0xF8 | UInt8(chroma.chromaDepth & 7))
+                bytes.append(0)
+            }
         case .h265:
             let parameters = BitReader.payload(of: first)
             guard parameters.count >= 15, old.bytes.count >= 23 else { return nil }

@@ -20,11 +20,8 @@ public struct SequenceParameterSet: Hashable, Sendable {
         bits.skip(16)
         _ = bits.unsignedExpGolomb()
         var chromaFormat: UInt32 = 1
-        if SequenceParameterSet.profilesWithChroma.contains(profile) {
-            chromaFormat = bits.unsignedExpGolomb()
-            if chromaFormat == 3 { bits.skip(1) }
-            _ = bits.unsignedExpGolomb()
-            _ = bits.unsignedExpGolomb()
+        if let chroma = Chroma(profile, &bits) {
+            chromaFormat = chroma.format
             bits.skip(1)
             if bits.flag() { SequenceParameterSet.skipScalingMatrix(&bits, lists: chromaFormat == 3 ? 12 : 8) }
         }
@@ -63,8 +60,6 @@ public struct SequenceParameterSet: Hashable, Sendable {
         reorderDepth = usability?.reorderDepth
     }
 
-    private static let profilesWithChroma: Set<UInt32> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
-
     private static func skipScalingMatrix(_ bits: inout BitReader, lists: Int) {
         for index in 0..<lists where bits.flag() {
             var last: Int32 = 8
@@ -73,6 +68,35 @@ public struct SequenceParameterSet: Hashable, Sendable {
                 if next != 0 { next = (last &+ bits.signedExpGolomb() &+ 256) % 256 }
                 last = next == 0 ? last : next
             }
+        }
+    }
+}
+
+extension SequenceParameterSet {
+    /// The chroma format and the bits beyond 8 of each sample, which an SPS of H.264 states only in high profiles.
+    struct Chroma: Hashable {
+        let format: UInt32
+        let lumaDepth: UInt32
+        let chromaDepth: UInt32
+
+        private static let profiles: Set<UInt32> = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]
+
+        /// Reads them from an SPS of H.264; `nil` if its profile has none.
+        init?(nalUnit: [UInt8]) {
+            var bits = BitReader(removingEmulationPrevention: nalUnit.dropFirst())
+            let profile = bits.read(8)
+            bits.skip(16)
+            _ = bits.unsignedExpGolomb()
+            self.init(profile, &bits)
+        }
+
+        /// Reads them where they begin.
+        fileprivate init?(_ profile: UInt32, _ bits: inout BitReader) {
+            guard Self.profiles.contains(profile) else { return nil }
+            format = bits.unsignedExpGolomb()
+            if format == 3 { bits.skip(1) }
+            lumaDepth = bits.unsignedExpGolomb()
+            chromaDepth = bits.unsignedExpGolomb()
         }
     }
 }
