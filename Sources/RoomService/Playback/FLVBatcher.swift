@@ -21,6 +21,8 @@ struct FLVBatcher: Sendable {
         var timestamp: UInt32
         var lastTimestamp: UInt32
         var entry: FLVBatch.Entry?
+        /// Revision of the headers after the last tag. The next tag may change them before this batch is taken.
+        var revision: Int
     }
     private var pending: Pending?
     private var headers = StreamHeaders()
@@ -55,9 +57,10 @@ struct FLVBatcher: Sendable {
             pending
             ?? Pending(
                 chunk: HTTPChunk(capacity: size), timestamp: tag.timestamp, lastTimestamp: tag.timestamp,
-                entry: isEntry ? headers.entry(at: tag.timestamp, tracks: tracks) : nil)
+                entry: isEntry ? headers.entry(at: tag.timestamp, tracks: tracks) : nil, revision: headers.revision)
         pending = nil
         current.chunk.write(tag, timestamp: tag.timestamp)
+        current.revision = headers.revision
         if tag.timestamp.milliseconds(since: current.lastTimestamp) > 0 { current.lastTimestamp = tag.timestamp }
         pending = current
         // A keyframe that arrives before the interval has passed is not held back either.
@@ -75,7 +78,7 @@ struct FLVBatcher: Sendable {
         takenAt = now
         return FLVBatch(
             bytes: bytes, timestamp: batch.timestamp, lastTimestamp: batch.lastTimestamp, entry: batch.entry,
-            revision: headers.revision)
+            revision: batch.revision)
     }
 
     /// Records which tracks the program has.
@@ -93,6 +96,11 @@ struct FLVBatcher: Sendable {
             return false
         case .picture(let isIDR):
             lastPicture = tag.timestamp
+            // Viewers get the header with an entry point, hence not before a keyframe.
+            if isIDR {
+                tracks |= Self.video
+                headers.restoreVideo()
+            }
             return isIDR
         case .sound:
             if let lastPicture {

@@ -5,6 +5,8 @@ struct StreamHeaders: Sendable {
     private var metadata: ViewedTag?
     private(set) var video: ViewedTag?
     private(set) var audio: ViewedTag?
+    /// The video header of a program that has become audio-only. Pictures may come back without another one.
+    private var aside: ViewedTag?
     /// Revision of the headers, which grows with every change.
     private(set) var revision = 0
 
@@ -25,7 +27,9 @@ struct StreamHeaders: Sendable {
         own.bytes = ByteBuffer(bytes: tag.bytes.readableBytesView)
         switch tag.role {
         case .metadata: metadata = own
-        case .videoHeader: video = own
+        case .videoHeader:
+            video = own
+            aside = nil
         default: audio = own
         }
         revision += 1
@@ -34,8 +38,17 @@ struct StreamHeaders: Sendable {
 
     /// Drops the video header of a program that has become audio-only.
     mutating func forgetVideo() {
-        guard video != nil else { return }
-        video = nil
+        guard let video else { return }
+        aside = video
+        self.video = nil
+        revision += 1
+    }
+
+    /// Returns to the dropped video header, because there are pictures again.
+    mutating func restoreVideo() {
+        guard let aside else { return }
+        video = aside
+        self.aside = nil
         revision += 1
     }
 

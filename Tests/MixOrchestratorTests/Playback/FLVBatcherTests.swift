@@ -123,6 +123,28 @@ struct FLVBatcherTests {
         #expect(content[4] == 0b100)
     }
 
+    /// A participant whose camera was off goes on with the same parameter sets, and no other header.
+    @Test func picturesThatComeBackHaveTheirHeader() throws {
+        let sounds: [(at: Int64, bytes: [UInt8])] = (1..<600).map { (0, Program.sound(UInt32($0) * 21)) }
+        var tags: [(at: Int64, bytes: [UInt8])] = [
+            (0, Program.videoHeader()), (0, Program.audioHeader()), (0, Program.picture(0, isIDR: true)),
+        ]
+        tags += sounds
+        tags.append((0, Program.picture(12_600)))
+        tags.append((0, Program.picture(12_640, isIDR: true)))
+        let batches = try batches(tags)
+        let last = try #require(batches.last)
+        #expect(try names(last) == ["I12640"])
+        let entry = try #require(last.entry)
+        let content = try #require(Program.content(ofChunks: Array(entry.opening.readableBytesView)))
+        #expect(try Program.scanned(content).map(\.name) == ["V1@12640", "A1@12640"])
+        #expect(content[4] == 0b101)
+        // Viewers who came meanwhile get it, too.
+        let before = try #require(batches.dropLast().last)
+        #expect(try names(before).last == "P12600")
+        #expect(before.revision < entry.revision)
+    }
+
     @Test func aLongBurstIsCutIntoPieces() throws {
         let batches = try batches(
             [(0, Program.picture(0, isIDR: true, size: 90_000))]
