@@ -69,6 +69,24 @@ import EncodedMedia
         #expect(queue.isEmpty)
     }
 
+    /// The audio changes within a group of pictures that a failed attempt was given.
+    @Test func aRepeatedGroupHasTheHeadersThatPrecededIt() throws {
+        var queue = OutputQueue()
+        for tag in Script(gops: 1).tags { queue.append(tag) }
+        queue.append(OutputTag(FLVTag(role: .sequenceHeader(.audio), timestamp: 950, body: [2])))
+        queue.append(OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: 950, body: [2, 0, 20])))
+        let first = queue.take(.max)
+        queue.restart()
+        #expect(queue.take(.max) == first)
+        // Once confirmed, the new header counts.
+        queue.confirm()
+        queue.restart()
+        queue.append(OutputTag(FLVTag(role: .frame(.video, isIDR: true), timestamp: 1_000, body: [2, 0, 21])))
+        let next = queue.take(.max)
+        try #require(next.count == 4)
+        #expect(next[2].role == .sequenceHeader(.audio) && next[2].tag.body == [2])
+    }
+
     @Test func aProgramThatLostItsPicturesGoesOnWithItsSound() {
         var queue = OutputQueue(limits: .init(milliseconds: 2_000))
         for tag in Script(gops: 1).tags { queue.append(tag) }

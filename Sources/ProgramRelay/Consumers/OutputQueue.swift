@@ -41,6 +41,8 @@ struct OutputQueue: Sendable {
     /// Limited like the waiting tags.
     private(set) var unconfirmed: [OutputTag]? = []
     private var unconfirmedBytes = 0
+    /// The headers that were current before the first of them.
+    private var unconfirmedHeaders: [FLVTag.Role: OutputTag] = [:]
     /// Frames dropped before they were taken.
     private(set) var droppedFrames = 0
 
@@ -92,6 +94,7 @@ struct OutputQueue: Sendable {
         waitsForIDR = false
         aside = tags[head...].last { $0.role == .sequenceHeader(.video) } ?? current[.sequenceHeader(.video)]
         current[.sequenceHeader(.video)] = nil
+        unconfirmedHeaders[.sequenceHeader(.video)] = nil
     }
 
     /// Repeats the video header before the next picture.
@@ -110,10 +113,7 @@ struct OutputQueue: Sendable {
         while head < tags.count, taken.isEmpty || size < budget {
             let tag = removeFirst()
             // No connection starts with anything older.
-            if tag.isIDR || unconfirmedBytes > limits.bytes {
-                unconfirmed?.removeAll(keepingCapacity: true)
-                unconfirmedBytes = 0
-            }
+            if tag.isIDR || unconfirmedBytes > limits.bytes { forgetTaken() }
             unconfirmed?.append(tag)
             unconfirmedBytes += tag.size + Self.overhead
             if tag.isFrame {
@@ -134,6 +134,13 @@ struct OutputQueue: Sendable {
     /// Forgets the tags already taken, because the connection delivers them.
     mutating func confirm() { unconfirmed = nil }
 
+    /// Forgets the tags already taken, because no connection starts with them.
+    private mutating func forgetTaken() {
+        unconfirmed?.removeAll(keepingCapacity: true)
+        unconfirmedBytes = 0
+        unconfirmedHeaders = current
+    }
+
     /// Prepares for a new connection: the queue then starts with the newest group of pictures, headers first. Tags sent
     /// to a connection that never began are queued again.
     mutating func restart() {
@@ -141,12 +148,13 @@ struct OutputQueue: Sendable {
             tags = unconfirmed + tags[head...]
             head = 0
             bytes += unconfirmed.reduce(0) { $0 + $1.size }
+            current = unconfirmedHeaders
         }
         unconfirmed = []
-        unconfirmedBytes = 0
         owesHeaders = true
         keepFromNewestIDR()
         if isTooLong { shorten() }
+        forgetTaken()
     }
 
     private var isTooLong: Bool {
@@ -159,6 +167,8 @@ struct OutputQueue: Sendable {
     private mutating func shorten() {
         owesHeaders = true
         keepFromNewestIDR()
+        // They are older than those that were dropped, headers among them.
+        forgetTaken()
     }
 
     private mutating func keepFromNewestIDR() {
