@@ -129,6 +129,30 @@ import EncodedMedia
         #expect(next.dropFirst(3).first?.isIDR == true && next.dropFirst(3).first?.timestamp == 11_000)
     }
 
+    /// A recorder that is too slow loses frames, but its manifest names every switch.
+    @Test func cuesOutliveTheFramesThatAreDropped() {
+        func cue(_ time: UInt32) -> OutputTag {
+            OutputTag(FLVCue(name: RecorderCue.switched, text: "\(time)").tag(at: time))
+        }
+        func texts(_ tags: [OutputTag]) -> [String] { tags.compactMap { FLVCue(body: $0.tag.body)?.text } }
+        var queue = OutputQueue(limits: .init(milliseconds: 3_000))
+        for tag in Script(gops: 6).tags {
+            if tag.isIDR { queue.append(cue(tag.timestamp)) }
+            queue.append(tag)
+        }
+        #expect(texts(queue.take(.max)) == ["0", "1000", "2000", "3000", "4000", "5000"])
+        // Between two connections, while it waits for an IDR.
+        queue.confirm()
+        queue.restart()
+        queue.append(cue(6_000))
+        queue.append(cue(6_500))
+        queue.append(OutputTag(FLVTag(role: .frame(.video, isIDR: true), timestamp: 7_000, body: [0x17, 1])))
+        let next = queue.take(.max)
+        #expect(texts(next) == ["5000", "6000", "6500"] && next.last?.isIDR == true)
+        queue.append(cue(7_500))
+        #expect(texts(queue.take(.max)) == ["7500"])
+    }
+
     @Test func withoutAnIDRItWaitsForOne() {
         var queue = OutputQueue()
         let tags = Script(gops: 2).tags

@@ -18,6 +18,7 @@ struct OutputQueue: Sendable {
 
     /// Approximate memory that a tag takes besides its own bytes, in bytes.
     private static let overhead = 128
+    private static let mostCues = 100
 
     private let limits: Limits
     private var tags: [OutputTag] = []
@@ -37,6 +38,9 @@ struct OutputQueue: Sendable {
     private var waitsForIDR = false
     /// Whether the current headers must precede the next frame that is taken.
     private var owesHeaders = false
+    /// Cues that others have followed while headers are owed, oldest first. Unlike a header, a cue does not replace the
+    /// one before it.
+    private var cues: [OutputTag] = []
     /// Tags taken since the last restart, without repeated headers, until the connection confirms that they arrive.
     /// Limited like the waiting tags.
     private(set) var unconfirmed: [OutputTag]? = []
@@ -120,10 +124,13 @@ struct OutputQueue: Sendable {
                 if owesHeaders {
                     taken += headers(at: tag.timestamp)
                     owesHeaders = false
+                    cues = []
                 }
+            } else if owesHeaders {
+                hold(tag)
+                continue
             } else {
                 current[tag.role] = tag
-                if owesHeaders { continue }
             }
             taken.append(tag)
             size += tag.size
@@ -197,7 +204,16 @@ struct OutputQueue: Sendable {
 
     private mutating func drop() {
         let tag = removeFirst()
-        if tag.isFrame { droppedFrames += 1 } else { current[tag.role] = tag }
+        if tag.isFrame { droppedFrames += 1 } else { hold(tag) }
+    }
+
+    /// Keeps a header or a cue that is sent before the next frame.
+    private mutating func hold(_ tag: OutputTag) {
+        if tag.role == .metadata, let old = current[.metadata], FLVCue(body: old.tag.body) != nil {
+            cues.append(old)
+            if cues.count > Self.mostCues { cues.removeFirst() }
+        }
+        current[tag.role] = tag
     }
 
     private mutating func removeFirst() -> OutputTag {
@@ -215,6 +231,7 @@ struct OutputQueue: Sendable {
     }
 
     private func headers(at timestamp: UInt32) -> [OutputTag] {
-        [.metadata, .sequenceHeader(.video), .sequenceHeader(.audio)].compactMap { current[$0]?.at(timestamp) }
+        let roles: [FLVTag.Role] = [.metadata, .sequenceHeader(.video), .sequenceHeader(.audio)]
+        return (cues + roles.compactMap { current[$0] }).map { $0.at(timestamp) }
     }
 }
