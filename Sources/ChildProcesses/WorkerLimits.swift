@@ -6,7 +6,8 @@ public struct WorkerLimits: Hashable, Sendable {
     /// Name of the environment variable with the directory of images that mixers may read.
     public static let imagesVariable = "MIXWORKER_IMAGES"
 
-    /// Name of the environment variable with the directories of idle media, separated by colons.
+    /// Name of the environment variable with the directories of idle media, separated by colons. Colons and percent
+    /// signs of their paths are escaped as in URLs.
     public static let mediaVariable = "MIXWORKER_MEDIA"
 
     /// Name of the environment variable with the directory in which outputs may create files.
@@ -45,7 +46,9 @@ public struct WorkerLimits: Hashable, Sendable {
         }
         images = environment[Self.imagesVariable]
         outputs = environment[Self.outputsVariable]
-        media = (environment[Self.mediaVariable] ?? "").split(separator: ":").map { String($0) }
+        media = (environment[Self.mediaVariable] ?? "").split(separator: ":").map { path in
+            String(path).replacing("%3A", with: ":").replacing("%25", with: "%")
+        }
     }
 
     /// The variables that `init(environment:)` reads.
@@ -57,7 +60,10 @@ public struct WorkerLimits: Hashable, Sendable {
         }
         variables[Self.imagesVariable] = images
         variables[Self.outputsVariable] = outputs
-        if !media.isEmpty { variables[Self.mediaVariable] = media.joined(separator: ":") }
+        if !media.isEmpty {
+            let paths = media.map { $0.replacing("%", with: "%25").replacing(":", with: "%3A") }
+            variables[Self.mediaVariable] = paths.joined(separator: ":")
+        }
         return variables
     }
 

@@ -6,7 +6,7 @@ struct WorkerLimitsTests {
     @Test func whatTheServicePassesOnIsWhatAWorkerReads() {
         let limits = WorkerLimits(
             memory: [.mixer: 3000, .rendition: 0, .relay: 16], images: "/a, b=c/images",
-            outputs: "/var/lib/programs")
+            media: ["/srv/clips:old", "/data/100%3A/media", "/b%253A"], outputs: "/var/lib/programs")
         #expect(WorkerLimits(environment: limits.environment) == limits)
         #expect(limits.bytes(of: .mixer) == 3000 << 20)
         #expect(limits.bytes(of: .rendition) == nil)
