@@ -19,6 +19,9 @@ extension HMSSession {
     static let longestStop = 15.0
     /// Time in which a recording that has stopped must have left a file, in seconds.
     static let filePatience = 20.0
+    /// Time for which a session waits for the file of a recording that another interface had begun, and that goes on
+    /// without it, in seconds.
+    static let sharedPatience = 3600.0
 
     /// Records an observation of the room.
     ///
@@ -42,7 +45,7 @@ extension HMSSession {
             guard !holdsRoom, !seen.isStillSent || now - (stoppedAt ?? now) > Self.longestStop else { return }
             tell(.stopped, at: now)
             advance(to: leavesFiles ? .postProcessing : isFailed, at: now)
-        case .postProcessing: finish(with: seen.files, at: now)
+        case .postProcessing: finish(seen, at: now)
         case .completed, .failed: break
         }
     }
@@ -121,12 +124,15 @@ extension HMSSession {
 
     // MARK: Afterwards
 
-    private mutating func finish(with files: HMSFilesOnDisk?, at now: Double) {
+    private mutating func finish(_ seen: HMSObservation, at now: Double) {
         let waited = now - (stoppedAt ?? now)
         var found: [HMSFilesOnDisk.File] = []
-        if recorder != nil {
-            switch files {
-            case nil, .beingWritten: return
+        if let recorder {
+            switch seen.files {
+            case nil, .beingWritten:
+                // A room that is recorded all the time never closes the file.
+                let isOthers = seen.isRecordingWanted && !recorder.isOwn
+                guard isOthers, waited > Self.sharedPatience else { return }
             case .closed(let closed):
                 guard !closed.isEmpty || waited > Self.filePatience else { return }
                 found = closed

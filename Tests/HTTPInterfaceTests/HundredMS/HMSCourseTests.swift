@@ -103,6 +103,22 @@ import Testing
         #expect(session.duration == 0)
     }
 
+    /// The room is recorded all the time, by another interface or for another session.
+    @Test(arguments: [false, true]) func aRecordingThatGoesOnIsNotAwaitedForEver(isOwn: Bool) {
+        var session = session()
+        session.recorder?.isOwn = isOwn
+        session.stop(.request, at: 1)
+        session.holdsRoom = false
+        var seen = HMSObservation()
+        seen.isRecordingWanted = true
+        session.observe(seen, at: 2, within: Self.limits)
+        session.observe(seen, at: HMSSession.sharedPatience, within: Self.limits)
+        #expect(session.status == .postProcessing)
+        session.observe(seen, at: HMSSession.sharedPatience + 2, within: Self.limits)
+        #expect(session.status == (isOwn ? .postProcessing : .completed))
+        #expect(session.assets.isEmpty && events(session) == [.stopped])
+    }
+
     @Test func oneDestinationOfTwoMayFail() {
         var session = session(urls: 2, records: false)
         session.observe(seen(outputs: [.failed("no"), .waiting], recording: nil), at: 1, within: Self.limits)
