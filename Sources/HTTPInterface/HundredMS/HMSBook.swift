@@ -10,6 +10,16 @@ struct HMSBook: Sendable {
     /// Largest number of ended sessions. The oldest one is forgotten first.
     static let mostOver = 2000
 
+    /// - Parameters:
+    ///   - found: The sessions of earlier runs.
+    ///   - hasWebhooks: Whether webhooks can be delivered. If not, no session waits for that.
+    init(_ found: [HMSSession] = [], hasWebhooks: Bool = true) {
+        for var session in found {
+            if !hasWebhooks { session.outbox = [] }
+            put(session)
+        }
+    }
+
     subscript(id: String) -> HMSSession? { sessions[id] }
 
     var all: some Collection<HMSSession> { sessions.values }

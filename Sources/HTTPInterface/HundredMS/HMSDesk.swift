@@ -25,7 +25,7 @@ package actor HMSDesk: Service {
     let logger: Logger
     private let webhooks: HMSWebhooks?
     private let files: HMSFiles
-    private(set) var book = HMSBook()
+    private(set) var book: HMSBook
     private var deliveries: [String: Delivery] = [:]
     /// Sessions whose webhooks are being delivered.
     private var delivering: Set<String> = []
@@ -57,8 +57,9 @@ package actor HMSDesk: Service {
         self.hls = hls
         self.logger = logger
         webhooks = settings.webhook.map { HMSWebhooks($0, allowed: callbacks) }
-        files = try HMSFiles(data: data)
-        for session in files.found() { book.put(session) }
+        let files = try HMSFiles(data: data)
+        self.files = files
+        book = HMSBook(files.found(), hasWebhooks: settings.webhook != nil)
     }
 
     package func run() async throws {

@@ -140,6 +140,21 @@ import Testing
         #expect(book.list("shop", HMSBook.Filter(room: "other")).isEmpty)
     }
 
+    /// `hundredms.webhook.url` was removed while webhooks waited.
+    @Test(arguments: [true, false]) func sessionsDoNotWaitForWebhooksThatAreOff(hasWebhooks: Bool) {
+        var found: [HMSSession] = []
+        for index in 0...HMSBook.mostOver {
+            var session = session("s\(index)", at: Double(index))
+            session.status = .completed
+            session.holdsRoom = false
+            session.outbox = [HMSNotice(id: "n", event: .stopped, at: 1)]
+            found.append(session)
+        }
+        let book = HMSBook(found, hasWebhooks: hasWebhooks)
+        #expect(book.surplus() == (hasWebhooks ? [] : ["s0"]))
+        #expect(book.active.isEmpty != hasWebhooks)
+    }
+
     @Test func sessionsAreReadAsTheyWereWritten() throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(HMSSession.newID()).path
         defer { try? FileManager.default.removeItem(atPath: directory) }
