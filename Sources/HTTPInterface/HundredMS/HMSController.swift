@@ -85,7 +85,9 @@ package struct HMSController: Sendable {
             let (session, asset) = try await Self.asset(call.id, desk, of: call.app)
             let path = session.path(of: asset)
             let stored = try await desk.storedLink(asset, of: session)
-            let end = Int(wallClock()) + HMSFileURL.validity
+            let validity = try call.request.queryInteger("presign_duration", in: HMSFileURL.validities)
+            let seconds = validity ?? HMSFileURL.validity
+            let end = Int(wallClock()) + seconds
             let url =
                 if let stored { stored.url } else if asset.kind == .onDemand {
                     call.base + path
@@ -96,7 +98,7 @@ package struct HMSController: Sendable {
                 }
             return .object([
                 "id": .string(asset.id), "path": .string(path), "url": .string(url),
-                "expiry": .number(Double(stored?.seconds ?? HMSFileURL.validity)),
+                "expiry": .number(Double(stored?.seconds ?? seconds)),
             ])
         }
     }

@@ -4,8 +4,10 @@ import TextFormats
 
 /// The signed URL of an asset's file, with which any client may fetch it for a while. Pure.
 enum HMSFileURL {
-    /// Seconds for which a URL is valid.
+    /// Seconds for which a URL is valid unless the caller names another time.
     static let validity = 3600
+    /// Seconds for which a URL may be valid: as long as those of a storage.
+    static let validities = 1...604_800
 
     /// Returns the query that lets its holder fetch the asset.
     ///
