@@ -147,6 +147,12 @@ struct MixState: Sendable {
         sources[id]?.isStalled = old?.isStalled ?? false
     }
 
+    /// Begins a source's track with another decoder. Pictures in the previous one will not be delivered.
+    mutating func beginDecoding(_ track: Track, of id: SourceID) {
+        begin(id)
+        if track == .video { sources[id]?.decoding = DecoderBacklog() }
+    }
+
     /// Records that a frame of the source, with this timestamp, goes to its decoder.
     mutating func noteFed(_ track: Track, at time: MediaTime, of id: SourceID, now: MediaTime) {
         sources[id]?.stalled.remove(track)

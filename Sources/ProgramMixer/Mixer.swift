@@ -185,7 +185,7 @@ private final class MixerCore: @unchecked Sendable {
         guard decoders[key]?.configuration != configuration else { return }
         discard(key)
         let shared = running.shared
-        shared.change { $0.begin(id) }
+        shared.change { $0.beginDecoding(configuration.track, of: id) }
         let output = DecoderOutput(
             picture: { time, picture in
                 shared.arrive { [now = shared.now] in $0.add(picture, at: time, of: id, now: now) }

@@ -53,6 +53,16 @@ import Testing
         #expect(Self.wait(&state, at: 800) == .milliseconds(950))
     }
 
+    @Test("one in a decoder that has been replaced is not certain to come")
+    func inAFormerDecoder() throws {
+        var state = try Self.mix()
+        state.noteFed(.video, at: .milliseconds(500), of: Self.alice, now: .milliseconds(500))
+        state.beginDecoding(.audio, of: Self.alice)
+        #expect(Self.wait(&state, at: 510) == .milliseconds(900))
+        state.beginDecoding(.video, of: Self.alice)
+        #expect(Self.wait(&state, at: 510) == .milliseconds(620))
+    }
+
     @Test("one that has not come from the network is waited for 120 ms")
     func onTheWay() throws {
         var state = try Self.mix()
