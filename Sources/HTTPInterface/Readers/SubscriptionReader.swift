@@ -9,7 +9,7 @@ struct SubscriptionReader: Sendable {
     /// Longest note, in Unicode scalars.
     static let longestNote = 64
 
-    /// Reads a new subscription. Omitted fields get their defaults.
+    /// Reads a new subscription. Omitted fields get their defaults; without `secret`, it has none.
     func read(_ document: JSONValue, id: SubscriptionID, app: AppID) throws(InputError) -> Subscription {
         var reader = try FieldReader(document)
         var subscription = Subscription(id: id, app: app, kind: .own, url: "", createdAt: wallClock())
@@ -18,8 +18,7 @@ struct SubscriptionReader: Sendable {
                 .missingField, field: "url", expected: "the URL to post messages to, such as https://host/path")
         }
         try patch(&subscription, &reader)
-        let secret = try Self.secret(&reader)
-        subscription.secrets = [.init(text: secret ?? WebhookSignature.newSecret())]
+        if let secret = try Self.secret(&reader) { subscription.secrets = [.init(text: secret)] }
         try reader.finish()
         return subscription
     }

@@ -84,10 +84,14 @@ public struct Subscription: Hashable, Codable, Sendable {
         return users.contains(user)
     }
 
-    /// Whether both subscriptions agree in everything that a request for one can specify.
+    /// Whether the subscription agrees with a request in everything that the request can specify.
+    ///
+    /// - Parameter other: The requested subscription; without secrets if the request leaves the choice of one to the
+    ///   service.
     public func isSameRequest(as other: Subscription) -> Bool {
         app == other.app && kind == other.kind && url == other.url && rooms == other.rooms && users == other.users
             && topics == other.topics && isEnabled == other.isEnabled && note == other.note
+            && (other.secrets.isEmpty || other.secrets.first?.text == secrets.first?.text)
     }
 }
 

@@ -107,7 +107,8 @@ package final class SubscriptionRegistry: Sendable {
         SubscriptionID("sub-" + UUID().uuidString.lowercased().replacing("-", with: "").prefix(24))
     }
 
-    /// Creates a subscription. Its URL must have been checked.
+    /// Creates a subscription, with a new secret if it is of the service's own kind and has none. Its URL must have been
+    /// checked.
     ///
     /// - Throws: `OrchestratorError` when the app has another subscription with that identifier, too many
     ///   subscriptions, another one of all rooms (`roomEvents`), or already has one (`taskEvents`).
@@ -125,8 +126,10 @@ package final class SubscriptionRegistry: Sendable {
             throw .overQuota(.subscriptions, limit, subscription.app)
         }
         try checkRooms(of: subscription, others)
-        try await commit(.put(subscription, expected: 0))
-        let made = Versioned(subscription, version: 1)
+        var new = subscription
+        if new.kind == .own, new.secrets.isEmpty { new.secrets = [.init(text: WebhookSignature.newSecret())] }
+        try await commit(.put(new, expected: 0))
+        let made = Versioned(new, version: 1)
         index.put(made)
         return .made(made)
     }

@@ -83,6 +83,26 @@ import Testing
         }
     }
 
+    /// A secret that is answered with success is in use.
+    @Test func theSameKeyWithAnotherSecretIsRefused() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                let (first, second) = (WebhookSignature.newSecret(), WebhookSignature.newSecret())
+                func make(_ secret: String) async throws -> Answer {
+                    let body = #"{"url":"\#(Self.url)","secret":"\#(secret)"}"#
+                    return try await bench.call(
+                        .post, "/v1/subscriptions", body, headers: HTTPFieldsOf("Idempotency-Key", "once"))
+                }
+                #expect(try await make(first).status == 201)
+                #expect(try await make(first).status == 200)
+                let refused = try await make(second)
+                #expect(refused.status == 409 && !refused.text.contains(second))
+                let stored = try await bench.store.subscriptions().first
+                #expect(stored?.document.secrets.map(\.text) == [first])
+            }
+        }
+    }
+
     @Test(arguments: [
         (#"{}"#, "url", "missing-field"),
         (#"{"url":"http://127.0.0.1:9/","evnets":[]}"#, "evnets", "unknown-field"),
