@@ -49,6 +49,8 @@ struct PlayMachine: Sendable {
         var viewer: PlayViewer
         /// The offer that waits for its answer, and its deadline; `nil` once it is answered.
         var offer: (text: String, until: Int64)?
+        /// Whether the worker has reported that media reach the viewer.
+        var isConnected = false
     }
 
     private var state: State
@@ -135,7 +137,11 @@ struct PlayMachine: Sendable {
             viewers[viewer]?.offer = nil
             return [.answer(viewer: viewer, answer)]
         case .refused(let viewer, let reason), .ended(let viewer, let reason): return gone(viewer, reason, now)
-        case .connected(let viewer): return viewers[viewer] == nil ? [] : [.connected(viewer: viewer)]
+        case .connected(let viewer):
+            // A worker repeats this for all of its viewers after each hello.
+            guard viewers[viewer]?.isConnected == false else { return [] }
+            viewers[viewer]?.isConnected = true
+            return [.connected(viewer: viewer)]
         case .figures(let figures): return [.figures(figures)]
         }
     }

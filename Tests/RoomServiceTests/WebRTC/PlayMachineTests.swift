@@ -134,6 +134,25 @@ import Testing
             ])
     }
 
+    /// Clients are told once that they play.
+    @Test func aNewConnectionDoesNotRepeatThatViewersAreConnected() {
+        var machine = Self.playing(Self.ann, Self.ben)
+        let connected = Machine.Input.report(.connected(viewer: "ann"))
+        #expect(machine.take(connected, now: 1) == [.connected(viewer: "ann")])
+        _ = machine.take(.detached, now: 2)
+        _ = machine.take(.attached, now: 3)
+        #expect(machine.take(Self.hello([Self.ann, Self.ben], stream: "s"), now: 3) == [])
+        #expect(machine.take(connected, now: 3) == [])
+        // This report was lost with the connection.
+        let late = machine.take(.report(.connected(viewer: "ben")), now: 3)
+        #expect(late == [.connected(viewer: "ben")])
+
+        var adopted = Machine()
+        _ = adopted.take(.attached, now: 0)
+        _ = adopted.take(Self.hello([Self.ann], stream: "s"), now: 0)
+        #expect(adopted.take(connected, now: 0) == [.connected(viewer: "ann")])
+    }
+
     /// With any inputs in any order, each viewer gets one answer or refusal, and one end if it got an answer.
     @Test func noOrderOfInputsSettlesAViewerTwice() {
         var random = SeededGenerator(announcedFor: "noOrderOfInputsSettlesAViewerTwice")
