@@ -68,15 +68,14 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
     /// Runs until the worker is gone. A worker that was started and not left is killed if this is cancelled.
     ///
     /// - Parameter onEvent: Called with one event after another; returns whether there was room for it. A worker whose
-    ///   reports find no room is disconnected.
+    ///   reports find no room is disconnected. Other events are repeated until there is room.
     func run(_ onEvent: @escaping @Sendable (Event) -> Bool) async {
         var process: LaunchedProcess?
         if !isAdopted {
             do throws(RelayError) {
                 process = try starter.start(socket: socket, log: log)
             } catch {
-                _ = onEvent(.lost(reason: error.description))
-                return
+                return await pass(.lost(reason: error.description), to: onEvent)
             }
         }
         await talk(to: process, onEvent)
@@ -87,19 +86,27 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
         process.onExit { _ in }
     }
 
+    /// Passes on an event that must not be lost: without it, a worker would get no hello, or would count as running
+    /// forever.
+    private func pass(_ event: Event, to onEvent: @Sendable (Event) -> Bool) async {
+        while !onEvent(event), (try? await Task.sleep(for: .milliseconds(20))) != nil {}
+    }
+
     private func talk(to process: LaunchedProcess?, _ onEvent: @escaping @Sendable (Event) -> Bool) async {
         var limit = isAdopted ? Self.connectLimits.again : Self.connectLimits.first
+        var pause = ReconnectPause()
         while !Task.isCancelled {
             guard let connection = await connect(process, within: limit) else {
-                if !Task.isCancelled { _ = onEvent(.lost(reason: Self.description(process))) }
+                if !Task.isCancelled { await pass(.lost(reason: Self.description(process)), to: onEvent) }
                 return
             }
+            let start = ContinuousClock.now
             limit = Self.connectLimits.again
             let (lines, line) = AsyncStream.makeStream(of: ByteBuffer.self)
             let peer = await connection.peerProcess
             let isHeard = Atomic(false)
             self.line.withLock { $0 = line }
-            _ = onEvent(.attached)
+            await pass(.attached, to: onEvent)
             do {
                 try await connection.exchange(lines, longestLine: longestLine) { bytes in
                     isHeard.store(true, ordering: .relaxed)
@@ -118,7 +125,8 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
                 }
             }
             line.finish()
-            _ = onEvent(.detached)
+            await pass(.detached, to: onEvent)
+            try? await Task.sleep(for: pause.next(after: ContinuousClock.now - start))
         }
     }
 
