@@ -127,6 +127,36 @@ import Testing
         }
     }
 
+    /// After a reconnection, an ingest repeats requests that the service has decided meanwhile.
+    @Test(arguments: [false, true]) func whoAsksAgainIsTheSamePublisher(refuses: Bool) async throws {
+        try await withCluster(settings: refuses ? Self.refusing : Self.settings) { start in
+            let node = try await start("a", nil)
+            let alice = try await admit("demo__alice", at: node)
+            alice.ingest.report(
+                .ask(
+                    IngestRequest(
+                        request: 1, isPublish: true, application: "live", name: "demo__alice", query: "",
+                        address: "127.0.0.1", session: alice.session)))
+            let answers = try await eventually { () -> [IngestCommand]? in
+                let answers = alice.ingest.commands.filter { command in
+                    switch command {
+                    case .allow(1, _, _), .refuse(1, _, _): true
+                    default: false
+                    }
+                }
+                return answers.count == 2 ? answers : nil
+            }
+            let allowed = IngestCommand.allow(request: 1, session: alice.session, stream: alice.stream)
+            #expect(answers == [allowed, allowed])
+            #expect(try await node.call("GET", "/v1/rooms/demo").text.contains(#""user":"alice""#))
+            // Its end is still that of the stream.
+            alice.ingest.report(.ended(stream: alice.stream, session: alice.session, reason: "left"))
+            try await eventually {
+                try await node.call("GET", "/v1/rooms/demo").text.contains(#""user":"alice""#) ? nil : true
+            }
+        }
+    }
+
     /// One of many publishers that arrive at all nodes at the same time is admitted.
     @Test func ofManyAtOnceOneIsLetIn() async throws {
         try await withCluster(settings: Self.refusing) { start in

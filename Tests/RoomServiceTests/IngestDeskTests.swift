@@ -73,6 +73,13 @@ import Testing
         #expect(desk.ends(Self.key, session: "b", now: 3) != nil)
     }
 
+    @Test func whoBeginsAgainCanStillEnd() {
+        var desk = IngestDesk(run: "r", now: 0)
+        _ = begin(&desk, "a")
+        _ = begin(&desk, "a", now: 1)
+        #expect(desk.ends(Self.key, session: "a", now: 2) != nil)
+    }
+
     @Test func whoIsRefusedLeavesTheFirstInPlace() {
         var desk = IngestDesk(run: "r", now: 0)
         _ = begin(&desk, "a")

@@ -66,7 +66,7 @@ struct IngestDesk: Sendable {
             published(key, session, .begins, url), of: Self.hook, peer: Self.peer, as: settlement)
         guard settlement == .stored else { return }
         // The previous session is over: no end of it will arrive.
-        if let old = known[key]?.session { _ = admit(ended(key, old), now) }
+        if let old = known[key]?.session, old != session { _ = admit(ended(key, old), now) }
         // An ingest that was lost meanwhile may never report the end.
         known[key] = Known(session: session, isConnected: hasIngest, missingSince: hasIngest ? nil : now)
     }

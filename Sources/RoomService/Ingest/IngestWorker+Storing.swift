@@ -6,6 +6,10 @@ import TextFormats
 extension IngestWorker {
     /// Lets a publisher begin, unless another one or a circle of programs is in the way.
     func begin(_ key: IngestStreamKey, _ request: IngestRequest, now: Int64) async {
+        // After a reconnection the ingest repeats its pending requests, of which this one has been decided meanwhile.
+        if desk.isLive(key, session: request.session, isConnected: true) {
+            return send(.allow(request: request.request, session: request.session, stream: key.text))
+        }
         if rules.takeover == .refuse, desk.hasPublisher(key) {
             return refuse(request, isName: true, Self.occupied)
         }
