@@ -142,7 +142,18 @@ import Testing
         #expect(lanes.add(Self.begin("a", 1000)) == .full)
         // An event that has already happened is noted, even if many streams wait to begin.
         #expect(lanes.add(.end(Self.key("a"), session: "s")) == .waits)
-        while lanes.count < IngestLanes.most { #expect(lanes.add(.end(Self.key("a"), session: "s")) == .waits) }
-        #expect(lanes.add(.end(Self.key("b"), session: "s")) == .full)
+        while lanes.count < IngestLanes.most { #expect(lanes.add(.interrupted(Self.key("a"), session: "s")) == .waits) }
+        #expect(lanes.add(.interrupted(Self.key("b"), session: "s")) == .full)
+        #expect(lanes.add(Self.begin("b", 1)) == .full)
+    }
+
+    /// An end that is dropped is not reported again.
+    @Test func endsFindRoomBesideOtherWork() {
+        var lanes = IngestLanes()
+        while lanes.count < IngestLanes.most { _ = lanes.add(.look(Self.key("a"))) }
+        #expect(lanes.add(.look(Self.key("a"))) == .full)
+        #expect(lanes.add(.end(Self.key("b"), session: "s")) == .first)
+        while lanes.count < IngestLanes.mostWithEnds { _ = lanes.add(.end(Self.key("a"), session: "s")) }
+        #expect(lanes.add(.end(Self.key("c"), session: "s")) == .full)
     }
 }

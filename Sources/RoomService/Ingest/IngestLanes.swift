@@ -20,6 +20,7 @@ struct IngestLanes: Sendable {
         }
 
         fileprivate var isBegin: Bool { if case .begin = self { true } else { false } }
+        fileprivate var isEnd: Bool { if case .end = self { true } else { false } }
     }
 
     enum Outcome: Hashable, Sendable {
@@ -33,8 +34,11 @@ struct IngestLanes: Sendable {
 
     /// Maximum work queued in a room before further publishers are turned away.
     static let mostInRoom = 64
-    /// Maximum work queued in all rooms.
+    /// Maximum work queued in all rooms before only ends are taken.
     static let most = 4096
+    /// Maximum work queued in all rooms, ends included. An ingest reports the end of a stream once: if it were dropped,
+    /// the stream would stay in its room. The ends of all streams of an ingest, at most 1024, find room.
+    static let mostWithEnds = 2 * most
 
     /// Rooms with work in progress, and their queued work.
     private var lanes: [RoomID: [Work]] = [:]
@@ -45,7 +49,9 @@ struct IngestLanes: Sendable {
 
     mutating func add(_ work: Work) -> Outcome {
         let room = work.room
-        guard count < Self.most, !work.isBegin || lanes[room, default: []].count < Self.mostInRoom else { return .full }
+        guard count < (work.isEnd ? Self.mostWithEnds : Self.most),
+            !work.isBegin || lanes[room, default: []].count < Self.mostInRoom
+        else { return .full }
         count += 1
         let isFirst = lanes[room] == nil
         lanes[room, default: []].append(work)

@@ -316,7 +316,7 @@ actor IngestWorker {
         switch lanes.add(work) {
         case .first: return [.lane(work.room)]
         case .waits: break
-        case .full: logger.error("a report of the ingest is dropped, because \(IngestLanes.most) others wait")
+        case .full: logger.error("a report of the ingest is dropped, because \(lanes.count) others wait")
         }
         return []
     }
