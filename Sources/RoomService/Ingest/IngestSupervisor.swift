@@ -141,11 +141,10 @@ package final class IngestSupervisor: Service {
                 pause = Self.pauses.first
                 peer = await connection.peerProcess
                 try await talk(over: connection)
-                input.yield(.disconnected)
                 throw RelayError.notStarted("the ingest closed its connection")
             } catch {
                 if Task.isCancelled || isStopping.withLock({ $0 }) { return }
-                input.yield(.disconnected)
+                await pass(.disconnected)
                 let reason = process.flatMap { Self.description($0) } ?? "\(error)"
                 if logged != reason { logger.error("ingest: \(reason), its log is \(configuration.files.log)") }
                 logged = reason
@@ -188,12 +187,21 @@ package final class IngestSupervisor: Service {
     private func talk(over connection: RelayConnection) async throws {
         let (lines, line) = AsyncStream.makeStream(of: ByteBuffer.self)
         defer { line.finish() }
-        input.yield(.connected(line))
+        await pass(.connected(line))
         try await connection.exchange(lines, longestLine: IngestCommand.longestLine) { [input] bytes in
             let report = try JSONDecoder().decode(IngestReport.self, from: Data(bytes))
             if case .dropped = input.yield(.report(report)) {
                 throw RelayError.protocolViolation("more than \(Self.mostReports) reports wait")
             }
+        }
+    }
+
+    /// Hands on news of the connection. Without it, an ingest would get no hello, or its streams would not count as
+    /// missing.
+    private func pass(_ news: Input) async {
+        await RepeatedOffer.untilTaken {
+            if case .dropped = input.yield(news) { return false }
+            return true
         }
     }
 

@@ -89,7 +89,7 @@ final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendab
     /// Passes on an event that must not be lost: without it, a worker would get no hello, or would count as running
     /// forever.
     private func pass(_ event: Event, to onEvent: @Sendable (Event) -> Bool) async {
-        while !onEvent(event), (try? await Task.sleep(for: .milliseconds(20))) != nil {}
+        await RepeatedOffer.untilTaken { onEvent(event) }
     }
 
     private func talk(to process: LaunchedProcess?, _ onEvent: @escaping @Sendable (Event) -> Bool) async {
