@@ -58,6 +58,7 @@ package final class RTMPSession: @unchecked Sendable {
     private let tls: TLSContext?
     private var client: RTMPClient
     private var connection: TCPConnection?
+    private var backlog = AnswerBacklog()
     private var timer: SocketLoop.Watch?
     private var hasFrames = false
     private var farewell: Farewell?
@@ -194,12 +195,20 @@ package final class RTMPSession: @unchecked Sendable {
         let answers = client.takeOutput()
         if !answers.isEmpty {
             connection.send(answers)
-            guard client.purpose == .publish || connection.waiting <= Self.longestOutbox else {
+            guard waitingAnswers(answers.count, connection) <= Self.longestOutbox else {
                 return end(with: ConnectionFault(.lost, "the server does not read responses"))
             }
         }
         guard client.step != before else { return }
         expect(within: timeouts.limit(of: client.step))
+    }
+
+    /// Returns the number of bytes of responses that wait, after `count` further ones. A publisher's media wait in the
+    /// same connection, within limits of their own.
+    private func waitingAnswers(_ count: Int, _ connection: TCPConnection) -> Int {
+        guard client.purpose == .publish else { return connection.waiting }
+        backlog.add(count, connection.progress)
+        return backlog.bytes
     }
 
     private func begin() {
