@@ -51,6 +51,31 @@ import Testing
         #expect(session.farewell != nil, "it is ended at the server as well")
     }
 
+    /// The server may have created a session before it learns that nobody wants it any more.
+    @Test func aSessionThatIsCreatedTooLateIsEnded() throws {
+        var session = try Self.asking()
+        session.leave()
+        #expect(session.isOver && session.isAwaited && session.farewell == nil)
+        #expect(session.answered(Self.created(), now: 0) == [])
+        #expect(!session.isAwaited && session.fault == nil)
+        #expect(session.farewell == WHIPRequest(kind: .end, url: "https://h/session/1", token: "secret"))
+
+        session = try Self.asking()
+        _ = session.lost("the connection is lost")
+        _ = session.answered(Self.created(), now: 0)
+        #expect(session.farewell?.url == "https://h/session/1" && session.fault?.code == .protocolError)
+
+        session = try Self.asking()
+        session.leave()
+        #expect(session.answered(WHIPResponse(status: 307, location: "https://h2/w"), now: 0) == [])
+        #expect(!session.isAwaited && session.farewell == nil)
+
+        session = try Self.asking()
+        session.leave()
+        #expect(session.unanswered(OutputFault(.timeout, "timed out")) == [])
+        #expect(!session.isAwaited && session.fault == nil)
+    }
+
     /// A program of sound only has no video that a server could take.
     @Test func anAnswerIsJudgedByItsOffer() throws {
         let text = Self.answer.replacing("m=video 9 UDP/TLS/RTP/SAVPF 96", with: "m=audio 9 UDP/TLS/RTP/SAVPF 96")

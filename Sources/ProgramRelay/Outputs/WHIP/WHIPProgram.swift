@@ -35,9 +35,13 @@ public final class WHIPProgram: Sendable {
     /// Longest wait in seconds without a byte of a response, and for the request that ends the session.
     private static let patience = 5
     private static let farewell = 1
+    /// Longest wait in ns for an outstanding response after the end, so that a session that it creates can be ended.
+    /// With `farewell`, less than the 2 s after which the relay kills this process.
+    package static let lateResponse: Int64 = 800_000_000
 
     private let address: WHIPAddress
     private let limits: Destination.Limits?
+    private let lateResponse: Int64
     private let media: any WHIPMedia
     private let report: @Sendable ([UInt8]) -> Void
     private let redaction: URLRedaction
@@ -54,10 +58,13 @@ public final class WHIPProgram: Sendable {
     /// - Parameters:
     ///   - settings: The first line that the relay sent.
     ///   - report: Called with lines for the relay.
+    ///   - lateResponse: Longest wait for an outstanding response after the end, in ns.
     /// - Throws: An error without secrets if no connection can be made.
     package init(
-        settings: [UInt8], report: @escaping @Sendable ([UInt8]) -> Void, media make: MakeMedia
+        settings: [UInt8], report: @escaping @Sendable ([UInt8]) -> Void,
+        lateResponse: Int64 = WHIPProgram.lateResponse, media make: MakeMedia
     ) throws {
+        self.lateResponse = lateResponse
         let settings = try JSONDecoder().decode(PushSettings.self, from: Data(settings))
         address = try WHIPAddress(settings.url)
         limits = settings.reach.map { Destination.Limits(reach: $0, setting: "outputs.allow") }
@@ -106,16 +113,19 @@ public final class WHIPProgram: Sendable {
         await media.close()
     }
 
-    /// Handles events until the session is over or the program has ended.
+    /// Handles events until the session is over or the program has ended, and no response is outstanding.
     private func work(_ session: inout WHIPSession, _ group: inout TaskGroup<Void>) async {
         var tracks: WHIPTracks?
         var addresses: [String]?
         var hasOffered = false
+        var end: Int64?
         for await event in events {
             let now = MonotonicClock.now()
             let actions: [WHIPSession.Action]
             switch event {
-            case .inputEnded: return
+            case .inputEnded:
+                session.leave()
+                actions = []
             case .tick:
                 tellTaken()
                 actions = session.tick(heard: media.lastHeard, now: now)
@@ -125,8 +135,8 @@ public final class WHIPProgram: Sendable {
             case .located(.success(let found)):
                 addresses = found
                 actions = []
-            case .located(.failure(let fault)), .answered(.failure(let fault)), .broken(let fault):
-                actions = session.failed(fault)
+            case .located(.failure(let fault)), .broken(let fault): actions = session.failed(fault)
+            case .answered(.failure(let fault)): actions = session.unanswered(fault)
             case .answered(.success(let response)): actions = session.answered(response, now: now)
             case .media(.offered(let offer)):
                 actions = session.offered(
@@ -142,7 +152,10 @@ public final class WHIPProgram: Sendable {
                 media.offer(video: tracks.video, hasAudio: tracks.hasAudio, addresses: addresses)
             }
             for action in actions { perform(action, &group) }
-            if session.isOver { return }
+            guard session.isOver else { continue }
+            let latest = end ?? now.saturatingSum(lateResponse)
+            end = latest
+            if !session.isAwaited || now >= latest { return }
         }
     }
 

@@ -48,6 +48,8 @@ struct WHIPSession: Sendable {
     private var asked: String
     /// URL of the session, which ends it.
     private var session: String?
+    /// Whether the response to an offer is outstanding: the server may be creating a session.
+    private(set) var isAwaited = false
     /// The reason why the session is over.
     private(set) var fault: OutputFault?
 
@@ -68,12 +70,18 @@ struct WHIPSession: Sendable {
         guard step == .offering else { return [] }
         (self.offer, self.hasVideo) = (offer, hasVideo)
         step = .asking
+        isAwaited = true
         return [.send(WHIPRequest(kind: .begin(offer: offer), url: asked, token: address.token))]
     }
 
     /// Handles the response to the last request.
     mutating func answered(_ response: WHIPResponse, now: Int64) -> [Action] {
-        guard step == .asking else { return [] }
+        isAwaited = false
+        guard step == .asking else {
+            // A session that is created too late has to be ended as well.
+            if isOver, response.status == 201 { session = sessionURL(in: response) }
+            return []
+        }
         switch response.status {
         case 201: return created(response, now: now)
         case 307, 308: return redirected(response)
@@ -83,9 +91,7 @@ struct WHIPSession: Sendable {
 
     private mutating func created(_ response: WHIPResponse, now: Int64) -> [Action] {
         // Without a session URL the server must notice the end by itself.
-        session = response.location.flatMap { HTTPRedirect.resolve($0, against: asked) }.flatMap {
-            isAsSafe($0) ? $0 : nil
-        }
+        session = sessionURL(in: response)
         guard let text = String(bytes: response.body, encoding: .utf8) else {
             return fail(OutputFault(.protocolError, "the server's answer is not text"))
         }
@@ -96,6 +102,10 @@ struct WHIPSession: Sendable {
         } catch {
             return fail(OutputFault(error.isRefusal ? .publishRefused : .protocolError, error.words))
         }
+    }
+
+    private func sessionURL(in response: WHIPResponse) -> String? {
+        response.location.flatMap { HTTPRedirect.resolve($0, against: asked) }.flatMap { isAsSafe($0) ? $0 : nil }
     }
 
     /// Follows a redirect with the same request (RFC 9725 §4.6). The token is sent along: a server that is trusted with
@@ -113,6 +123,7 @@ struct WHIPSession: Sendable {
                 OutputFault(.tlsFailed, "the server redirects to an address without TLS, which is not followed"))
         }
         asked = next
+        isAwaited = true
         return [.send(WHIPRequest(kind: .begin(offer: offer), url: next, token: address.token))]
     }
 
@@ -139,7 +150,16 @@ struct WHIPSession: Sendable {
         }
     }
 
-    /// Records a failure of a request, or of this machine.
+    /// Records that the last request has failed.
+    mutating func unanswered(_ fault: OutputFault) -> [Action] {
+        isAwaited = false
+        return failed(fault)
+    }
+
+    /// Ends the session because the program has ended.
+    mutating func leave() { step = .over }
+
+    /// Records a failure of this machine, or of finding the server.
     mutating func failed(_ fault: OutputFault) -> [Action] { isOver ? [] : fail(fault) }
 
     /// Acts on the passing of time. Call it about every 50 ms.
