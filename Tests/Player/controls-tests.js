@@ -1,6 +1,7 @@
-// Tests of the player's controls, which need a browser but no program.
+// Tests of the player's element and its controls, which need a browser but no program.
 import { CoStreamPlayer } from "../../pages/assets/player.js";
-import { check } from "./checks.js";
+import { FLVSession } from "../../pages/assets/player-media.js";
+import { check, equal } from "./checks.js";
 
 /** Returns a player on the page whose controls take it for one that plays. */
 function playing() {
@@ -10,6 +11,11 @@ function playing() {
   player.state = "playing";
   return player;
 }
+
+/** Returns an error as browsers reject `play()` with. @param {string} name */
+const refusal = name => Object.assign(new Error(name), { name });
+
+const turn = () => new Promise(resolve => setTimeout(resolve));
 
 const tests = {
   "the bar stays for a while after a finger is lifted"() {
@@ -21,13 +27,38 @@ const tests = {
     check(player.hasAttribute("data-idle"), "a mouse");
     player.remove();
   },
+  async "only a browser that demands a gesture leaves the player paused"() {
+    const { run } = FLVSession.prototype;
+    FLVSession.prototype.run = function () {
+      this.events.onReady();
+      return new Promise(() => {});
+    };
+    try {
+      for (const [reason, isReplaced, state] of [
+        ["NotAllowedError", false, "paused"], ["AbortError", false, "connecting"], ["NotAllowedError", true, "connecting"],
+      ]) {
+        const player = new CoStreamPlayer(), attempts = [];
+        player.video.play = () => new Promise((_, reject) => attempts.push(reject));
+        player.setAttribute("src", "/live/show.flv");
+        document.body.append(player);
+        attempts.shift()(refusal("NotAllowedError"));
+        await turn();
+        equal([attempts.length, player.isSoundBlocked], [1, true], "it is tried again without sound");
+        if (isReplaced) player.play();
+        attempts.shift()(refusal(reason));
+        await turn();
+        equal(player.state, state, `${reason}, ${isReplaced ? "of an earlier session" : "of this session"}`);
+        player.remove();
+      }
+    } finally { FLVSession.prototype.run = run; }
+  },
 };
 
-/** Runs all tests. @returns {{passed: number, failed: string[], seed: number}} */
-export function run() {
+/** Runs all tests. @returns {Promise<{passed: number, failed: string[], seed: number}>} */
+export async function run() {
   const failed = [];
   for (const [name, test] of Object.entries(tests)) {
-    try { test(); } catch (error) { failed.push(`${name}: ${error.message}`); }
+    try { await test(); } catch (error) { failed.push(`${name}: ${error.message}`); }
   }
   return { passed: Object.keys(tests).length - failed.length, failed, seed: 0 };
 }

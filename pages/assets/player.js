@@ -235,7 +235,10 @@ export class CoStreamPlayer extends HTMLElement {
       video.muted = true;
       this.isSoundBlocked = true;
       this.dispatchEvent(new CustomEvent("soundblocked"));
-      await video.play().catch(() => this.#end("paused", "Press Play to start."));
+      await video.play().catch(({ name }) => {
+        // Another source also ends it.
+        if (name === "NotAllowedError" && !signal.aborted) this.#end("paused", "Press Play to start.");
+      });
     }
     this.#controls?.update();
   }
