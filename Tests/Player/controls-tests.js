@@ -27,6 +27,26 @@ const tests = {
     check(player.hasAttribute("data-idle"), "a mouse");
     player.remove();
   },
+  "text can be typed in fields that a page puts into the player"() {
+    const player = playing();
+    /** Returns whether the key is the player's, pressed in this element. */
+    const takes = (element, key) => {
+      player.append(element);
+      const event = new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true });
+      element.dispatchEvent(event);
+      element.remove();
+      return event.defaultPrevented;
+    };
+    const make = (tag, attributes = {}) => Object.assign(document.createElement(tag), attributes);
+    for (const field of [make("input"), make("textarea"), make("select"), make("p", { contentEditable: "true" })]) {
+      equal(["m", " ", "ArrowUp"].map(key => takes(field, key)), [false, false, false], field.tagName);
+    }
+    for (const part of [make("button"), make("input", { type: "range" })]) {
+      equal(["m", " ", "ArrowUp"].map(key => takes(part, key)), [true, false, false], part.tagName);
+    }
+    equal(["m", " ", "ArrowUp"].map(key => takes(make("p"), key)), [true, true, true], "anything else");
+    player.remove();
+  },
   async "only a browser that demands a gesture leaves the player paused"() {
     const { run } = FLVSession.prototype;
     FLVSession.prototype.run = function () {

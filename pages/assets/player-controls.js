@@ -116,9 +116,10 @@ export class Controls {
     // A finger leaves the picture whenever it is lifted.
     player.addEventListener("pointerleave", event => { if (event.pointerType !== "touch") this.#sleep(); }, { signal });
     player.addEventListener("keydown", event => {
-      // Buttons and sliders handle some keys themselves.
+      // Buttons and sliders handle some keys themselves, and fields all.
       const inner = event.composedPath()[0];
-      const isOwn = inner.matches?.("button, a, input") && [" ", "Enter", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key);
+      const isOwn = inner.matches?.("button, a, [type=range]") ? [" ", "Enter", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key)
+        : inner.isContentEditable || inner.matches?.("input, textarea, select");
       if (!isOwn) handleKey(player, event);
     }, { signal });
     player.video.addEventListener("dblclick", () => player.toggleFullscreen(), { signal });
