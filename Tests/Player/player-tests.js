@@ -182,6 +182,11 @@ const tests = {
     const none = new Refusal(404, { type: "urn:mixorchestrator:problem:not-on-air" });
     equal([at(none)[0], at(none, { hasPlayed: true })[0]], ["waiting", "ended"], "nothing on air");
     equal(at(none, { hasPlayed: true })[1], "The program has ended. If it resumes, it plays here automatically.", "ended");
+    for (const [hasPlayed, least] of [[true, 3], [false, 2]]) {
+      for (const attempt of [0, 1]) {
+        equal([0, 1].map(random => at(none, { attempt, random, hasPlayed })[2]), [least, least + 1], "not all at once");
+      }
+    }
     const full = new Refusal(503, { type: "urn:mixorchestrator:problem:viewers-full" }, 10);
     equal(at(full), ["reconnecting", "Too many people are watching right now. Retrying in 12 s…", 11.25], "full");
     equal([at(full, { random: 0 })[2], at(full, { random: 1 })[2]], [10, 12.5], "never sooner, and not all at once");

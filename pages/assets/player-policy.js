@@ -77,12 +77,12 @@ export function verdict(error, { attempt, random, hasPlayed }) {
     case 401: case 403:
       if (error.detail.includes("expired")) return say("failed", "This link has expired. Ask for a new one.", null);
       return say("failed", "This link is not valid for this program. Ask for a new one.", null);
+    // Viewers who are refused together do not return together.
     case 404:
       if (error.code === "webrtc-off") return say("failed", "Playback over WebRTC is turned off on this server.", null);
-      return hasPlayed ? say("ended", "The program has ended. If it resumes, it plays here automatically.", Math.max(delay, 3))
-        : say("waiting", "The program has not started yet. It plays here automatically when it does.", Math.max(delay, 2));
+      return hasPlayed ? say("ended", "The program has ended. If it resumes, it plays here automatically.", Math.max(delay, 3 + random))
+        : say("waiting", "The program has not started yet. It plays here automatically when it does.", Math.max(delay, 2 + random));
     case 429: case 503: {
-      // Viewers who are refused together do not return together.
       const pause = Math.max((error.retryAfter ?? 0) * (1 + random / 4), delay);
       const reason = error.code === "viewers-full" ? "Too many people are watching right now." : "The server is busy.";
       return say("reconnecting", `${reason} Retrying in ${Math.ceil(pause)} s…`, pause);
