@@ -1,7 +1,7 @@
 // Tests of those parts of the console that need no page.
 import { diff } from "../../pages/assets/console-diff.js";
 import { isOpen, pauseBefore } from "../../pages/assets/chat.js";
-import { Api } from "../../pages/assets/console-api.js";
+import { Api, Problem } from "../../pages/assets/console-api.js";
 import { EventReader, backoff, follow, pause, repeat } from "../../pages/assets/console-feed.js";
 import { grouped } from "../../pages/assets/console-history.js";
 import { contextAt, find, parse, withValues } from "../../pages/assets/console-json.js";
@@ -140,6 +140,27 @@ const TESTS = {
       view.abort(new DOMException("The view is closed", "AbortError"));
       throw signal.reason;
     }, 1000, view.signal);
+  },
+  async readsOnAfterAFault() {
+    const view = new AbortController(), before = globalThis.reportError, reported = [];
+    const fault = new TypeError("Not as expected"), ends = [fault, new Problem(503, {}), fault];
+    globalThis.reportError = error => reported.push(error);
+    try {
+      await repeat(async () => {
+        const end = ends.shift();
+        if (!end) return view.abort();
+        throw end;
+      }, 1, view.signal);
+      equal([ends.length, reported.length, reported.every(one => one === fault)], [0, 2, true], "read and reported");
+    } finally { globalThis.reportError = before; }
+  },
+  async aProxysPageIsNoAnswer() {
+    const before = globalThis.fetch, page = { headers: { "Content-Type": "text/html; charset=utf-8" } };
+    globalThis.fetch = async () => new Response("<!doctype html>", page);
+    try {
+      const found = await Object.assign(new Api(), { token: "" }).get("/v1/rooms").catch(error => error);
+      equal([found instanceof Problem, found.isLost, found.title], [true, false, "The service did not answer"]);
+    } finally { globalThis.fetch = before; }
   },
   async readsNothingWhileNobodySeesIt() {
     const view = new AbortController();

@@ -91,7 +91,11 @@ export class Api {
       throw new Problem(0, { title: "The service cannot be reached", detail: "Nothing was changed. The console keeps trying to reconnect." });
     }
     this.onReach(true);
-    const isJSON = response.headers.get("Content-Type")?.includes("json");
+    const kind = response.headers.get("Content-Type") ?? "", isJSON = kind.includes("json");
+    // A proxy that wants a login answers with its page and status 200.
+    if (response.ok && kind.includes("text/html")) {
+      throw new Problem(response.status, { title: "The service did not answer", detail: "A page came instead, possibly a proxy’s login. Reload the console." });
+    }
     let data = null;
     try { data = isJSON && text ? JSON.parse(text) : null; } catch { /* the status tells */ }
     if (response.ok) return { status: response.status, data, etag: response.headers.get("ETag"), text };

@@ -123,7 +123,8 @@ export async function repeat(read, interval, signal) {
       attempt = 0;
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Problem)) throw error;
+      // A fault of the console itself is reported, but must not end the updates of the page.
+      if (!(error instanceof Problem)) reportError(error);
       attempt++;
     }
     await pause(attempt ? Math.max(interval, backoff(attempt - 1, Math.random())) : interval, signal);
