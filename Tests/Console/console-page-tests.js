@@ -1,6 +1,7 @@
 // Tests of those parts of the console that draw, without a service.
 import { Api, Problem } from "../../pages/assets/console-api.js";
 import { h, render } from "../../pages/assets/console-dom.js";
+import { HistoryPanels } from "../../pages/assets/console-history.js";
 import { RoomView } from "../../pages/assets/console-room.js";
 import { pill, problemBox } from "../../pages/assets/console-ui.js";
 import { check, equal } from "../Player/checks.js";
@@ -13,6 +14,9 @@ function write(input, value) {
   input.value = value;
   input.dispatchEvent(new Event("input"));
 }
+
+/** Returns an answer of the service. @param {any} body */
+const json = body => new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } });
 
 const turn = (time = 0) => new Promise(resolve => setTimeout(resolve, time));
 
@@ -155,6 +159,45 @@ const TESTS = {
         await view.read();
       }
     });
+  },
+  async aLateAnswerDoesNotReplaceANewerRoom() {
+    const service = new Service();
+    const param = value => ({ layout: "grid", params: [{ name: "title", type: "text", default: "", value, maxLength: 80 }] });
+    await service.open(async (view, root) => {
+      await until(() => root.textContent.includes("0 viewers"), "the room");
+      await turn(20);
+      /** Begins two reads and answers the later one first. @param {() => Promise<any>} read @param {(number: number) => any} body */
+      const swap = async (path, read, body) => {
+        const held = [];
+        service.answer = (asked, options) => asked === path && (options.method ?? "GET") === "GET"
+          ? new Promise(resolve => held.push(resolve)) : Service.prototype.answer.call(service, asked, options);
+        const reads = [read(), read()];
+        for (const number of [1, 0]) {
+          held[number](json(body(number + 1)));
+          await reads[number];
+        }
+        delete service.answer;
+      };
+      await swap("/v1/rooms/show", () => view.read(), number => ({ ...service.room, viewers: number }));
+      check(root.textContent.includes("2 viewers"), "the room");
+      await swap("/v1/rooms/show/params", () => view.params.read(), number => param(`title ${number}`));
+      view.draw();
+      equal(root.querySelector("#param-title").value, "title 2", "the layout's values");
+    });
+  },
+  async theTimelineShowsTheCauseThatWasChosenLast() {
+    const held = [], root = place();
+    const get = path => path.endsWith("/switches") ? Promise.resolve({ data: { switches: [] } }) : new Promise(resolve => held.push(resolve));
+    const panels = new HistoryPanels({ api: { get }, room: {}, task: "/task", problems: new Map(), draw() { /* below */ } });
+    const reads = [panels.read(), panels.read()];
+    for (const number of [1, 0]) {
+      const entry = { number: 1, kind: "decision", message: ["all", "chosen"][number], causes: [], at: "2026-01-01T00:00:00Z" };
+      held[number]({ data: { entries: [entry] } });
+      await reads[number];
+    }
+    render(root, panels.draw());
+    equal(root.querySelector(".timeline strong").textContent, "chosen", "the entry");
+    root.remove();
   },
   async theLayoutsToChooseFromAreThoseOfNow() {
     const service = new Service(), { setTimeout } = globalThis;

@@ -111,6 +111,22 @@ export async function follow(api, path, { onEvent, onState, signal, unseen = UNS
   }
 }
 
+/** Tells which answers are outdated when requests for the same thing run at the same time. */
+export class Latest {
+  #begun = 0;
+  #answered = 0;
+
+  /** Begins a request. @returns {() => boolean} Whether no request that began later was answered before; called with the answer. */
+  begin() {
+    const number = ++this.#begun;
+    return () => {
+      if (number < this.#answered) return false;
+      this.#answered = number;
+      return true;
+    };
+  }
+}
+
 /**
  * Runs `read` at once and then every `interval` ms, less often while it fails. A hidden page waits, and reads as soon as it is visible.
  * @param {(signal: AbortSignal) => Promise<void>} read @param {number} interval @param {AbortSignal} signal

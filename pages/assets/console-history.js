@@ -1,5 +1,6 @@
 // The history of a program: its switches with the measured gaps, and its timeline.
 import { h } from "./console-dom.js";
+import { Latest } from "./console-feed.js";
 import { actionButton, panel, problemBox, run, table } from "./console-ui.js";
 import { at, milliseconds, mode, plain, plural } from "./console-words.js";
 
@@ -28,16 +29,18 @@ export class HistoryPanels {
   #limit = STEP;
   /** The cause by which the timeline is filtered, if any. */
   #cause = null;
+  #reads = new Latest();
 
   /** @param {import("./console-room.js").RoomView} view */
   constructor(view) { this.view = view; }
 
   async read() {
-    const { view } = this, { signal } = view;
+    const { view } = this, { signal } = view, isLatest = this.#reads.begin();
     const [switches, timeline] = await Promise.all([
       view.api.get(`${view.task}/switches`, { query: { limit: 50 }, signal }),
       view.api.get(`${view.task}/timeline`, { query: { limit: this.#limit, cause: this.#cause }, signal }),
     ]);
+    if (!isLatest()) return;
     this.#switches = switches.data.switches;
     this.#entries = timeline.data.entries;
     this.#next = timeline.data.next ?? null;

@@ -1,6 +1,7 @@
 // The values of the layout's parameters, such as a score or a title, which can change on air.
 import { Problem, part } from "./console-api.js";
 import { announce, h } from "./console-dom.js";
+import { Latest } from "./console-feed.js";
 import { paramField } from "./console-param-field.js";
 import { conflict, panel, problemBox, run } from "./console-ui.js";
 
@@ -32,6 +33,7 @@ export class ParamsPanel {
   #seen = {};
   /** The images of the layout, as suggestions. */
   #images = [];
+  #reads = new Latest();
 
   /** @param {import("./console-room.js").RoomView} view */
   constructor(view) { this.view = view; }
@@ -39,8 +41,9 @@ export class ParamsPanel {
   get isChanged() { return Object.keys(this.#changes).length > 0; }
 
   async read() {
-    const { view } = this;
+    const { view } = this, isLatest = this.#reads.begin();
     const { data, etag } = await view.api.get(`${view.path}/params`, { signal: view.signal });
+    if (!isLatest()) return;
     const isOther = data.layout !== this.#layout;
     this.#take(data, etag);
     if (isOther && data.params.some(param => param.type === "image")) await this.#readImages(data.layout);
@@ -133,6 +136,8 @@ export class ParamsPanel {
         }
         try {
           const { data, etag } = await view.api.patch(`${view.path}/params`, changes, this.#etag);
+          // Answers to earlier reads are outdated.
+          this.#reads.begin()();
           this.#take(data, etag);
           for (const [name, value] of Object.entries(changes)) {
             if (this.#changes[name] === value || value === null) this.#drop(name);

@@ -2,7 +2,7 @@
 import "./player.js";
 import { part } from "./console-api.js";
 import { announce, confirmed, h, render } from "./console-dom.js";
-import { follow, repeat } from "./console-feed.js";
+import { follow, Latest, repeat } from "./console-feed.js";
 import { HistoryPanels } from "./console-history.js";
 import { OutputsPanel } from "./console-room-outputs.js";
 import { LOOK, Pictures } from "./console-pictures.js";
@@ -34,6 +34,7 @@ export class RoomView {
   #isAbsent = false;
   /** Whether the operator had paused the preview when the page was hidden. */
   #isPaused = false;
+  #reads = new Latest();
 
   constructor({ api, root, name }) {
     Object.assign(this, { api, root, name, path: `/v1/rooms/${part(name)}`, task: `/v1/tasks/${part(`auto-${name}`)}` });
@@ -115,8 +116,10 @@ export class RoomView {
   async read() {
     const { signal } = this;
     if (signal.aborted) return;
+    const isLatest = this.#reads.begin();
     try {
       const { data, etag } = await this.api.get(this.path, { signal });
+      if (!isLatest()) return;
       Object.assign(this, { room: data, etag });
       this.#problem = null;
       this.#followAgain();
@@ -125,7 +128,7 @@ export class RoomView {
       if (data.task) await this.history.read();
     } catch (error) {
       if (signal.aborted) return;
-      this.#problem = error;
+      if (isLatest()) this.#problem = error;
       throw error;
     } finally {
       if (!signal.aborted) this.draw();
