@@ -2,6 +2,7 @@
 import { Api, Problem } from "../../pages/assets/console-api.js";
 import { h, render } from "../../pages/assets/console-dom.js";
 import { HistoryPanels } from "../../pages/assets/console-history.js";
+import { LayoutEditorView } from "../../pages/assets/console-layout-editor.js";
 import { RoomView } from "../../pages/assets/console-room.js";
 import { pill, problemBox } from "../../pages/assets/console-ui.js";
 import { check, equal } from "../Player/checks.js";
@@ -198,6 +199,50 @@ const TESTS = {
     render(root, panels.draw());
     equal(root.querySelector(".timeline strong").textContent, "chosen", "the entry");
     root.remove();
+  },
+  async aLateAnswerDoesNotReplaceTheLayoutThatWasTakenOnAir() {
+    const root = place(), { setTimeout } = globalThis, held = [];
+    const layout = version => ({ state: "good", version, rooms: [] });
+    const api = {
+      root: "",
+      async get(path) {
+        if (path === "/v1/layouts/mine") return new Promise(resolve => held.push(resolve));
+        return { data: { versions: [] } };
+      },
+      async call(method) {
+        if (method === "PUT") return { data: layout(2), etag: '"2"' };
+        throw new Problem(503, { title: "No preview" });
+      },
+    };
+    const view = new LayoutEditorView({ api, root, name: "mine" });
+    const heard = () => document.getElementById("announcer").textContent;
+    const hasBanner = () => root.textContent.includes("Someone else took another version");
+    /** Answers the current read with a version, and waits for the next one. */
+    const answer = async (number, version) => {
+      await until(() => held.length > number, `read ${number}`);
+      held[number]({ data: layout(version), etag: `"${version}"`, text: `{"template": {"gap": ${version}}}` });
+      await until(() => held.length > number + 1, `read ${number + 1}`);
+    };
+    // The reads follow each other a hundred times as fast.
+    globalThis.setTimeout = (body, time) => setTimeout(body, time / 100);
+    try {
+      view.open();
+      await answer(0, 1);
+      write(view.editor.area, '{"gap": 2}');
+      [...root.querySelectorAll("button")].find(one => one.textContent === "Take on air").click();
+      await until(() => heard() === "Version 2 is on air.", "taken on air");
+      await answer(1, 1);
+      equal([view.editor.text, view.base.etag, heard()], ['{"gap": 2}', '"2"', "Version 2 is on air."], "a late answer");
+      write(view.editor.area, '{"gap": 4}');
+      await answer(2, 3);
+      check(hasBanner(), "someone else's version");
+      await answer(3, 2);
+      equal([view.editor.text, hasBanner()], ['{"gap": 4}', false], "the version is in use again");
+    } finally {
+      view.close();
+      globalThis.setTimeout = setTimeout;
+      root.remove();
+    }
   },
   async theLayoutsToChooseFromAreThoseOfNow() {
     const service = new Service(), { setTimeout } = globalThis;

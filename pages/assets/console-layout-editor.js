@@ -2,7 +2,7 @@
 import { part } from "./console-api.js";
 import { announce, confirmed, dialog, h, placeOf, render } from "./console-dom.js";
 import { diffView } from "./console-diff.js";
-import { repeat } from "./console-feed.js";
+import { Latest, repeat } from "./console-feed.js";
 import { find, parse } from "./console-json.js";
 import { LayoutPreview } from "./console-layout-preview.js";
 import { LayoutVersions } from "./console-layout-versions.js";
@@ -37,6 +37,7 @@ export class LayoutEditorView {
   #schema = null;
   #problem = null;
   #newer = null;
+  #reads = new Latest();
 
   constructor({ api, root, name }) {
     Object.assign(this, { api, root, name, path: `/v1/layouts/${part(name)}` });
@@ -63,14 +64,16 @@ export class LayoutEditorView {
   mayLeave() { return !this.hasChanges() || mayLose(); }
 
   async #read() {
+    const isLatest = this.#reads.begin();
     try {
       const { data, etag, text } = await this.api.get(this.path, { signal: this.signal });
+      if (!isLatest()) return;
       this.#problem = null;
       this.layout = data;
       this.#found(templateText(text), etag);
       if (!this.isReadOnly) await this.versions.read();
     } catch (error) {
-      if (this.signal.aborted) return;
+      if (this.signal.aborted || !isLatest()) return;
       if (error.status !== 404) { this.#problem = error; throw error; }
       if (!this.base) this.#found(FIRST, null, true);
       // The layout was deleted: the text stays, and can be taken on air again under this name.
@@ -84,7 +87,10 @@ export class LayoutEditorView {
 
   /** Loads the service's text, unless the operator has changed the text in the editor. */
   #found(text, etag, isNew = false) {
-    if (this.base?.etag === etag && !(this.base.isNew && !isNew)) return;
+    if (this.base?.etag === etag && !(this.base.isNew && !isNew)) {
+      this.#newer = null;
+      return;
+    }
     if (this.base && this.hasChanges()) {
       if (this.#newer?.etag !== etag) announce("Someone else changed this layout.");
       this.#newer = { text, etag };
@@ -93,6 +99,9 @@ export class LayoutEditorView {
     if (this.base) announce(`Version ${this.layout?.version} is now in use.`);
     this.begin({ text, etag, isNew });
   }
+
+  /** Discards the answers to reads that have begun, because an action has told of a newer state. */
+  outdateReads() { this.#reads.begin()(); }
 
   /** Replaces the text and its base. @param {{ text: string, etag: string | null, isNew?: boolean }} base */
   begin(base) {
@@ -156,6 +165,7 @@ export class LayoutEditorView {
   async put(etag) {
     const { text } = this.editor;
     const answer = await this.api.call("PUT", this.path, { raw: text, ...etag ? { etag } : { absent: true } });
+    this.outdateReads();
     this.layout = answer.data;
     this.base = { text, etag: answer.etag };
     this.#newer = null;
@@ -165,6 +175,7 @@ export class LayoutEditorView {
 
   async #theirs() {
     const { data, etag, text } = await this.api.get(this.path);
+    this.outdateReads();
     this.layout = data;
     return { text: templateText(text), etag };
   }
@@ -194,6 +205,7 @@ export class LayoutEditorView {
   async #delete() {
     if (!await confirmed(`Delete ${this.name}?`, "Its file is removed. Its versions are kept; roll back to one to restore the layout.", "Delete layout")) return;
     await this.api.call("DELETE", this.path, { etag: this.base.etag });
+    this.outdateReads();
     announce(`${this.name} was deleted.`);
     await this.#read().catch(() => { /* it may be gone */ });
   }

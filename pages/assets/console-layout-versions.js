@@ -1,6 +1,7 @@
 // The versions of a layout: comparing them and rolling back.
 import { confirmed, dialog, h } from "./console-dom.js";
 import { diffView } from "./console-diff.js";
+import { Latest } from "./console-feed.js";
 import { templateText } from "./console-layout-editor.js";
 import { actionButton, panel, problemBox } from "./console-ui.js";
 import { at, bytes } from "./console-words.js";
@@ -9,13 +10,15 @@ const ORIGINS = { file: "file", api: "API", rollback: "rollback" };
 
 export class LayoutVersions {
   #versions = [];
+  #reads = new Latest();
 
   /** @param {import("./console-layout-editor.js").LayoutEditorView} view */
   constructor(view) { this.view = view; }
 
   async read() {
-    const { view } = this;
-    this.#versions = (await view.api.get(`${view.path}/versions`, { signal: view.signal })).data.versions;
+    const { view } = this, isLatest = this.#reads.begin();
+    const { data } = await view.api.get(`${view.path}/versions`, { signal: view.signal });
+    if (isLatest()) this.#versions = data.versions;
   }
 
   draw() {
@@ -49,6 +52,7 @@ export class LayoutVersions {
     const wasChanged = view.hasChanges();
     const answer = await view.api.call("POST", `${view.path}/rollback`, { body: { version }, etag: view.base.etag });
     const written = await view.api.get(view.path);
+    view.outdateReads();
     view.layout = answer.data;
     if (wasChanged) view.base = { text: templateText(written.text), etag: written.etag };
     else view.begin({ text: templateText(written.text), etag: written.etag });
