@@ -244,6 +244,20 @@ const TESTS = {
       root.remove();
     }
   },
+  async recordingsThatCannotBeReadAreNotSaidToBeNone() {
+    const service = new Service(), refusal = { title: "The recordings cannot be read" };
+    service.answer = (path, options) => path.endsWith("/recordings") && refusal.title
+      ? new Response(JSON.stringify(refusal), { status: 503, headers: { "Content-Type": "application/problem+json" } })
+      : Service.prototype.answer.call(service, path, options);
+    await service.open(async (view, root) => {
+      const shows = text => root.textContent.includes(text);
+      await until(() => shows("Recording") && shows(refusal.title), "the refusal");
+      check(!shows("No recordings yet."), "they are not known");
+      refusal.title = "";
+      await view.files.read();
+      equal([shows("No recordings yet."), shows("cannot be read")], [true, false], "read");
+    });
+  },
   async theLayoutsToChooseFromAreThoseOfNow() {
     const service = new Service(), { setTimeout } = globalThis;
     const read = () => service.asked.filter(one => one === "GET /v1/layouts").length;

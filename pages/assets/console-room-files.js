@@ -10,19 +10,29 @@ const box = (id, label) => h("label", { class: "check", for: id }, h("input", { 
 
 export class FilesPanel {
   #recording = null;
-  #files = [];
+  /** `null` before they are read. */
+  #files = null;
+  /** The reason why the last read failed. */
+  #problem = null;
 
   /** @param {import("./console-room.js").RoomView} view */
   constructor(view) { this.view = view; }
 
   async read() {
     const { view } = this, { signal } = view;
-    const [recording, list] = await Promise.all([
-      view.api.get(`${view.path}/recording`, { signal }), view.api.get(`${view.path}/recordings`, { signal }),
-    ]);
-    this.#recording = recording.data;
-    this.#files = list.data.recordings;
-    view.draw();
+    try {
+      const [recording, list] = await Promise.all([
+        view.api.get(`${view.path}/recording`, { signal }), view.api.get(`${view.path}/recordings`, { signal }),
+      ]);
+      this.#recording = recording.data;
+      this.#files = list.data.recordings;
+      this.#problem = null;
+    } catch (error) {
+      this.#problem = error;
+      throw error;
+    } finally {
+      view.draw();
+    }
   }
 
   draw() { return [this.#drawRecording(), this.#drawHLS()]; }
@@ -48,8 +58,10 @@ export class FilesPanel {
         field("Start a new file every", h("input", { id: "rec-part", type: "number", min: "10", max: "604800", placeholder: "never" }), "seconds"),
         field("Stop after", h("input", { id: "rec-max", type: "number", min: "1", max: "604800", placeholder: "never" }), "seconds"),
         h("div", { class: "row end" }, h("button", { class: "primary" }, "Start recording")))),
-    this.#files.length ? table("Recorded files", ["File", "Started", "Length", "Size", ""], this.#files.map(file => this.#file(file)))
-      : h("p", { class: "empty" }, "No recordings yet."));
+    // The room view reports that the service is unreachable.
+    this.#problem?.isLost ? null : problemBox(this.#problem),
+    this.#files?.length ? table("Recorded files", ["File", "Started", "Length", "Size", ""], this.#files.map(file => this.#file(file)))
+      : this.#files ? h("p", { class: "empty" }, "No recordings yet.") : null);
   }
 
   #file(file) {
