@@ -4,6 +4,7 @@ import { h, render } from "../../pages/assets/console-dom.js";
 import { HistoryPanels } from "../../pages/assets/console-history.js";
 import { LayoutEditorView } from "../../pages/assets/console-layout-editor.js";
 import { RoomView } from "../../pages/assets/console-room.js";
+import { CodeEditor } from "../../pages/assets/console-text.js";
 import { pill, problemBox } from "../../pages/assets/console-ui.js";
 import { check, equal } from "../Player/checks.js";
 
@@ -257,6 +258,21 @@ const TESTS = {
       await view.files.read();
       equal([shows("No recordings yet."), shows("cannot be read")], [true, false], "read");
     });
+  },
+  aCompositionKeepsItsKeys() {
+    const root = place(), editor = new CodeEditor({ id: "text", label: "Text", schema: () => null, onChange() { /* nothing to do */ } });
+    root.append(editor.element);
+    editor.load("{");
+    editor.area.setSelectionRange(1, 1);
+    const press = how => {
+      const event = new KeyboardEvent("keydown", { key: "Enter", cancelable: true, ...how });
+      editor.area.dispatchEvent(event);
+      return [event.defaultPrevented, editor.text];
+    };
+    equal(press({ isComposing: true }), [false, "{"], "within a composition");
+    equal(press({ keyCode: 229 }), [false, "{"], "at its end");
+    equal(press({}), [true, "{\n    "], "otherwise");
+    root.remove();
   },
   async theLayoutsToChooseFromAreThoseOfNow() {
     const service = new Service(), { setTimeout } = globalThis;

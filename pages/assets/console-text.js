@@ -98,6 +98,8 @@ export class CodeEditor {
   }
 
   #key(event) {
+    // These keys belong to the input method. Safari reports the one that ends a composition after its end, with code 229.
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key === " " && event.ctrlKey) {
       event.preventDefault();
       this.#suggest(true);
