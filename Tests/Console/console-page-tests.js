@@ -274,6 +274,38 @@ const TESTS = {
     equal(press({}), [true, "{\n    "], "otherwise");
     root.remove();
   },
+  async onlyChangesOfTheSameSettingsAreConflicts() {
+    const service = new Service(), headers = { "Content-Type": "application/json" };
+    let version = 1;
+    service.answer = (path, options) => {
+      if (path !== "/v1/rooms/show") return Service.prototype.answer.call(service, path, options);
+      if (options.method === "PATCH") {
+        if (options.headers["If-Match"] !== `"${version}"`) return new Response("{}", { status: 412, headers });
+        service.bodies.push(JSON.parse(options.body));
+      }
+      return new Response(JSON.stringify(service.room), { headers: { ...headers, ETag: `"${version}"` } });
+    };
+    await service.open(async (_, root) => {
+      const choice = () => root.querySelector("#set-leaves"), dialog = () => document.querySelector("dialog");
+      await until(choice, "the settings");
+      for (const host of [undefined, "bob"]) {
+        service.bodies = [];
+        choice().value = "stop";
+        choice().dispatchEvent(new Event("change"));
+        service.room = { ...service.room, host };
+        version++;
+        choice().closest("form").dispatchEvent(new Event("submit", { cancelable: true }));
+        if (host) {
+          await until(dialog, "the question");
+          version++;
+          [...dialog().querySelectorAll("button")].find(one => one.textContent === "Apply mine").click();
+        }
+        await until(() => service.bodies.length, "the change");
+        await turn(20);
+        equal([service.bodies, dialog()], [[{ policy: { whenHostLeaves: "stop" } }], null], host ?? "no other setting");
+      }
+    });
+  },
   async theLayoutsToChooseFromAreThoseOfNow() {
     const service = new Service(), { setTimeout } = globalThis;
     const read = () => service.asked.filter(one => one === "GET /v1/layouts").length;

@@ -128,7 +128,7 @@ export class SettingsPanel {
     const { view } = this;
     return run(view, "settings", async () => {
       const changes = { ...this.#changes };
-      let etag = this.#base.etag;
+      let { etag, settings: seen } = this.#base;
       for (;;) {
         try {
           await view.api.patch(view.path, patchFor(changes), etag);
@@ -137,12 +137,15 @@ export class SettingsPanel {
           if (!error.isConflict) throw error;
           await view.read();
           const theirs = settingsOf(view.room);
+          etag = view.etag;
+          // The tag also changes with settings that are not of this panel, such as layout values.
+          if (Object.keys(theirs).every(key => theirs[key] === seen[key])) continue;
           const choice = await conflict(`Someone else changed ${view.name}`, Object.keys(theirs)
-            .filter(key => key in changes || theirs[key] !== this.#base.settings[key])
+            .filter(key => key in changes || theirs[key] !== seen[key])
             .map(key => [LABELS[key], shown(key, theirs[key]), shown(key, key in changes ? changes[key] : theirs[key])]));
           if (choice === "theirs") return this.#forget();
           if (choice !== "mine") return;
-          etag = view.etag;
+          seen = theirs;
         }
       }
       this.#forget();
