@@ -31,6 +31,7 @@ export class LayoutsView {
   async #read(signal) {
     try {
       this.#layouts = (await this.api.get("/v1/layouts", { signal })).data.layouts;
+      this.#prune();
       this.#problem = null;
     } catch (error) {
       if (signal.aborted) return;
@@ -41,11 +42,17 @@ export class LayoutsView {
     }
   }
 
+  #key(layout) { return `${layout.name} ${layout.version} ${this.#people} ${this.#canvas}`; }
+
+  /** Drops pictures that are not shown. */
+  #prune() {
+    const shown = new Set(this.#layouts.map(layout => this.#key(layout)));
+    for (const key of this.#pictures.keys()) if (!shown.has(key)) this.#pictures.delete(key);
+  }
+
   #picture(layout) {
-    const key = `${layout.name} ${layout.version} ${this.#people} ${this.#canvas}`;
+    const key = this.#key(layout);
     if (!this.#pictures.has(key)) {
-      // Bounds the cache: pictures of older versions are not shown again.
-      if (this.#pictures.size > 200) this.#pictures.clear();
       this.#pictures.set(key, null);
       this.api.call("POST", `/v1/layouts/${part(layout.name)}/plan`, {
         query: { participants: this.#people, canvas: this.#canvas }, accept: "image/svg+xml", signal: this.#abort.signal, quiet: true,
