@@ -258,6 +258,34 @@ const TESTS = {
       root.remove();
     }
   },
+  async rulesOfAnotherModeratorAreNotOverwrittenUnasked() {
+    const service = new Service(), rules = (slowMode, ...words) => ({ slowMode, words, muted: [] });
+    await service.open(async (view, root) => {
+      const area = () => root.querySelector("#chat-words"), dialog = () => document.querySelector("dialog");
+      const apply = () => area().closest("form").dispatchEvent(new Event("submit", { cancelable: true }));
+      await until(area, "the rules");
+      write(area(), "darn");
+      service.answers["/rules"] = rules(10);
+      view.chat.take("rules", {});
+      await until(() => root.querySelector("#chat-slow").value === "10", "the other rule");
+      equal(area().value, "darn", "what is being typed stays");
+      apply();
+      await until(() => service.bodies.length, "the change");
+      await turn(20);
+      equal([service.bodies, dialog()], [[{ words: ["darn"] }], null], "the other rule stays");
+
+      service.bodies = [];
+      write(area(), "darn\nheck");
+      service.answers["/rules"] = rules(10, "drat");
+      apply();
+      await until(dialog, "the question");
+      const shows = ["drat", "heck"].map(word => dialog().textContent.includes(word));
+      equal([service.bodies, shows], [[], [true, true]], "asked");
+      [...dialog().querySelectorAll("button")].find(one => one.textContent === "Apply mine").click();
+      await until(() => service.bodies.length, "the choice");
+      equal(service.bodies, [{ words: ["darn", "heck"] }], "chosen");
+    });
+  },
   async theLayoutsToChooseFromAreThoseOfNow() {
     const service = new Service(), { setTimeout } = globalThis;
     const read = () => service.asked.filter(one => one === "GET /v1/layouts").length;

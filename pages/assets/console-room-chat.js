@@ -1,18 +1,28 @@
 // Viewers' comments in the room's channel, and their moderation. docs/channel.md describes the events.
 import { part, Problem } from "./console-api.js";
-import { h } from "./console-dom.js";
+import { announce, h } from "./console-dom.js";
 import { follow } from "./console-feed.js";
-import { actionButton, field, panel, pill, problemBox } from "./console-ui.js";
+import { actionButton, conflict, field, panel, pill, problemBox, run } from "./console-ui.js";
 import { at, plural } from "./console-words.js";
 
 /** Most comments that are shown; older ones are removed. */
 const MOST = 60;
+const LABELS = { slowMode: "Slow mode", words: "Blocked words" };
+
+/** Returns the chat rules as their inputs show them. @param {{ slowMode: number, words: string[] }} rules */
+const written = ({ slowMode, words }) => ({ slowMode: String(slowMode), words: words.join("\n") });
+
+/** Returns the value of a rule from its input's text. @param {string} name @param {string} text */
+const ruleOf = (name, text) => name === "slowMode" ? Number(text) : text.split("\n").map(word => word.trim()).filter(Boolean);
 
 export class ChatPanel {
   /** @type {any[]} Oldest first. */
   messages = [];
   /** The chat rules and muted users; `null` while they are unknown. */
   #rules = null;
+  /** Rules that are not applied yet, as written, and what they were before. */
+  #changes = {};
+  #seen = {};
   #viewers = 0;
   #state = "lost";
 
@@ -55,11 +65,16 @@ export class ChatPanel {
   /** Reads the chat rules. A token without the moderator scope sees only comments. */
   async #readRules() {
     try {
-      this.#rules = (await this.view.api.get(`${this.view.path}/rules`, { signal: this.view.signal, quiet: true })).data;
+      await this.#fetchRules();
     } catch (error) {
       if (!(error instanceof Problem) && !this.view.signal.aborted) throw error;
     }
     if (!this.view.signal.aborted) this.view.draw();
+  }
+
+  async #fetchRules() {
+    const { api, path, signal } = this.view;
+    this.#rules = (await api.get(`${path}/rules`, { signal, quiet: true })).data;
   }
 
   draw() {
@@ -86,17 +101,18 @@ export class ChatPanel {
 
   #drawRules() {
     if (!this.#rules) return null;
-    const { slowMode, words, muted } = this.#rules;
+    const { muted } = this.#rules, { slowMode, words } = { ...written(this.#rules), ...this.#changes };
+    const input = name => ({ input: event => this.#change(name, event.target.value) });
     return [
       muted.length ? [h("h3", null, "Muted in chat"), h("ul", { class: "list" }, muted.map(({ user, seconds }) => h("li", { key: user, class: "row" },
         h("span", { class: "grow" }, user), seconds ? pill(`${seconds} s left`) : null,
         this.#button(`unsilence ${user}`, "Unmute", `Unmute ${user} in chat`, "DELETE", `muted/${part(user)}`))))] : null,
       h("details", { class: "more" }, h("summary", null, "Chat rules"),
-        h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply(event.target); } } },
-          field("Slow mode", h("input", { id: "chat-slow", type: "number", min: "0", max: "3600", value: slowMode }), "Seconds between two comments by the same viewer; 0 turns it off."),
-          field("Blocked words", h("textarea", { id: "chat-words", rows: "4", value: words.join("\n") }), "One per line."),
+        h("form", { class: "form", on: { submit: event => { event.preventDefault(); this.#apply(); } } },
+          field("Slow mode", h("input", { id: "chat-slow", type: "number", min: "0", max: "3600", value: slowMode, on: input("slowMode") }), "Seconds between two comments by the same viewer; 0 turns it off."),
+          field("Blocked words", h("textarea", { id: "chat-words", rows: "4", value: words, on: input("words") }), "One per line."),
           problemBox(this.view.problems.get("rules")),
-          h("div", { class: "row end" }, h("button", { class: "primary" }, "Apply rules")))),
+          h("div", { class: "row end" }, h("button", { class: "primary", disabled: !Object.keys(this.#changes).length }, "Apply rules")))),
     ];
   }
 
@@ -116,11 +132,44 @@ export class ChatPanel {
     };
   }
 
-  #apply(form) {
-    const slowMode = Number(form.querySelector("#chat-slow").value);
-    const words = form.querySelector("#chat-words").value.split("\n").map(word => word.trim()).filter(Boolean);
-    return this.view.act("rules", async () => {
-      this.#rules = (await this.view.api.patch(`${this.view.path}/rules`, { slowMode, words })).data;
-    }, "Chat rules applied.");
+  #change(name, text) {
+    const now = written(this.#rules);
+    if (text === now[name]) this.#drop(name);
+    else {
+      this.#seen[name] ??= now[name];
+      this.#changes[name] = text;
+    }
+    this.view.draw();
+  }
+
+  #drop(name) {
+    delete this.#changes[name];
+    delete this.#seen[name];
+  }
+
+  /** Sends only the rules that the moderator has changed, after asking if someone else has changed the same ones. */
+  #apply() {
+    const { view } = this;
+    return run(view, "rules", async () => {
+      const changes = { ...this.#changes };
+      let seen = { ...this.#seen };
+      for (;;) {
+        // The service takes no condition with rules.
+        await this.#fetchRules();
+        const now = written(this.#rules), names = Object.keys(changes).filter(name => now[name] !== seen[name]);
+        if (!names.length) break;
+        const choice = await conflict("Someone else changed these rules", names.map(name => [LABELS[name], now[name], changes[name]]));
+        if (choice === "theirs") return names.forEach(name => this.#drop(name));
+        if (choice !== "mine") return;
+        seen = now;
+      }
+      const body = Object.fromEntries(Object.entries(changes).map(([name, text]) => [name, ruleOf(name, text)]));
+      this.#rules = (await view.api.patch(`${view.path}/rules`, body)).data;
+      for (const [name, text] of Object.entries(changes)) {
+        if (this.#changes[name] === text) this.#drop(name);
+        else if (name in this.#changes) this.#seen[name] = written(this.#rules)[name];
+      }
+      announce("Chat rules applied.");
+    });
   }
 }
