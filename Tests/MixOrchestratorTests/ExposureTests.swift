@@ -20,6 +20,15 @@ struct ExposureTests {
         return try OrchestratorConfiguration(ConfigurationKeys.reader(file: file.path, environment: [:]))
     }
 
+    /// A person who starts the service must be able to read where to publish and watch.
+    @Test func theAddressesStayReadableInTheLog() throws {
+        let told = try configuration("ingest: { rtmp: { listen: \"127.0.0.1:1935\" } }\nwebrtc: { whip: on }")
+        #expect(told.addresses.count == 4)
+        #expect(told.addresses.map(LogRedaction.text) == told.addresses)
+        let publishers = "streams can be published to /live of rtmp://127.0.0.1:1935 with the stream key {room}__{user}"
+        #expect(told.addresses.last == publishers)
+    }
+
     @Test func withTokensAnEmptyListAllowsNothing() throws {
         let open = try configuration("")
         #expect(open.sources == .loopbackOnly && open.outputs == .loopbackOnly && open.callbacks == .loopbackOnly)

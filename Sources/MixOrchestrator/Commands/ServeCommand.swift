@@ -83,7 +83,7 @@ struct ServeCommand: AsyncParsableCommand {
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
-        Self.logAddresses(of: configuration, logger)
+        for address in configuration.addresses { logger.info("\(address)") }
         do {
             let mixers = configuration.forksMixers ? [Self.mixers(configuration, logger)] : []
             let group = ServiceGroup(
@@ -101,18 +101,6 @@ struct ServeCommand: AsyncParsableCommand {
         }
         logger.notice("stopped")
         Self.end()
-    }
-
-    private static func logAddresses(of configuration: OrchestratorConfiguration, _ logger: Logger) {
-        let address = "\(configuration.http.tls == nil ? "http" : "https")://\(configuration.listen)"
-        logger.info("serving \(address), data in \(configuration.data)")
-        logger.info("programs can be watched at \(address)/watch/{room} and \(address)/live/{room}.flv")
-        if configuration.webrtc?.takesPublishers ?? false {
-            logger.info("browsers can publish at \(address)/publish/{room}")
-        }
-        if let ingest = configuration.ingest {
-            logger.info("streams can be published to \(ingest.invitation)")
-        }
     }
 
     /// Ends the process with exit code 0, without exit handlers: they free what libraries use on threads that still

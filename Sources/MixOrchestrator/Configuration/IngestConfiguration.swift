@@ -57,7 +57,7 @@ struct IngestConfiguration: Sendable {
             }
         }
         let pattern = values.list("ingest.patterns").first ?? NamePatterns.standardPattern
-        invitation = "rtmp://\(address)/live with the stream key \(pattern)"
+        invitation = "/live of rtmp://\(address) with the stream key \(pattern)"
         rules.rtmps = try Self.rtmps(values, address, isClosed: !keys.isEmpty || !apps.tokens.isEmpty)
         rules.takeover = try values.choice("ingest.takeover") ?? rules.takeover
         rules.grace = try values.number("ingest.grace", in: IngestRules.graces) ?? rules.grace
