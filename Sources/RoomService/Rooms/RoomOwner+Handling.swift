@@ -106,7 +106,7 @@ extension RoomOwner {
         if let repeated = try state.repeated(new) { return repeated }
         try await claim(new.id)
         defer { if state.task(new.id) == nil { services.taskIndex.release(new.id) } }
-        // Before the claim, which nothing would give back if this throws.
+        // Before the claim of destinations, which nothing would give back if this throws.
         try await services.media.check(new.settings.idle)
         if let conflict = services.destinations.claim(new.settings.outputs ?? [], for: new.id) {
             throw .outputTaken(conflict, app: app)
@@ -131,7 +131,7 @@ extension RoomOwner {
     private func claim(_ task: TaskID) async throws(OrchestratorError) {
         var holder = services.taskIndex.claim(task, for: id)
         guard holder != id else { return }
-        if services.homes != nil {
+        if let homes = services.homes, holder.map({ !homes.has($0) }) ?? true {
             // Other nodes make and end tasks of their rooms, of which this one is not told.
             do {
                 let stored = try await services.store.task(task)?.document.room
