@@ -98,11 +98,11 @@ package struct RecordingController: Sendable {
         let room = try context.roomID()
         let name = try fileName(context)
         let picture = shelf.picture(of: name, room: room)
-        guard let path = picture ?? shelf.path(of: name, room: room), let size = try await shelf.size(of: path) else {
+        guard let path = picture ?? shelf.path(of: name, room: room), let file = try await OpenFile.opened(path) else {
             throw try await absence(of: name, room)
         }
         let type = picture == nil ? FileDownload.video : FileDownload.picture
-        return try await FileDownload(path: path, name: name, size: Int(size), type: type).response(request, context)
+        return try FileDownload(file: file, name: name, type: type).response(request)
     }
 
     @Sendable private func remove(_ request: Request, _ context: OrchestratorContext) async throws -> Response {

@@ -172,9 +172,9 @@ package struct HMSController: Sendable {
                 throw HMSFault(.forbidden, "the URL is not valid", ["get a new one with …/presigned-url"])
             }
             guard let path = desk.shelf.path(of: asset.file, room: session.room),
-                let size = try await desk.shelf.size(of: path)
+                let file = try await OpenFile.opened(path)
             else { throw HMSFault.notFound("file", "it has been removed") }
-            return try await FileDownload(path: path, name: asset.file, size: Int(size)).response(request, context)
+            return try FileDownload(file: file, name: asset.file).response(request)
         } catch {
             return Self.response(HMSFault(error), request)
         }

@@ -112,11 +112,6 @@ package struct RecordingShelf: Sendable {
         return path(of: "\(name.dropLast(4)).mp4", room: room).map(Self.thumbnail)
     }
 
-    /// Returns the size of a file in bytes; `nil` when the file is not there.
-    package func size(of path: String) async throws -> Int64? {
-        try await pool.runIfActive { Self.size(path) }
-    }
-
     /// Removes a file and its manifest, unless the file is being written.
     ///
     /// - Parameter current: Id of the recording that the room wants; `nil` if it wants none. The manifest of its newest
