@@ -29,14 +29,14 @@ package final class OpenFile: UploadReader {
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            // `deinit` closes it, because all properties are set.
             bytes = 0
-            if descriptor >= 0 { close(descriptor) }
             return nil
         }
         bytes = Int64(status.st_size)
     }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     package func read(_ range: Range<Int64>) throws(UploadReadFailure) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: range.count)
