@@ -72,6 +72,9 @@ func buildOrchestrator(
     }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     cluster?.attach(registry)
+    cluster?.attach(services.load)
+    cluster?.attach(
+        NodeHealth(directory: configuration.data, workerProblem: { [readiness] in readiness.workerProblem }))
     if let exchange { cluster?.attach(exchange) }
     if let cluster, !configuration.keepsRelays, cluster.settings.drain > .zero {
         shutdown.onPrepare { _ = try? await cluster.drain(within: cluster.settings.drain) }
@@ -227,7 +230,8 @@ func buildOrchestrator(
     let webSockets = socketRoutes.isEmpty ? nil : WebSocketServer(routes: socketRoutes)
     MetricsController(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness, uploads: uploads,
-        deliveries: deliveries, subscriptions: subscriptions, channels: channels, socketIO: socketIOServer
+        deliveries: deliveries, subscriptions: subscriptions, channels: channels, socketIO: socketIOServer,
+        node: cluster
     ).addRoutes(to: router)
     ServiceController(readiness: readiness, document: EmbeddedFiles.bytes(of: "openapi.yaml")).addRoutes(to: router)
     addPageRoutes(to: router, configuration)

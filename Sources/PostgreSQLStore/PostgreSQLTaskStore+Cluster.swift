@@ -32,6 +32,13 @@ extension PostgreSQLTaskStore {
         }
     }
 
+    public func time() async throws(StoreError) -> Double? {
+        try await read { connection in
+            try connection.execute("SELECT extract(epoch FROM clock_timestamp())::double precision AS time")
+                .rows.first?.real("time")
+        }
+    }
+
     public func holder(of room: RoomID) async throws(StoreError) -> NodeID? {
         let now = clock?.now()
         return try await read { connection in

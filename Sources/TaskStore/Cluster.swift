@@ -2,6 +2,19 @@ import Foundation
 import MixModel
 import TextFormats
 
+/// The cores of a node that programs may use.
+public struct NodeCores: Hashable, Codable, Sendable {
+    /// Cores that programs may use in total, > 0.
+    public var total: Double
+    /// Cores that further programs may use, ≥ 0.
+    public var free: Double
+
+    public init(total: Double, free: Double) {
+        self.total = total
+        self.free = free
+    }
+}
+
 /// A node's description of itself for the other nodes of a cluster.
 public struct NodeProfile: Hashable, Codable, Sendable {
     /// Name of the node for display, unique in the cluster and the same in all of its lives.
@@ -20,11 +33,20 @@ public struct NodeProfile: Hashable, Codable, Sendable {
     /// Host and port at which the other nodes reach its RTMP ingest, such as `10.0.0.1:1935`; `nil` = they cannot reach
     /// it, or the node runs an earlier release.
     public var ingest: String?
+    /// Label of the place where the node is, such as `eu-west`; `nil` = none.
+    public var region: String?
+    /// Its cores at its last report; `nil` = no limit, or the node runs an earlier release.
+    public var cores: NodeCores?
+    /// The reason why it takes no rooms although it is at work, such as a disk that fails; `nil` = none.
+    public var trouble: String?
 
     public init(
         name: String, url: String, key: String, isDraining: Bool = false, rooms: Int = 0, capacity: Int? = nil,
-        ingest: String? = nil
+        ingest: String? = nil, region: String? = nil, cores: NodeCores? = nil, trouble: String? = nil
     ) {
+        self.region = region
+        self.cores = cores
+        self.trouble = trouble
         self.ingest = ingest
         self.name = name
         self.url = url
@@ -105,6 +127,8 @@ public protocol ClusterStore: LeaseStore {
     func announce(_ node: NodeID, _ profile: NodeProfile) async throws(StoreError)
     /// Returns every node that was not expelled, in the order of registration.
     func roster() async throws(StoreError) -> [NodeEntry]
+    /// Returns the store's time of day, in s since 1970; `nil` for a store that has no clock but this machine's.
+    func time() async throws(StoreError) -> Double?
     /// Returns the node that holds a room and whose leases have not expired.
     func holder(of room: RoomID) async throws(StoreError) -> NodeID?
     /// Takes rooms that need a node and have none: those with a task that has or wants a relay, those of one of

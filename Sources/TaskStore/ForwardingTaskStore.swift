@@ -72,6 +72,7 @@ extension ForwardingTaskStore {
         try await base.announce(node, profile)
     }
     public func roster() async throws(StoreError) -> [NodeEntry] { try await base.roster() }
+    public func time() async throws(StoreError) -> Double? { try await base.time() }
     public func hints() -> AsyncStream<StoreHint> { base.hints() }
     public func holder(of room: RoomID) async throws(StoreError) -> NodeID? { try await base.holder(of: room) }
     public func claimRooms(

@@ -9,6 +9,8 @@ extension MemoryTaskStore {
         try access { state, time in state.leases.roster(at: time) }
     }
 
+    public func time() async throws(StoreError) -> Double? { nil }
+
     public func holder(of room: RoomID) async throws(StoreError) -> NodeID? {
         try access { state, time in state.leases.holder(of: .lease(of: room), at: time) }
     }

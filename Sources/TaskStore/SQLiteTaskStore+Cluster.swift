@@ -27,6 +27,8 @@ extension SQLiteTaskStore {
         }
     }
 
+    public func time() async throws(StoreError) -> Double? { nil }
+
     public func holder(of room: RoomID) async throws(StoreError) -> NodeID? {
         try await write { db, time in
             try Row.fetchOne(

@@ -28,7 +28,7 @@ import Testing
 
     @Test func whatGoesWrongBeforeTheLeaseIsPassedLeavesTheRoomHere() {
         for (events, actions, outcome) in [
-            ([.refused("full")], [.cancel], .kept("full")),
+            ([.refused("full")], [.cancel], .refused("full")),
             ([.unsupported], [], .unsupported),
             ([.prepared, .notStopped("hangs")], [.goOn, .cancel], .kept("hangs")),
             (

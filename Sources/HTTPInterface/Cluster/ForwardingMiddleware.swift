@@ -35,15 +35,17 @@ package struct ForwardingMiddleware: RouterMiddleware {
                 request = Request(head: head, body: request.body)
             }
         }
-        for _ in 1..<Self.mostAttempts {
-            if let response = try await attempt(&request, &context, isForwarded: isForwarded, isLast: false, next) {
+        for number in 1...Self.mostAttempts {
+            // A node to which a room was yielded may have become full: this one takes it then.
+            let forwarding = NodeForwarding(isForwarded: isForwarded, mayYield: !isForwarded && number == 1)
+            let isLast = number == Self.mostAttempts
+            if let response = try await attempt(&request, &context, forwarding, isLast: isLast, next) {
                 return response
             }
             // Its room has moved meanwhile, perhaps to this node.
             node.forgetHolders()
         }
-        let response = try await attempt(&request, &context, isForwarded: isForwarded, isLast: true, next)
-        return response ?? Response(status: .serviceUnavailable)
+        return Response(status: .serviceUnavailable)
     }
 
     /// Largest number of attempts for a request whose room moves.
@@ -54,12 +56,11 @@ package struct ForwardingMiddleware: RouterMiddleware {
     /// - Parameter isLast: Whether the answer is final in any case.
     /// - Returns: `nil` if the request has to be tried again.
     private func attempt(
-        _ request: inout Request, _ context: inout OrchestratorContext, isForwarded: Bool, isLast: Bool,
+        _ request: inout Request, _ context: inout OrchestratorContext, _ forwarding: NodeForwarding, isLast: Bool,
         _ next: (Request, OrchestratorContext) async throws -> Response
     ) async throws -> Response? {
         let record = BodyRecord(request.body)
         request.body = RequestBody(asyncSequence: record)
-        let forwarding = NodeForwarding(isForwarded: isForwarded)
         let outcome: Result<Response, any Error>
         do {
             let (inner, innerContext) = (request, context)

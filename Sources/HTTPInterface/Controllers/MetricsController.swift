@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MixModel
 import RoomService
@@ -14,13 +15,15 @@ package struct MetricsController: Sendable {
     let subscriptions: SubscriptionRegistry
     let channels: RoomChannels?
     let socketIO: SocketIOServer?
+    /// This node; `nil` without a cluster.
+    let node: ClusterNode?
 
     package init(
         metrics: Metrics, registry: RoomRegistry, layouts: Layouts, images: ImageStore, readiness: Readiness,
         uploads: Uploader? = nil, deliveries: DeliveryEngine, subscriptions: SubscriptionRegistry,
-        channels: RoomChannels? = nil,
-        socketIO: SocketIOServer? = nil
+        channels: RoomChannels? = nil, socketIO: SocketIOServer? = nil, node: ClusterNode? = nil
     ) {
+        self.node = node
         self.uploads = uploads
         self.channels = channels
         self.metrics = metrics
@@ -67,7 +70,8 @@ package struct MetricsController: Sendable {
         metrics.set(.recordings, relays.recordings)
 
         if let uploads { metrics.set(.uploadFiles, uploads.counts) }
-        metrics.set(.viewers, Double(registry.services.viewers.total))
+        let viewers = registry.services.viewers
+        metrics.set(.viewers, Double(viewers.total))
         let load = registry.services.load.figures
         metrics.set(.coresAvailable, load.availableCores.map { [([], $0)] } ?? [])
         metrics.set(.coresCommitted, load.committedCores)
@@ -77,6 +81,13 @@ package struct MetricsController: Sendable {
             (1...Degradation.highest).map { (["\($0)"], Double(load.degradedTasks[$0] ?? 0)) })
         metrics.set(.tasksWaiting, Double(load.waitingTasks))
         metrics.set(.admissionRefusals, Double(load.refusals))
+        metrics.set(
+            .loadRatio,
+            LoadRatios(
+                load: load, memory: try? String(contentsOfFile: MachineMemory.path, encoding: .utf8),
+                rooms: node.map { (count: $0.rooms.count, limit: $0.settings.capacity) },
+                viewers: (count: viewers.total, limit: viewers.limits.all)
+            ).samples)
 
         if let figures = await channels?.figures {
             metrics.set(.channels, Double(figures.channels))

@@ -9,10 +9,11 @@ extension ClusterSettings {
         let lease = try values.integer("node.leaseSeconds", in: 2...600)
         let capacity = try values.integer("node.maxRooms", in: 1...1_000_000)
         let drain = try values.integer("node.drainSeconds", in: 0...3600)
+        let region = values.text("node.region")
         guard let url = values.text("node.url") else {
             for (key, isSet) in [
                 ("node.id", name != nil), ("node.leaseSeconds", lease != nil), ("node.maxRooms", capacity != nil),
-                ("node.drainSeconds", drain != nil),
+                ("node.drainSeconds", drain != nil), ("node.region", region != nil),
             ] where isSet {
                 throw StartupError(
                     "configuration: \(key): found without node.url; expected the address of this node as well")
@@ -31,17 +32,28 @@ extension ClusterSettings {
                 "configuration: node.url: expected an address that the other nodes reach, as in http://10.0.0.1:8080")
         }
         let id = name ?? ProcessInfo.processInfo.hostName
-        let isPlain = id.utf8.allSatisfy { byte in
-            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-                || "-._".utf8.contains(byte)
-        }
-        guard isPlain, 1...100 ~= id.utf8.count else {
+        guard id.isPlainLabel else {
             throw StartupError(
                 "configuration: node.id: found \"\(id.prefix(100))\"; expected 1 to 100 letters, digits, \"-\", \".\" and \"_\""
             )
         }
+        guard region?.isPlainLabel ?? true else {
+            throw StartupError(
+                "configuration: node.region: expected 1 to 100 letters, digits, \"-\", \".\" and \"_\", as in eu-west")
+        }
         self.init(
             name: id, url: url.hasSuffix("/") ? String(url.dropLast()) : url, lease: .seconds(lease ?? 30),
-            capacity: capacity, drain: .seconds(drain ?? 0))
+            capacity: capacity, drain: .seconds(drain ?? 0), region: region)
+    }
+}
+
+extension String {
+    /// Whether this is 1 to 100 letters, digits, `-`, `.` and `_` of ASCII.
+    fileprivate var isPlainLabel: Bool {
+        1...100 ~= utf8.count
+            && utf8.allSatisfy { byte in
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                    || "-._".utf8.contains(byte)
+            }
     }
 }

@@ -75,6 +75,8 @@ extension ClusterNode {
                     await arrival.run()
                     self.machine.withLock { $0.endRequest(for: arrival.room) }
                     self.arrivals.withLock { if $0[arrival.room] === arrival { $0[arrival.room] = nil } }
+                    // The sender chooses the node of its next room by this.
+                    try? await self.announce()
                 }
             }
             group.cancelAll()

@@ -18,8 +18,12 @@ extension ClusterNode: RoomHomes {
         if let other = try await otherHolder(of: room) { throw elsewhere(room, other) }
         // Another request may have taken it in the meantime.
         if machine.withLock({ $0.use(room, at: asked) }) { return }
+        // A room whose publisher has connected to this node stays here, and so does one that another node has sent.
+        if NodeForwarding.current?.mayYield ?? false, yieldsRooms, let other = bestOther {
+            throw elsewhere(room, other)
+        }
         guard !shutdown.hasBegun, await beginRequest(for: room) else {
-            guard let other = lightest?.profile else { throw .noNode(room.rawValue) }
+            guard let other = bestOther else { throw .noNode(room.rawValue) }
             throw elsewhere(room, other)
         }
         defer { machine.withLock { $0.endRequest(for: room) } }
@@ -93,13 +97,6 @@ extension ClusterNode: RoomHomes {
         roster.withLock { $0.first { $0.node.id == node }?.profile }
     }
 
-    /// The other node with the fewest rooms, of those that take rooms.
-    var lightest: (node: Node, profile: NodeProfile)? {
-        others.filter(\.isAtWork).compactMap { entry in entry.profile.map { (entry.node, $0) } }
-            .filter { !$0.1.isDraining && $0.1.rooms < $0.1.capacity ?? .max }
-            .min { $0.1.rooms < $1.1.rooms }
-    }
-
     private func elsewhere(_ room: RoomID, _ node: NodeProfile) -> OrchestratorError {
         NodeForwarding.current?.note(node)
         return .elsewhere(room.rawValue, node)
@@ -110,6 +107,8 @@ extension OrchestratorError {
     fileprivate static func noNode(_ room: String) -> OrchestratorError {
         OrchestratorError(
             .unavailable, "no-node", "No node takes the room",
-            detail: "every node is full or about to stop: start another one, or raise node.maxRooms", retryAfter: 5)
+            detail:
+                "every node is full or about to stop (GET /v1/nodes): start another one, or raise node.maxRooms",
+            retryAfter: 5)
     }
 }

@@ -72,6 +72,7 @@ extension ClusterNode {
 
     private func moveAll(until end: ContinuousClock.Instant?) async -> Drained {
         var drained = Drained()
+        var wary: Set<NodeID> = []
         for room in machine.withLock({ $0.holdings.keys.sorted() }) {
             guard machine.withLock({ $0.isDraining && $0.holdings[room] != nil }), !shutdown.hasBegun else { continue }
             let last = [end, drainEnd.withLock { $0 }].compactMap(\.self).min()
@@ -79,22 +80,51 @@ extension ClusterNode {
                 drained.keep(room, "the time limit for moving rooms is over")
                 continue
             }
-            try? await readRoster()
-            guard let (receiver, profile) = lightest else {
-                drained.keep(room, "no other node takes rooms")
-                continue
-            }
-            switch await move(room, to: receiver, profile, until: last) {
-            case .moved, .lost:
-                drained.moved += 1
-                logger.notice("a room went to another node", metadata: ["room": "\(room)", "to": "\(profile.name)"])
-            case .kept(let reason):
+            if let reason = await moveAway(room, until: last, wary: &wary) {
                 drained.keep(room, reason)
-                logger.warning("a room stays: \(reason)", metadata: ["room": "\(room)", "to": "\(profile.name)"])
-            case .unsupported: break
+            } else {
+                drained.moved += 1
             }
         }
         return drained
+    }
+
+    /// Time after which a refusal is final for a room: a node that has tried for longer shows that the room is hard to
+    /// prepare, and the rooms behind it have to wait.
+    /// Longer than two connections to a machine that does not answer (`NodeExchange`).
+    private static let quickRefusal: Duration = .seconds(6)
+
+    /// Moves a room to the best node that accepts it.
+    ///
+    /// - Parameter wary: Nodes that have refused a room in this drain; those that refuse this one are added.
+    /// - Returns: The reason why the room is still here; `nil` if it is not.
+    private func moveAway(
+        _ room: RoomID, until end: ContinuousClock.Instant?, wary: inout Set<NodeID>
+    ) async -> String? {
+        try? await readRoster()
+        var refusal = "no other node takes rooms"
+        for entry in await receivers(for: room, wary: wary) {
+            guard let profile = entry.profile else { continue }
+            let begun = ContinuousClock.now
+            guard end.map({ begun < $0 }) ?? true, !shutdown.hasBegun, machine.withLock({ $0.isDraining }) else {
+                break
+            }
+            switch await move(room, to: entry.node, profile, until: end) {
+            case .moved, .lost, .unsupported:
+                logger.notice("a room went to another node", metadata: ["room": "\(room)", "to": "\(profile.name)"])
+                return nil
+            case .kept(let reason):
+                logger.warning("a room stays: \(reason)", metadata: ["room": "\(room)", "to": "\(profile.name)"])
+                return reason
+            case .refused(let reason):
+                logger.warning(
+                    "a node refuses a room: \(reason)", metadata: ["room": "\(room)", "by": "\(profile.name)"])
+                wary.insert(entry.node.id)
+                refusal = reason
+                guard ContinuousClock.now - begun < Self.quickRefusal else { return refusal }
+            }
+        }
+        return refusal
     }
 
     private func move(

@@ -18,6 +18,7 @@ extension ClusterNode {
                     chores.addTask { await self.every(self.settings.renewalInterval) { await self.renew() } }
                     chores.addTask { await self.every(self.settings.lookInterval) { await self.takeRooms() } }
                     chores.addTask { await self.every(.seconds(5)) { await self.dropIdleRooms() } }
+                    chores.addTask { await self.every(self.settings.renewalInterval) { await self.lookAtHealth() } }
                     chores.addTask { await self.takeArrivals() }
                     chores.addTask { await self.every(.seconds(60)) { await self.forgetLeases() } }
                     chores.addTask { await self.every(.seconds(2)) { await self.followSubscriptions() } }
@@ -119,6 +120,7 @@ extension ClusterNode {
 
     /// Takes the leases of rooms without a node. Hints and regular checks may do so at the same time.
     private func claimWaiting(_ lives: [RoomLife]) async throws(StoreError) -> [Lease] {
+        guard !yieldsRooms else { return [] }
         let (node, share) = machine.withLock { [others = self.others] in ($0.node, $0.beginTaking(among: others)) }
         defer { machine.withLock { $0.endTaking(share) } }
         guard share > 0 else { return [] }

@@ -40,6 +40,10 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     let drainRequest: AsyncStream<DrainRequest>.Continuation
     /// Earliest time after which no further move begins, of all requests since the drain began; `nil` = no limit.
     let drainEnd = Mutex<ContinuousClock.Instant?>(nil)
+    let load = Mutex<MachineLoad?>(nil)
+    let health = Mutex<NodeHealth?>(nil)
+    /// The reason why the node leaves rooms to others; `nil` = none.
+    let trouble = Mutex<String?>(nil)
     let messenger = Mutex<(any MoveMessenger)?>(nil)
     let registry = Mutex<RoomRegistry?>(nil)
     let localStreams = Mutex<(any LocalStreams)?>(nil)
@@ -147,14 +151,6 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     var others: [NodeEntry] {
         let own = machine.withLock { $0.node }
         return roster.withLock { $0 }.filter { $0.node.id != own }
-    }
-
-    /// The node's public description of itself.
-    var profile: NodeProfile {
-        let (isDraining, rooms) = machine.withLock { ($0.isDraining, $0.holdings.count) }
-        return NodeProfile(
-            name: settings.name, url: settings.url, key: key, isDraining: isDraining, rooms: rooms,
-            capacity: settings.capacity, ingest: settings.ingest?.text)
     }
 
     func announce() async throws(StoreError) {

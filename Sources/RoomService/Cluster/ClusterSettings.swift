@@ -12,12 +12,16 @@ package struct ClusterSettings: Hashable, Sendable {
     package var capacity: Int?
     /// Time for which a service that is asked to stop moves its rooms before it stops.
     package var drain: Duration
+    /// Label of the place where the node is, such as `eu-west`; `nil` = none.
+    package var region: String?
     /// Place at which the other nodes reach this one's RTMP ingest; `nil` = they cannot reach it.
     package var ingest: IngestPlace?
 
     package init(
-        name: String, url: String, lease: Duration = .seconds(30), capacity: Int? = nil, drain: Duration = .zero
+        name: String, url: String, lease: Duration = .seconds(30), capacity: Int? = nil, drain: Duration = .zero,
+        region: String? = nil
     ) {
+        self.region = region
         self.drain = drain
         self.name = name
         self.url = url

@@ -24,6 +24,8 @@ struct MoveMachine: Hashable, Sendable {
         case moved
         /// The room is still here, for this reason.
         case kept(String)
+        /// The receiver has not accepted the room, for this reason. The programs here have noticed nothing.
+        case refused(String)
         /// The room no longer belongs to this node: another node has it, or will take it when the lease expires.
         case lost
         /// The receiver does not support prepared moves.
@@ -86,7 +88,7 @@ struct MoveMachine: Hashable, Sendable {
             step = .stopping
             return [.stop]
         case (.preparing, .refused(let reason)):
-            return finish(.kept(reason), [.cancel])
+            return finish(.refused(reason), [.cancel])
         case (.preparing, .unsupported):
             return finish(.unsupported, [])
         case (.stopping, .stopped):

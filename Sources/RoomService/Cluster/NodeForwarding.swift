@@ -11,9 +11,14 @@ package final class NodeForwarding: Sendable {
 
     /// Whether another node passed the request on. If so, it is not passed on again.
     package let isForwarded: Bool
+    /// Whether a room that no node has may go to a node that is better off than this one.
+    package let mayYield: Bool
     private let noted = Mutex<NodeProfile?>(nil)
 
-    package init(isForwarded: Bool) { self.isForwarded = isForwarded }
+    package init(isForwarded: Bool, mayYield: Bool = false) {
+        self.isForwarded = isForwarded
+        self.mayYield = mayYield
+    }
 
     /// The node that has the room; `nil` if the request is answered here.
     package var target: NodeProfile? { isForwarded ? nil : noted.withLock { $0 } }

@@ -21,6 +21,11 @@ package struct NodeRoster: Sendable {
         package var state: String
         package var rooms: Int
         package var maxRooms: Int?
+        package var region: String?
+        /// Cores that programs may use, and those of them that are free.
+        package var cores: NodeCores?
+        /// The reason why it leaves rooms to others.
+        package var trouble: String?
         package var isThisNode: Bool
     }
 
@@ -32,7 +37,8 @@ package struct NodeRoster: Sendable {
                 Shown(
                     name: profile.name, url: profile.url,
                     state: !entry.isAtWork ? "gone" : profile.isDraining ? "draining" : "atWork",
-                    rooms: profile.rooms, maxRooms: profile.capacity, isThisNode: entry.node.id == own)
+                    rooms: profile.rooms, maxRooms: profile.capacity, region: profile.region,
+                    cores: profile.cores.map(\.shown), trouble: profile.trouble, isThisNode: entry.node.id == own)
             }
         }.sorted { $0.name.precedesInUTF8($1.name) }
     }
@@ -57,5 +63,12 @@ package struct NodeRoster: Sendable {
 
     private func roster() async throws(OrchestratorError) -> [NodeEntry] {
         do { return try await store.roster() } catch { throw OrchestratorError(error) }
+    }
+}
+
+extension NodeCores {
+    /// Rounded to hundredths.
+    fileprivate var shown: NodeCores {
+        NodeCores(total: (total * 100).rounded() / 100, free: (free * 100).rounded() / 100)
     }
 }

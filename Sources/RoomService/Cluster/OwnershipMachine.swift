@@ -171,8 +171,7 @@ struct OwnershipMachine: Sendable {
     func share(among others: [NodeEntry]) -> Int {
         guard takesRooms else { return 0 }
         let isLightest = !others.contains { entry in
-            guard entry.isAtWork, let profile = entry.profile, !profile.isDraining else { return false }
-            return profile.rooms < holdings.count && profile.rooms < profile.capacity ?? .max
+            entry.takesRooms && entry.profile.map { $0.rooms < holdings.count } ?? false
         }
         return min(isLightest ? Self.mostAtOnce : Self.fewAtOnce, places)
     }

@@ -1,10 +1,14 @@
 import MixModel
 import Synchronization
+import TaskStore
 
 /// The load of this machine, shared by all rooms. Rooms query and update it while they process events, so it answers
 /// from memory and never waits. Thread-safe.
 package final class MachineLoad: Sendable {
     private let accounting: Mutex<LoadAccounting>
+
+    /// Cores that are enough for a mix of two (ADR 16, table of costs).
+    static let coresOfAMix = 0.5
 
     package init(settings: LoadSettings = LoadSettings(cores: 0), costs: CostModel = CostModel()) {
         var accounting = LoadAccounting(settings: settings)
@@ -16,6 +20,10 @@ package final class MachineLoad: Sendable {
     package struct Figures: Sendable {
         /// Cores that may still be booked; `nil` = no limit.
         package var availableCores: Double?
+        /// Cores that may be booked in total; `nil` = no limit, or not known yet.
+        package var capacity: Double?
+        /// Sum of the cores that the waiting tasks need.
+        package var waitingCores: Double
         /// Sum of the cores that the tasks on air would use at full quality.
         package var committedCores: Double
         /// Cores that the tasks on air use now.
@@ -30,10 +38,23 @@ package final class MachineLoad: Sendable {
     package var figures: Figures {
         accounting.withLock { accounting in
             Figures(
-                availableCores: accounting.free.map { max(0, $0) }, committedCores: accounting.committed,
+                availableCores: accounting.free.map { max(0, $0) }, capacity: accounting.capacity,
+                waitingCores: accounting.waiting.values.reduce(0) { $0 + $1.refusal.neededCores },
+                committedCores: accounting.committed,
                 usedCores: accounting.entries.values.reduce(0) { $0 + $1.used }, utilisation: accounting.utilisation,
                 degradedTasks: accounting.degraded, waitingTasks: accounting.waiting.count,
                 refusals: accounting.refusals)
+        }
+    }
+
+    /// Cores of this machine that programs may use, for the other nodes of a cluster; `nil` = no limit, or not known yet.
+    ///
+    /// A machine without programs accepts any, and one on which tasks wait accepts none.
+    package var nodeCores: NodeCores? {
+        accounting.withLock { accounting in
+            guard let total = accounting.capacity, let free = accounting.free else { return nil }
+            guard accounting.waiting.isEmpty else { return NodeCores(total: total, free: 0) }
+            return NodeCores(total: total, free: max(accounting.entries.isEmpty ? Self.coresOfAMix : 0, free))
         }
     }
 

@@ -172,6 +172,7 @@ extension Metrics {
         case ingestPublishers = "ingest_publishers"
         case layouts = "layouts"
         case layoutsBroken = "layouts_broken"
+        case loadRatio = "load_ratio"
         case mixersFailing = "mixers_failing"
         case outputs = "outputs"
         case processCPU = "process_cpu_seconds_total"
@@ -217,6 +218,7 @@ extension Metrics {
             case .ingestPublishers: "Publishers connected to the RTMP ingest."
             case .layouts: "Layouts that rooms can use."
             case .layoutsBroken: "Layouts whose file is currently invalid."
+            case .loadRatio: "Part of a resource that is in use or promised: 1 = all, more if tasks wait."
             case .mixersFailing: "Programs that should be mixed but have no working mixer."
             case .outputs: "Program outputs, by state."
             case .pages: "Web pages used as sources, including those that are not on air."
@@ -261,6 +263,7 @@ extension Metrics {
             case .buildInfo: ["version"]
             case .socketIOSessions: ["transport"]
             case .degradedTasks: ["level"]
+            case .loadRatio: ["resource"]
             case .outputs, .recordings, .sources, .tasks: ["state"]
             case .programs, .subscriptions: ["kind"]
             case .uploadFiles: ["target", "state"]
