@@ -66,6 +66,43 @@ struct DatabaseTests {
         }
     }
 
+    /// Runs the program with the store at `url` until it ends.
+    private func program(
+        _ arguments: [String], _ url: String, data: URL
+    ) async throws -> (status: Int32?, text: String) {
+        let process = try ManagedProcess(
+            "program", Workspace.executable("mixorchestrator"), arguments + ["--data", data.path],
+            in: data.deletingLastPathComponent(), environment: ["MIXORCHESTRATOR_STORE_URL": url])
+        try await waitUntil("the program ends: \(process.messages())") { !process.isRunning }
+        return (process.exitStatus, process.messages())
+    }
+
+    /// A mistyped database stays as it is, and so does the schema of nodes of an earlier release.
+    @Test(.timeLimit(.minutes(12))) func expelChangesNoDatabaseButThatOfItsNodes() async throws {
+        let server = try PostgreSQLServer.shared.get()
+        let directory = try Workspace.makeDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        func expel(_ schema: String) async throws -> (status: Int32?, text: String) {
+            try await program(
+                ["store", "expel", "a"], server.url(schema: schema), data: directory.appendingPathComponent("operator"))
+        }
+        let schema = try server.makeSchema()
+        let empty = try await expel(schema)
+        #expect(empty.status == 1 && empty.text.contains("is empty"), "\(empty.text)")
+        #expect(try server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = '\(schema)'", database: "mix") == "0")
+
+        let made = try await program(
+            ["store", "migrate"], server.url(schema: schema), data: directory.appendingPathComponent("operator"))
+        #expect(made.status == 0, "\(made.text)")
+        let unknown = try await expel(schema)
+        #expect(unknown.status == 1 && unknown.text.contains("there is no node a"), "\(unknown.text)")
+        try server.sql("DELETE FROM \(schema).schema_version WHERE number > 1", database: "mix")
+        let older = try await expel(schema)
+        #expect(
+            older.status == 1 && older.text.contains("run the mixorchestrator of the nodes' release"), "\(older.text)")
+        #expect(try server.sql("SELECT max(number) FROM \(schema).schema_version", database: "mix") == "1")
+    }
+
     /// An unusable setting is reported in one line by the program itself, and the service does not start.
     @Test(.timeLimit(.minutes(12))) func aDatabaseThatCannotBeUsedIsNamed() async throws {
         let server = try PostgreSQLServer.shared.get()
@@ -73,12 +110,7 @@ struct DatabaseTests {
         let directory = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
         func run(_ arguments: [String], _ url: String, data: String) async throws -> (status: Int32?, text: String) {
-            let process = try ManagedProcess(
-                "program", Workspace.executable("mixorchestrator"),
-                arguments + ["--data", directory.appendingPathComponent(data).path], in: directory,
-                environment: ["MIXORCHESTRATOR_STORE_URL": url])
-            try await waitUntil("the program ends: \(process.messages())") { !process.isRunning }
-            return (process.exitStatus, process.messages())
+            try await program(arguments, url, data: directory.appendingPathComponent(data))
         }
         let made = try await run(["store", "migrate"], server.url(schema: newer), data: "first")
         #expect(made.status == 0, "\(made.text)")

@@ -22,7 +22,19 @@ struct StoreExpelCommand: AsyncParsableCommand {
                 throw StartupError(
                     "store.url: expected postgresql://user@host/database: a store in a file has one node")
             }
-            let store = try PostgreSQLTaskStore(target, cluster: ClusterMembership(data: configuration.data).cluster)
+            let cluster = ClusterMembership(data: configuration.data).cluster
+            // A store that is opened creates or updates its tables: nothing may happen to another database, or to the
+            // schema of nodes of another release.
+            let report = try PostgreSQLAdministration.inspect(target, cluster: cluster, counting: false)
+            guard report.version > 0 else {
+                throw StartupError("\(target.place) is empty: name the database of the nodes in store.url")
+            }
+            guard report.version == report.knownVersion else {
+                throw StartupError(
+                    "\(target.place) has version \(report.version) of the schema, this program writes version "
+                        + "\(report.knownVersion): run the mixorchestrator of the nodes' release")
+            }
+            let store = try PostgreSQLTaskStore(target, cluster: cluster)
             do {
                 let found = try await store.roster().filter { $0.profile?.name == node || $0.node.id.rawValue == node }
                 guard !found.isEmpty else {
