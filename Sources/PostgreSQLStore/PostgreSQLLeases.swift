@@ -20,15 +20,18 @@ enum PostgreSQLLeases {
 
     /// Renews the leases of a node.
     ///
+    /// The name is compared as well: a database that was restored, or whose last transactions a failover lost, gives
+    /// numbers a second time.
+    ///
     /// - Returns: `kept` if none had expired.
     static func renew(_ node: NodeID, at time: Double, until: Double, _ connection: PGConnection) throws -> Renewal {
-        guard let number = number(of: node) else { throw StoreError.expelled(node) }
+        guard let number = number(of: node), let name = name(of: node) else { throw StoreError.expelled(node) }
         let renewed = try connection.execute(
             """
             UPDATE nodes SET until = $2
-            FROM (SELECT number, until FROM nodes WHERE number = $1 FOR UPDATE) AS earlier
+            FROM (SELECT number, until FROM nodes WHERE number = $1 AND name = $3 FOR UPDATE) AS earlier
             WHERE nodes.number = earlier.number RETURNING earlier.until AS before
-            """, [.integer(number), .real(until)])
+            """, [.integer(number), .real(until), .text(name)])
         guard let row = renewed.rows.first else { throw StoreError.expelled(node) }
         return try row.real("before") > time ? .kept : .lapsed
     }
@@ -90,8 +93,14 @@ enum PostgreSQLLeases {
     /// Removes a node. Its row is deleted first: a concurrent claim of the node either ends before that, or finds no
     /// row.
     static func expel(_ node: NodeID, _ connection: PGConnection) throws {
-        guard let number = number(of: node) else { return }
-        try connection.execute("DELETE FROM nodes WHERE number = $1", [.integer(number)])
+        guard let number = number(of: node), let name = name(of: node) else { return }
+        let expelled = try connection.execute(
+            "DELETE FROM nodes WHERE number = $1 AND name = $2", [.integer(number), .text(name)])
+        // The number may be another node's by now, as for `renew`.
+        if expelled.affected == 0 {
+            let others = try connection.execute("SELECT 1 FROM nodes WHERE number = $1", [.integer(number)])
+            guard others.rows.isEmpty else { return }
+        }
         // Rooms are marked as orphaned: no node has the number 0.
         try connection.execute(
             "UPDATE leases SET owner = CASE WHEN task >= '//' AND task < '/0' THEN 0 END WHERE owner = $1",
@@ -132,6 +141,10 @@ enum PostgreSQLLeases {
 
     static func number(of node: NodeID) -> Int64? {
         node.rawValue.lastIndex(of: "#").flatMap { Int64(node.rawValue[node.rawValue.index(after: $0)...]) }
+    }
+
+    static func name(of node: NodeID) -> String? {
+        node.rawValue.lastIndex(of: "#").map { String(node.rawValue[..<$0]) }
     }
 }
 

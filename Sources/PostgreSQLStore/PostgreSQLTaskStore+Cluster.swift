@@ -5,9 +5,11 @@ extension PostgreSQLTaskStore {
     public func announce(_ node: NodeID, _ profile: NodeProfile) async throws(StoreError) {
         let text = try profile.storedText()
         try await write { connection, _ in
-            guard let number = PostgreSQLLeases.number(of: node),
+            // The name as well, as in `renew`.
+            guard let number = PostgreSQLLeases.number(of: node), let name = PostgreSQLLeases.name(of: node),
                 try connection.execute(
-                    "UPDATE nodes SET profile = $2 WHERE number = $1", [.integer(number), .text(text)]
+                    "UPDATE nodes SET profile = $2 WHERE number = $1 AND name = $3",
+                    [.integer(number), .text(text), .text(name)]
                 ).affected == 1
             else { throw StoreError.expelled(node) }
         }

@@ -76,6 +76,32 @@ import Testing
         }
     }
 
+    /// A database that is restored gives numbers a second time. The node that had the number notices that it is not
+    /// known any more, and leaves the rooms of the node that has it now alone.
+    @Test func aNumberThatIsGivenAgainIsAnotherNodes() async throws {
+        try await withStores { first, second in
+            let one = try await first.register("one", for: .seconds(60))
+            let number = try #require(PostgreSQLLeases.number(of: one))
+            try await first.write { connection, _ in
+                try connection.execute("DELETE FROM nodes")
+                try connection.execute("ALTER TABLE nodes ALTER COLUMN number RESTART WITH \(number)")
+            }
+            let two = try await second.register("two", for: .seconds(60))
+            #expect(PostgreSQLLeases.number(of: two) == number)
+            let lease = try #require(try await second.claim(["t"], by: two, for: .seconds(60)).first)
+
+            await #expect(throws: StoreError.expelled(one)) { try await first.renew(one, for: .seconds(60)) }
+            await #expect(throws: StoreError.expelled(one)) {
+                try await first.announce(one, NodeProfile(name: "a", url: "http://a", key: "k"))
+            }
+            await #expect(throws: StoreError.expelled(one)) { try await first.claim(["t"], by: one, for: .seconds(60)) }
+            try await first.expel(one)
+            #expect(try await first.roster().map(\.node.id) == [two])
+            #expect(try await second.renew(two, for: .seconds(60)) == .kept)
+            #expect(try await second.leases(of: two) == [lease])
+        }
+    }
+
     @Test func manyTasksAreSharedOut() async throws {
         try await withStores { first, second in
             for number in 0..<60 {
