@@ -75,6 +75,19 @@ struct ExposureTests {
         #expect(notes.allSatisfy(\.isGood) && notes.map(\.text) == tenants.exposures + tenants.closedLists)
     }
 
+    @Test func aDrainThatIsNotMadeIsWarnedOf() throws {
+        let store = "store: { url: \"postgresql://mix@db/mix\" }\n"
+        func warnings(_ node: String, _ relay: String) throws -> [String] {
+            try configuration(store + "node: { url: \"http://10.0.0.1:8080\"\(node) }\n" + relay).warnings
+        }
+        let kept = "relay: { keep: true }"
+        let found = try warnings(", drainSeconds: 300", kept)
+        #expect(found.map { String($0.prefix(32)) } == ["node.drainSeconds has no effect "], "\(found)")
+        #expect(try warnings(", drainSeconds: 300", "").isEmpty)
+        #expect(try warnings(", drainSeconds: 0", kept).isEmpty)
+        #expect(try warnings("", kept).isEmpty)
+    }
+
     @Test func pagesOfOtherOriginsReadNothingByDefault() throws {
         let origins = try configuration("").playback.origins
         #expect(origins == .none)

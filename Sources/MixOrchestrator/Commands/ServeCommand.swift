@@ -19,8 +19,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             SIGTERM and SIGINT end the programs on air and stop the service within 10 s: pending requests are \
             answered, changes are stored, exit code 0. With --keep-relays programs stay on air and the next start \
-            takes them over, as after a crash. A node of a cluster with node.drainSeconds first moves its rooms to other \
-            nodes, for at most that time. A second signal exits at once with code 143 (SIGTERM) or 130 (SIGINT); \
+            takes them over, as after a crash. Without it, a node of a cluster with node.drainSeconds first moves its \
+            rooms to other nodes, for at most that time. A second signal exits at once with code 143 (SIGTERM) or 130 (SIGINT); \
             a shutdown that takes longer than 10 s exits with code 1. In both cases relays already told to end do so, \
             and the others keep running.
             """)

@@ -1,4 +1,5 @@
 import EventSubscription
+import RoomService
 
 /// Warnings for operators about the access that the settings together block or allow.
 extension OrchestratorConfiguration {
@@ -32,9 +33,18 @@ extension OrchestratorConfiguration {
         let parts: [[String]] = [
             apps.warnings, playback.warnings, hooks.warnings, ingest?.warnings ?? [], webrtc?.warnings ?? [],
             wcs?.warnings ?? [], channel?.warnings ?? [], hundredms?.warnings ?? [], uploads?.warnings ?? [],
-            store.warnings,
+            store.warnings, drainWarnings,
         ]
         return Array(parts.joined())
+    }
+
+    /// The drain that a service whose relays stay on air does not make.
+    private var drainWarnings: [String] {
+        guard keepsRelays, let node, node.drain > .zero else { return [] }
+        return [
+            "node.drainSeconds has no effect with relay.keep or --keep-relays: a service that stops leaves its programs on "
+                + "air for its next start, until the lease ends. Leave one of the two out"
+        ]
     }
 
     /// Warnings about all parts of the configuration, which a service logs when it starts.
