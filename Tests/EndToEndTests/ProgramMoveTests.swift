@@ -20,6 +20,9 @@ struct ProgramMoveTests {
         var kept: [Kept]?
     }
 
+    /// Longest permitted time between two pictures at a move, in seconds.
+    private static let longestFreeze = 0.5
+
     private static func open(_ room: String, _ stage: ClusterStage, _ receiver: RTMPReceiver) async throws {
         try await stage.a.client.putRoom(
             room, host: "alice", output: receiver.url(room), layout: "side-by-side", canvas: .portrait)
@@ -46,6 +49,7 @@ struct ProgramMoveTests {
         let gap = zip(trace.video, trace.video.dropFirst()).map { $1.frame.dts - $0.frame.dts }.max() ?? .zero
         print("a viewer of the node that was drained: longest freeze \(freeze / 1_000_000) ms, longest step \(gap)")
         #expect(gap < .milliseconds(500), "pictures are not lost")
+        if TestLength.isLong { #expect(Double(freeze) / 1e9 < longestFreeze) }
     }
 
     /// Waits until the destinations receive from the relays that took over last.
@@ -77,9 +81,11 @@ struct ProgramMoveTests {
             return
         }
         freezes.sort()
-        let figures = [freezes[freezes.count / 2], freezes[freezes.count - 1]].map { "\(Int($0 * 1000)) ms" }
+        let (median, longest) = (freezes[(freezes.count - 1) / 2], freezes[freezes.count - 1])
+        let figures = [median, longest].map { "\(Int($0 * 1000)) ms" }
         print("\(freezes.count) moves, freeze: median \(figures[0]), longest \(figures[1])")
-        #expect(freezes[(freezes.count - 1) / 2] < (TestLength.isLong ? 0.5 : 1))
+        // The limit of each move is for an idle machine; elsewhere one stall must not fail the few moves of the short form.
+        if TestLength.isLong { #expect(longest < longestFreeze) } else { #expect(median < 2 * longestFreeze) }
     }
 
     /// Each destination is connected to once more, two relays never send to it at once, and its viewers hardly notice.
