@@ -4,6 +4,7 @@ enum PostgreSQLFunctions {
     /// the clock was set back. Returns the group's time in seconds since 1970.
     ///
     /// The time of the last group is recorded at most once a second, without waiting for other transactions.
+    /// `begin_group_2` replaces it (`PostgreSQLSchema.fifth`); services of earlier releases call this one.
     static let beginGroup = """
         CREATE FUNCTION begin_group_1(p_now double precision, p_writer text, p_number bigint)
         RETURNS double precision LANGUAGE plpgsql AS $$

@@ -17,6 +17,8 @@ final class WriterSession {
     /// Identifies this writer's row in `commits`, whose number is that of the last group that was stored.
     private let writer = UUID().uuidString
     private var number: Int64 = 0
+    /// Start of the clock by which the server recognises that its own was set forward.
+    private let begun = ContinuousClock.now
     /// Whether the row exists. It is created before the first group, because only an existing row can be locked.
     private var isNoted = false
 
@@ -105,12 +107,15 @@ final class WriterSession {
         if failure.kind == .refused, failure.state != nil { keeper.rollBack() } else { keeper.drop() }
     }
 
+    /// Seconds since the writer began; `nil` if the store does not use the server's clock.
+    private var elapsed: Double? { clock == nil ? begun.duration(to: .now).seconds : nil }
+
     private func perform(_ group: [any GroupWrite], _ connection: PGConnection) throws {
         var batch: [(text: String, parameters: EncodedParameters)] = [
             ("BEGIN", try EncodedParameters([])),
             (
-                "SELECT begin_group_1($1, $2, $3) AS time",
-                try EncodedParameters([.real(clock?.now()), .text(writer), .integer(number)])
+                "SELECT begin_group_2($1, $2, $3, $4) AS time",
+                try EncodedParameters([.real(clock?.now()), .text(writer), .integer(number), .real(elapsed)])
             ),
         ]
         var sent: [any GroupWrite] = []

@@ -4,7 +4,7 @@ import Synchronization
 /// Detects that the clock was set back, and moves due times with it. Otherwise messages would wait, and leases would
 /// hold, for as long as the clock was set back.
 ///
-/// A clock that is set forward makes things due early, which does no harm.
+/// A clock that is set forward makes things due early, which does no harm: such a store has one node.
 final class ClockSteps: Sendable {
     /// Time of the last group written, in seconds since 1970.
     private let last = Mutex<Double?>(nil)
