@@ -62,7 +62,7 @@ import Testing
     /// A runaway mixer ends once, and no further output of it is kept.
     @Test func anUnreadableMixerIsToldOfOnce() throws {
         let told = Mutex<[String]>([])
-        let reader = ReportReader(backlog: Backlog(limit: 1 << 20)) { event in
+        let reader = ReportReader(backlog: Backlog(limit: 1 << 20), clock: { .zero }) { event in
             if case .unreadable(let reason) = event { told.withLock { $0.append(reason) } }
         }
         for _ in 0..<100 { reader.push([UInt8](repeating: 0xFF, count: 1 << 16)) }
@@ -72,7 +72,7 @@ import Testing
 
     @Test func aMixerWhoseReportsNobodyHandlesIsGivenUp() throws {
         let told = Mutex<(reports: Int, reasons: [String])>((0, []))
-        let reader = ReportReader(backlog: Backlog(limit: 1 << 20)) { event in
+        let reader = ReportReader(backlog: Backlog(limit: 1 << 20), clock: { .zero }) { event in
             told.withLock { told in
                 if case .unreadable(let reason) = event { told.reasons.append(reason) } else { told.reports += 1 }
             }
@@ -82,6 +82,26 @@ import Testing
         for _ in 0..<3_000 { reader.push(bytes) }
         #expect(
             told.withLock { 500..<1_100 ~= $0.reports && $0.reasons == ["more than 1 MiB of its reports are pending"] })
+    }
+
+    /// The relay handles each report as soon as it is read, so nothing of a mixer that floods it is ever pending.
+    @Test func aMixerThatIsFasterThanTimeIsGivenUp() throws {
+        let backlog = Backlog(limit: 1 << 20)
+        let told = Mutex<(reports: Int, reasons: [String])>((0, []))
+        let reader = ReportReader(backlog: backlog, clock: { .seconds(60) }) { event in
+            if case .report(let report) = event { backlog.remove(report.footprint) }
+            told.withLock { told in
+                if case .unreadable(let reason) = event { told.reasons.append(reason) } else { told.reports += 1 }
+            }
+        }
+        for milliseconds in 60_000..<70_000 {
+            let time = MediaTime.milliseconds(milliseconds)
+            let picture = EncodedFrame(track: .video, pts: time, dts: time, isIDR: true, payload: [1])
+            reader.push(try MixerReport.frame(picture).wireBytes())
+        }
+        let (reports, reasons) = told.withLock { $0 }
+        #expect(reports == 1_001)
+        #expect(reasons == ["floods the relay: it sends frames more than 1 s before their time"])
     }
 
     /// Sound alone has no keyframe that makes older frames unnecessary.

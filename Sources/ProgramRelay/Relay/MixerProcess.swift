@@ -1,6 +1,8 @@
+import EncodedMedia
 import ForkServer
 import Foundation
 import MixModel
+import ProgramSplicer
 
 /// A mixer from its relay's point of view: a child process at the other end of a socket.
 ///
@@ -10,7 +12,7 @@ final class MixerProcess: Sendable {
         /// The process runs. Does not occur if it cannot be started.
         case started(processID: Int32)
         case report(MixerReport)
-        /// The mixer's output has become unreadable, for this reason. Occurs once; the mixer must be killed.
+        /// The mixer's output is unreadable or out of bounds, for this reason. Occurs once; the mixer must be killed.
         case unreadable(String)
         /// The process has ended. Occurs once, last.
         case exited(WorkerEnd)
@@ -30,14 +32,17 @@ final class MixerProcess: Sendable {
     ///   - executable: The `mixworker` binary.
     ///   - encoder: Encoder for programs without a preset, as accepted by `mixworker mixer --encoder`.
     ///   - forkServer: Creates the process, if it can.
+    ///   - programStart: CLOCK_MONOTONIC at program time 0, in ns.
     ///   - onEvent: Called on the socket loop.
     /// - Throws: If no socket pair can be created.
     init(
-        executable: URL, encoder: String, forkServer: ForkClient? = nil, onEvent: @escaping @Sendable (Event) -> Void
+        executable: URL, encoder: String, forkServer: ForkClient? = nil, programStart: Int64,
+        onEvent: @escaping @Sendable (Event) -> Void
     ) throws {
         let backlog = Backlog(limit: MixerProcess.reportLimit)
         self.backlog = backlog
-        let reader = ReportReader(backlog: backlog, onEvent: onEvent)
+        let reader = ReportReader(
+            backlog: backlog, clock: { MediaTime(nanoseconds: MonotonicClock.now() - programStart) }, onEvent: onEvent)
         worker = try WorkerProcess(
             executable: executable, arguments: ["mixer", "--relay", "\(getpid())", "--encoder", encoder],
             forkServer: forkServer, onStart: { onEvent(.started(processID: $0)) },
@@ -72,16 +77,23 @@ final class MixerProcess: Sendable {
     func kill() { worker.kill() }
 }
 
-/// Parses a mixer's bytes into reports, as long as they are readable and are being handled. Used only on the socket
-/// loop.
+/// Parses a mixer's bytes into reports, as long as they are readable, within the bounds of `MixerGate`, and being
+/// handled. Used only on the socket loop.
 final class ReportReader: @unchecked Sendable {
     private var reader = MessageReader<MixerReport>()
+    private var gate = MixerGate()
     private var isOver = false
     private let backlog: Backlog
+    private let clock: @Sendable () -> MediaTime
     private let onEvent: @Sendable (MixerProcess.Event) -> Void
 
-    init(backlog: Backlog, onEvent: @escaping @Sendable (MixerProcess.Event) -> Void) {
+    /// - Parameter clock: Returns the program time.
+    init(
+        backlog: Backlog, clock: @escaping @Sendable () -> MediaTime,
+        onEvent: @escaping @Sendable (MixerProcess.Event) -> Void
+    ) {
         self.backlog = backlog
+        self.clock = clock
         self.onEvent = onEvent
     }
 
@@ -90,11 +102,14 @@ final class ReportReader: @unchecked Sendable {
         do {
             reader.push(bytes)
             while let report = try reader.next() {
+                try gate.check(report, now: clock())
                 guard case .taken = backlog.add(report.footprint) else {
                     return end("more than \(backlog.limit >> 20) MiB of its reports are pending")
                 }
                 onEvent(.report(report))
             }
+        } catch let excess as MixerGate.Excess {
+            end("floods the relay: \(excess)")
         } catch {
             end("unreadable report: \(error)")
         }

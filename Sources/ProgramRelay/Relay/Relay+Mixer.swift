@@ -172,7 +172,7 @@ extension Relay {
         do {
             let process = try MixerProcess(
                 executable: configuration.worker, encoder: configuration.encoder,
-                forkServer: configuration.forkServer,
+                forkServer: configuration.forkServer, programStart: programStart,
                 onEvent: { [weak self] event in self?.post(.mixer(generation: generation, event)) })
             return MixerSlot(generation: generation, process: process)
         } catch {
