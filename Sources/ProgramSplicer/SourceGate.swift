@@ -3,7 +3,8 @@ import EncodedMedia
 /// The gate in front of a source's timeline. Items that pass are within the bounds of any real live stream, no matter
 /// what the publisher sends.
 ///
-/// A value that belongs to one connection: each connection starts with a new gate.
+/// A value that belongs to one address of a source. It outlives connections, so that a server gains nothing by closing
+/// one and sending as much again on the next.
 package struct SourceGate: Sendable {
     /// A rate of some quantity, with the burst that is allowed beyond it.
     package struct Rate: Hashable, Sendable {
@@ -52,7 +53,7 @@ package struct SourceGate: Sendable {
     private var configurations: Bucket
     private var video: CodecConfiguration?
     private var audio: CodecConfiguration?
-    /// Number of frames whose presentation time was out of bounds and was set to the decoding time.
+    /// Number of frames of this connection whose presentation time was out of bounds and was set to the decoding time.
     package private(set) var corrected = 0
 
     package init(limits: Limits = Limits()) {
@@ -84,6 +85,9 @@ package struct SourceGate: Sendable {
             return item
         }
     }
+
+    /// Records that a new connection begins. It gets what is left of the allowance.
+    package mutating func reconnected() { corrected = 0 }
 
     private mutating func isNew(_ configuration: CodecConfiguration) -> Bool {
         switch configuration.track {

@@ -1,5 +1,6 @@
 import Foundation
 import LayoutEngine
+import MediaFormats
 import MixModel
 import Testing
 
@@ -86,6 +87,29 @@ extension RealTime {
             try await rig.untilMorePictures(60)
             checkTimes(rig, longest: 105)
             #expect(rig.notes.count { $0.hasPrefix("source-backup") } == 1, "\(rig.notes)")
+            try await rig.stop()
+        }
+
+        @Test("A first address that exceeds its bounds is tried again after 10 s, beside its backup as well")
+        func excessive() async throws {
+            let rig = try await RelayRig()
+            // Each is a change. The last one keeps the connection open for a second.
+            let tags = (0...40).map { number in
+                FLVTag(
+                    CodecConfiguration(track: .audio, bytes: number % 2 == 0 ? [0x11, 0x90] : [0x12, 0x10]),
+                    at: number < 40 ? .zero : .seconds(1), origin: .zero)
+            }
+            rig.publish("first", tags: tags)
+            rig.publish("second", try await Self.stream(rounds: 15))
+            try rig.apply(
+                .bypass(Self.id), Self.scene(),
+                [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))])
+            try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup == true }
+            try await rig.untilMorePictures(80)
+            #expect(rig.connections(of: "first") == 1, "\(rig.account)")
+            try await waitFor("the next attempt", rig) { $0.connections(of: "first") == 2 }
+            try await rig.untilMorePictures(80)
+            #expect(rig.connections(of: "first") == 2, "\(rig.account)")
             try await rig.stop()
         }
 

@@ -158,9 +158,34 @@ import Testing
         #expect(source.status(now: .zero).state == .recovering && source.status(now: .zero).error == "it sends more")
         #expect(!source.isDue(now: .seconds(9)) && source.isDue(now: .seconds(10)))
         _ = source.disconnect()
-        // A new connection has a new gate.
+        // Its allowance has grown back by then.
         source.connected(NoPull(), now: .seconds(10))
         #expect(try source.take(flood, now: .seconds(10)).count == flood.count)
+    }
+
+    /// A server that closes its connections itself is connected again at once.
+    @Test func aNewConnectionBringsNoNewAllowance() throws {
+        let source = PulledSource(
+            planned: PlannedSource(
+                id: "bob/camera", url: "rtmp://127.0.0.1/live/bob", audio: true, video: true,
+                backup: "rtmp://127.0.0.1/live/spare"), now: .zero)
+        let flood = [MediaItem](repeating: Self.sound, count: 5_000)
+        source.connected(NoPull(), now: .zero)
+        for _ in 0..<4 { _ = try source.take(flood, now: .zero) }
+        source.ended(.ended, now: .zero)
+        _ = source.disconnect()
+        source.connected(NoPull(), now: .milliseconds(250))
+        #expect(throws: SourceGate.Excess.items(perSecond: 2_000)) {
+            _ = try source.take(flood, now: .milliseconds(250))
+        }
+        // The backup has its own allowance, and a probe of the first address has none.
+        _ = source.disconnect()
+        source.chooseOther(now: .seconds(1))
+        source.connected(NoPull(), now: .seconds(1))
+        #expect(try source.take(flood, now: .seconds(1)).count == flood.count)
+        #expect(throws: SourceGate.Excess.items(perSecond: 2_000)) {
+            try source.check(probed: flood, now: .seconds(1))
+        }
     }
 
     @Test func aMutedSourceIsSilentInWhatTheProgramGetsAndNotInWhatIsKept() throws {

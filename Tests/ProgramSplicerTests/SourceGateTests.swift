@@ -79,6 +79,21 @@ import Testing
         _ = try gate.pass(configuration(8, .audio), now: .seconds(2))
     }
 
+    /// An unsteady network costs a publisher nothing: each connection begins with the same configurations.
+    @Test func configurationsThatEachConnectionRepeatsAreNoChanges() throws {
+        var gate = SourceGate()
+        for _ in 0..<100 {
+            gate.reconnected()
+            _ = try gate.pass(configuration(0), now: .zero)
+            _ = try gate.pass(configuration(1, .audio), now: .zero)
+        }
+        for number in 1...14 { _ = try gate.pass(configuration(number), now: .zero) }
+        gate.reconnected()
+        #expect(throws: SourceGate.Excess.configurations(perMinute: 30)) {
+            try gate.pass(configuration(15), now: .zero)
+        }
+    }
+
     /// A clock that stands still or runs back restores no allowance.
     @Test func timeThatRunsBackGivesNothing() throws {
         var gate = SourceGate()

@@ -29,6 +29,16 @@ extension PulledSource {
         if choice.way == .first { choice = BackupChoice(recovery: .seconds(Double(recovery))) }
     }
 
+    /// Checks items of the probe. They count for the first address, as if it were in use.
+    ///
+    /// - Throws: The bound that the connection has exceeded, so that it must be ended.
+    func check(probed items: [MediaItem], now: MediaTime) throws(SourceGate.Excess) {
+        for item in items { _ = try gates[.first, default: SourceGate()].pass(item, now: now) }
+    }
+
+    /// Records that the first address has exceeded its bounds. Its next probe waits as a source without a backup does.
+    func delayProbe(now: MediaTime) { probedAt = now + .milliseconds(SourceRetry.penalty) - Relay.probePause }
+
     /// Records a frame for the quality check.
     func noteQuality(_ frame: EncodedFrame, now: MediaTime) { quality?.took(frame, at: now) }
 

@@ -18,7 +18,8 @@ final class PulledSource {
     /// Judges the stream; `nil` if the plan has no limits.
     var quality: QualityWatch?
     var probe: SourceProbe?
-    /// Program time of the last attempt to reach the first address while the backup is in use.
+    /// Program time of the last attempt to reach the first address while the backup is in use, or later if the next one
+    /// has to wait.
     var probedAt = MediaTime.zero
     /// Number of changes of the address since the first one was in use undisturbed.
     var changes = 0
@@ -45,7 +46,8 @@ final class PulledSource {
     var stalls: [Track: StallWatch] = [:]
     /// Number of new timelines so far.
     private(set) var steps = 0
-    private var gate = SourceGate()
+    /// The gate of each address.
+    var gates: [BackupChoice.Way: SourceGate] = [:]
     /// Whether the program may have pictures of this stream from another address.
     private var followsOther = false
     private(set) var keyframes = KeyframeGate()
@@ -108,10 +110,10 @@ final class PulledSource {
     func adoptProbe(now: MediaTime) -> (any SourcePull)? {
         guard let probe else { return nil }
         let old = pull
+        choice.returned(at: now)
         connected(probe.pull, now: now)
         (attempt, backlog) = (probe.attempt, probe.backlog)
         self.probe = nil
-        choice.returned(at: now)
         quality = quality.map { QualityWatch($0.limits) }
         changes = 0
         return old
@@ -130,7 +132,7 @@ final class PulledSource {
         firstFrameAt = nil
         connectedAt = now
         isQuarantined = false
-        gate = SourceGate()
+        gates[choice.way]?.reconnected()
         keyframes = KeyframeGate(isClosed: hasPictures(at: now))
         entry = OpenGroupEntry()
         parameterSets = InBandParameterSets()
@@ -184,7 +186,7 @@ final class PulledSource {
 
     /// Returns the item to forward; `nil` if it is dropped.
     private func pass(_ item: MediaItem, now: MediaTime) throws(SourceGate.Excess) -> MediaItem? {
-        let passed = try gate.pass(item, now: now)
+        let passed = try gates[choice.way, default: SourceGate()].pass(item, now: now)
         guard planned.takesEverything || planned.takes(item.track), keyframes.admits(passed, now: now) else {
             return nil
         }
@@ -192,7 +194,7 @@ final class PulledSource {
     }
 
     /// Number of frames of this connection whose presentation time was out of bounds.
-    var correctedFrames: Int { gate.corrected }
+    var correctedFrames: Int { gates[choice.way]?.corrected ?? 0 }
 
     /// Whether `requestKeyframe` reaches the sender.
     var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }

@@ -6,7 +6,7 @@ import ProgramSplicer
 /// Backups of sources, and sources of poor quality.
 extension Relay {
     /// Time between two attempts to reach the first address while the backup is in use.
-    private static let probePause = MediaTime.seconds(2)
+    static let probePause = MediaTime.seconds(2)
 
     /// Judges a source, and changes to its other address if the one in use has failed.
     func watchQuality(of id: SourceID, _ source: PulledSource, now: MediaTime) {
@@ -61,6 +61,13 @@ extension Relay {
     func probed(_ items: [MediaItem], of id: SourceID, _ source: PulledSource, size: Int, now: MediaTime) {
         guard var probe = source.probe else { return }
         probe.backlog.remove(size)
+        do throws(SourceGate.Excess) {
+            try source.check(probed: items, now: now)
+        } catch {
+            source.delayProbe(now: now)
+            logger.debug("source \(id): its first address is not used: \(error)")
+            return endProbe(of: source)
+        }
         for item in items {
             switch item {
             case .configuration(let configuration): probe.configurations[configuration.track] = configuration

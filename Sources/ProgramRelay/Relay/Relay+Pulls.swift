@@ -114,6 +114,7 @@ extension Relay {
         do throws(SourceGate.Excess) {
             items = try source.take(arrived, now: arrival)
         } catch {
+            if source.choice.way == .first { source.delayProbe(now: arrival) }
             return pullEnded(PullEnd(.excessive, "\(error)"), of: id)
         }
         if isNew, source.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
