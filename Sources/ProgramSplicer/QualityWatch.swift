@@ -4,7 +4,9 @@ import MixModel
 /// Decides from a source's encoded frames whether its quality is poor, with hysteresis. Pure.
 ///
 /// A rate is measured over whole slots of half a second. A poor source must exceed each rate by a tenth, and stay good
-/// for a while, before it counts as good. A source from which nothing arrives is stalled, which is not judged here.
+/// for a while, before it counts as good. A source from which nothing arrives is stalled, which is not judged here: rates
+/// and that while are measured by the timestamps of the frames, so that what a stall held up counts where it belongs, and
+/// without the gaps in which frames are missing.
 public struct QualityWatch: Sendable {
     /// A quality fault of a source.
     public enum Fault: Hashable, Sendable {
@@ -20,6 +22,10 @@ public struct QualityWatch: Sendable {
             case (.bitrate, .bitrate), (.frameRate, .frameRate), (.silence, .silence): true
             default: false
             }
+        }
+
+        var isOfSound: Bool {
+            if case .silence = self { true } else { false }
         }
 
         /// Description of the fault for operators.
@@ -41,19 +47,37 @@ public struct QualityWatch: Sendable {
         var pictures = 0
     }
 
+    /// The media of a track.
+    private struct TrackClock: Sendable {
+        /// Decoding time of the last frame, and its distance to that of the frame before it.
+        var newest: MediaTime?
+        var distance = MediaTime.zero
+        /// Measured time of the last frame.
+        var media: MediaTime
+    }
+
     /// Length of a slot.
     static let slot = MediaTime.milliseconds(500)
     /// Largest AAC frame that counts as silence, in bytes: without spectral data, with a header for each channel.
     static let silentFrame = 16
+    /// Distance of two timestamps from which frames are missing between them, unless they are usually further apart.
+    static let stall = MediaTime.milliseconds(700)
+    /// Largest usual distance that is believed.
+    private static let mostDistance = MediaTime.seconds(10)
 
     public let limits: QualityLimits
     /// The current fault; `nil` while the source is good.
     public private(set) var fault: Fault?
     private var slots: [Slot] = []
+    private var clocks: [Track: TrackClock] = [:]
+    /// *Measured time*: the media so far, without gaps in which neither track has frames.
+    private var measured = MediaTime.zero
+    /// Measured time of the first picture.
     private var firstPicture: MediaTime?
     private var lastSound: MediaTime?
     /// Beginning of the silence.
     private var silentSince: MediaTime?
+    /// Measured time since which the source has been good; `nil` while it is not.
     private var goodSince: MediaTime?
 
     public init(_ limits: QualityLimits) { self.limits = limits }
@@ -61,15 +85,18 @@ public struct QualityWatch: Sendable {
     private var window: Int64 { Int64(limits.windowSeconds) * 2 }
 
     /// Records a frame that has arrived.
+    ///
+    /// - Parameter now: Program time, by which silence is judged.
     public mutating func took(_ frame: EncodedFrame, at now: MediaTime) {
+        advance(to: frame)
         guard frame.track == .video else {
             let isSilent = frame.payload.count <= Self.silentFrame
             silentSince = isSilent ? silentSince ?? now : nil
             lastSound = now
             return
         }
-        firstPicture = firstPicture ?? now
-        let number = now.nanoseconds / Self.slot.nanoseconds
+        firstPicture = firstPicture ?? measured
+        let number = measured.nanoseconds / Self.slot.nanoseconds
         if slots.last?.number != number {
             slots.append(Slot(number: number))
             let oldest = number - window
@@ -79,21 +106,33 @@ public struct QualityWatch: Sendable {
         slots[slots.count - 1].pictures = slots[slots.count - 1].pictures.saturatingSum(1)
     }
 
-    /// Discards the measurements, because another connection begins. A fault remains until the new connection proves
-    /// good.
-    public mutating func restart() {
-        slots = []
-        (firstPicture, lastSound, silentSince, goodSince) = (nil, nil, nil, nil)
+    /// Counts the media up to a frame. Tracks are counted separately, because their timestamps may be far apart.
+    private mutating func advance(to frame: EncodedFrame) {
+        var clock = clocks[frame.track] ?? TrackClock(media: measured)
+        let step = frame.dts - (clock.newest ?? frame.dts)
+        // Frames are missing, or the source begins anew. The other track tells how much time has passed.
+        let isGap = step < .zero || step > max(Self.stall, clock.distance * 3 / 2)
+        clock.media = isGap ? measured : clock.media + step
+        if step > .zero { clock.distance = min(step, Self.mostDistance) }
+        clock.newest = frame.dts
+        clocks[frame.track] = clock
+        measured = max(measured, clock.media)
     }
 
-    /// Judges the source.
+    /// Judges the source as it was when its last frame arrived.
+    ///
+    /// - Parameter expectsPictures: Whether the camera is on. If not, only the sound is judged.
     /// - Returns: Whether `fault` has begun, ended or changed.
-    public mutating func judge(at now: MediaTime) -> Bool {
-        let before = fault
+    public mutating func judge(expectsPictures: Bool = true) -> Bool {
+        let (before, now) = (fault, measured)
+        if !expectsPictures {
+            (slots, firstPicture) = ([], nil)
+            if !(fault?.isOfSound ?? true) { fault = nil }
+        }
         if let found = found(at: now) {
             fault = found
             goodSince = nil
-        } else if fault != nil, isMeasured(at: now) {
+        } else if fault != nil, !expectsPictures || isMeasured(at: now) {
             let since = goodSince ?? now
             goodSince = since
             if now - since >= .seconds(Double(limits.recoverySeconds)) { fault = nil }
@@ -103,6 +142,8 @@ public struct QualityWatch: Sendable {
     }
 
     /// Returns whether the source has been present for long enough to be judged.
+    ///
+    /// - Parameter now: A measured time, as in `found(at:)`.
     private func isMeasured(at now: MediaTime) -> Bool {
         guard limits.minBitrate != nil || limits.minFrameRate != nil else { return lastSound != nil }
         return firstPicture.map { now - $0 >= Self.slot * (window + 1) } ?? false

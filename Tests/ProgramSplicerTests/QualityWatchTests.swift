@@ -5,27 +5,29 @@ import Testing
 @testable import ProgramSplicer
 
 @Suite struct QualityWatchTests {
-    /// Feeds pictures of one size at one rate, and sound, from `start` on.
+    /// Feeds pictures of one size at one rate, and sound, from `start` on. A rate of 0 means no pictures.
     private static func feed(
         _ watch: inout QualityWatch, from start: Double, seconds: Double, fps: Int = 20, bytes: Int = 2500,
-        soundBytes: Int? = 200
+        soundBytes: Int? = 200, isCameraOn: Bool = true
     ) -> [(at: Double, fault: QualityWatch.Fault?)] {
         var changes: [(Double, QualityWatch.Fault?)] = []
         for step in 0..<Int(seconds * 100) {
             let now = start + Double(step) / 100
-            if step % (100 / fps) == 0 {
+            if fps > 0, step % (100 / fps) == 0 {
                 watch.took(
                     EncodedFrame(
-                        track: .video, pts: .zero, dts: .zero, payload: [UInt8](repeating: 0, count: bytes)),
+                        track: .video, pts: .seconds(now), dts: .seconds(now),
+                        payload: [UInt8](repeating: 0, count: bytes)),
                     at: .seconds(now))
             }
             if let soundBytes, step % 2 == 0 {
                 watch.took(
                     EncodedFrame(
-                        track: .audio, pts: .zero, dts: .zero, payload: [UInt8](repeating: 0, count: soundBytes)),
+                        track: .audio, pts: .seconds(now), dts: .seconds(now),
+                        payload: [UInt8](repeating: 0, count: soundBytes)),
                     at: .seconds(now))
             }
-            if watch.judge(at: .seconds(now)) { changes.append((now, watch.fault)) }
+            if watch.judge(expectsPictures: isCameraOn) { changes.append((now, watch.fault)) }
         }
         return changes
     }
@@ -68,6 +70,99 @@ import Testing
         #expect(Self.feed(&mute, from: 0, seconds: 10, soundBytes: nil).isEmpty)
     }
 
+    /// Another part of the relay handles stalls, and a source is back as soon as it is steady.
+    @Test(arguments: [0.5, 1, 4, 30])
+    func aStallIsNotPoor(seconds: Double) {
+        for soundBytes in [200, nil] {
+            var watch = QualityWatch(QualityLimits(minBitrate: 100_000, minFrameRate: 5, windowSeconds: 2))
+            #expect(Self.feed(&watch, from: 0, seconds: 10, soundBytes: soundBytes).isEmpty)
+            #expect(Self.feed(&watch, from: 10, seconds: seconds, fps: 0, soundBytes: nil).isEmpty)
+            #expect(Self.feed(&watch, from: 10 + seconds, seconds: 10, soundBytes: soundBytes).isEmpty)
+            #expect(watch.fault == nil)
+        }
+    }
+
+    /// Sends pictures at one rate, with 0.8 s of nothing at the end of each period.
+    private static func feedWithGaps(
+        _ watch: inout QualityWatch, from start: Double, periods: Int, of period: Double, fps: Int
+    ) -> [(at: Double, fault: QualityWatch.Fault?)] {
+        (0..<periods).flatMap { number in
+            feed(&watch, from: start + Double(number) * period, seconds: period - 0.8, fps: fps)
+        }
+    }
+
+    /// A bad uplink has too few pictures, and stalls before a whole window has passed.
+    @Test func repeatedStallsDoNotHideAPoorSource() {
+        let limits = QualityLimits(minFrameRate: 15, windowSeconds: 4)
+        var watch = QualityWatch(limits)
+        let poor = Self.feedWithGaps(&watch, from: 0, periods: 4, of: 3, fps: 8)
+        #expect(poor.count == 1 && (4.5...7).contains(poor[0].at) && watch.fault != nil, "\(poor)")
+        // The same stalls do not make a good source poor.
+        var good = QualityWatch(limits)
+        #expect(Self.feedWithGaps(&good, from: 0, periods: 8, of: 3, fps: 20).isEmpty)
+    }
+
+    @Test func aSourceIsGoodAgainInSpiteOfRepeatedStalls() {
+        var watch = QualityWatch(QualityLimits(minFrameRate: 15, windowSeconds: 4, recoverySeconds: 5))
+        let poor = Self.feed(&watch, from: 0, seconds: 10, fps: 5)
+        #expect(poor.count == 1 && watch.fault != nil, "\(poor)")
+        let good = Self.feedWithGaps(&watch, from: 10.8, periods: 3, of: 9, fps: 20)
+        #expect(good.count == 1 && good[0].fault == nil && (17...21).contains(good[0].at), "\(good)")
+    }
+
+    /// A stalled connection delivers at once what it has held up. Those pictures are no higher rate, and no lower one.
+    @Test(arguments: [(8, true), (20, false)]) func heldUpPicturesCountWhereTheyBelong(fps: Int, isPoor: Bool) {
+        var watch = QualityWatch(QualityLimits(minFrameRate: 10, windowSeconds: 2, recoverySeconds: 3))
+        var faults: Set<Bool> = []
+        for period in 0..<10 {
+            for picture in 0..<3 * fps {
+                let time = MediaTime.seconds(Double(3 * period) + Double(picture) / Double(fps))
+                watch.took(
+                    EncodedFrame(track: .video, pts: time, dts: time, payload: [1]),
+                    at: .seconds(Double(3 * period + 3)))
+                _ = watch.judge()
+                if period > 0 { faults.insert(watch.fault != nil) }
+            }
+        }
+        #expect(faults == [isPoor])
+    }
+
+    /// Time without frames does not count as good time.
+    @Test func aStallDoesNotMakeAPoorSourceGood() {
+        var watch = QualityWatch(QualityLimits(minFrameRate: 15, windowSeconds: 1, recoverySeconds: 5))
+        let poor = Self.feed(&watch, from: 0, seconds: 5, fps: 5)
+        #expect(poor.count == 1, "\(poor)")
+        #expect(Self.feed(&watch, from: 5, seconds: 3).isEmpty)
+        let good = Self.feed(&watch, from: 38, seconds: 10)
+        #expect(good.count == 1 && good[0].fault == nil && (40...43).contains(good[0].at), "\(good)")
+    }
+
+    /// Frames that are always a second apart are no stalls. Neither is sound that goes on without pictures.
+    @Test(arguments: [(1, nil), (0, 200)] as [(Int, Int?)])
+    func picturesThatAreMissingAllTheTimeArePoor(fps: Int, soundBytes: Int?) {
+        var watch = QualityWatch(QualityLimits(minFrameRate: 5, windowSeconds: 2))
+        #expect(Self.feed(&watch, from: 0, seconds: 10, soundBytes: soundBytes).isEmpty)
+        let poor = Self.feed(&watch, from: 10, seconds: 10, fps: fps, soundBytes: soundBytes)
+        #expect(poor.count == 1 && !(poor[0].fault?.isOfSound ?? true), "\(poor)")
+    }
+
+    @Test func aCameraThatIsOffIsNotPoor() {
+        var watch = QualityWatch(
+            QualityLimits(minFrameRate: 5, silenceSeconds: 3, windowSeconds: 2, recoverySeconds: 2))
+        #expect(Self.feed(&watch, from: 0, seconds: 10).isEmpty)
+        #expect(Self.feed(&watch, from: 10, seconds: 10, fps: 0, isCameraOn: false).isEmpty)
+        // The sound is judged.
+        let silent = Self.feed(&watch, from: 20, seconds: 5, fps: 0, soundBytes: 7, isCameraOn: false)
+        #expect(silent.map(\.fault) == [.silence(seconds: 3)])
+        let heard = Self.feed(&watch, from: 25, seconds: 5, fps: 0, isCameraOn: false)
+        #expect(heard.count == 1 && heard[0].fault == nil, "\(heard)")
+        // A fault of pictures ends with them.
+        #expect(Self.feed(&watch, from: 30, seconds: 10).isEmpty)
+        #expect(Self.feed(&watch, from: 40, seconds: 5, fps: 2).map(\.fault) == [.frameRate(2, least: 5)])
+        let off = Self.feed(&watch, from: 45, seconds: 5, fps: 0, isCameraOn: false)
+        #expect(off.count == 1 && off[0].fault == nil && off[0].at == 45, "\(off)")
+    }
+
     @Test func withoutLimitsNothingIsPoor() {
         var watch = QualityWatch(QualityLimits())
         #expect(Self.feed(&watch, from: 0, seconds: 5, fps: 1, bytes: 1, soundBytes: 1).isEmpty)
@@ -75,10 +170,10 @@ import Testing
 
     @Test func numbersAtTheEdgeDoNotTrap() {
         var watch = QualityWatch(QualityLimits(minBitrate: .max, minFrameRate: .max, silenceSeconds: .max))
-        let frame = EncodedFrame(track: .video, pts: .zero, dts: .zero, payload: [0])
-        for time in [0, 1, 1_000_000_000, 20_000_000_000, Int64.max] {
-            watch.took(frame, at: MediaTime(nanoseconds: time))
-            _ = watch.judge(at: MediaTime(nanoseconds: time))
+        for nanoseconds in [Int64](stride(from: 0, through: 20_000_000_000, by: 500_000_000)) + [.max] {
+            let time = MediaTime(nanoseconds: nanoseconds)
+            watch.took(EncodedFrame(track: .video, pts: time, dts: time, payload: [0]), at: time)
+            _ = watch.judge()
         }
         #expect(watch.fault != nil)
     }

@@ -44,7 +44,7 @@ extension PulledSource {
 
     /// Judges the stream that is being pulled.
     /// - Returns: Whether it has become poor or good.
-    func judgeQuality(now: MediaTime) -> Bool { quality?.judge(at: now) ?? false }
+    func judgeQuality() -> Bool { quality?.judge(expectsPictures: planned.video) ?? false }
 
     /// Description of the stream's quality fault; `nil` while it is good.
     var poor: String? { quality?.fault?.words }

@@ -77,7 +77,7 @@ extension Relay {
             case .discontinuity, .metadata: break
             }
         }
-        _ = probe.watch?.judge(at: now)
+        _ = probe.watch?.judge(at: now, expectsPictures: source.planned.video)
         source.probe = probe
         let isGood = probe.lastMedia != nil && probe.watch?.fault == nil
         guard source.choice.first(isGood: isGood, at: now) else { return }
