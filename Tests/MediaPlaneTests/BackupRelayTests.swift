@@ -5,6 +5,7 @@ import MixModel
 import Testing
 
 @testable import EncodedMedia
+@testable import ProgramSplicer
 
 extension RealTime {
     /// A relay with real streams at two addresses.
@@ -113,6 +114,63 @@ extension RealTime {
             try await rig.stop()
         }
 
+        @Test("A first address that delivers nothing is not blamed for crashes while its backup is in use")
+        func mute() async throws {
+            let rig = try await RelayRig()
+            let server = try RTMPOddServer()
+            defer { server.stop() }
+            rig.publish("second", try await Self.stream(rounds: 15))
+            try rig.apply(
+                .bypass(Self.id), Self.scene(),
+                [
+                    PlannedSource(
+                        id: Self.id, url: "rtmp://127.0.0.1:\(server.port)/live/x", backup: rig.url("second"))
+                ])
+            try await waitFor("its record", rig) { $0.pullRecord[Self.id.rawValue]?.isOnProbation == true }
+            try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup == true }
+            let before = server.accepted
+            try await waitFor("an attempt", rig) { _ in server.accepted > before }
+            try await rig.untilMorePictures(20)
+            #expect(rig.pullRecord[Self.id.rawValue] == nil, "\(rig.pullRecord)")
+            try await rig.stop()
+        }
+
+        @Test("A backup that ends while the first address is quarantined is pulled again, without a note of a change")
+        func endInQuarantine() async throws {
+            let rig = try await RelayRig(blamed: Self.id)
+            rig.publish("first", try await Self.stream(rounds: 15))
+            rig.publish("second", try await Self.stream(rounds: 1))
+            try rig.apply(
+                .bypass(Self.id), Self.scene(),
+                [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))])
+            try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup == true }
+            try await waitFor("the backup again", rig) { $0.connections(of: "second") == 2 }
+            #expect(rig.connections(of: "first") == 0)
+            #expect(rig.notes.count { $0.hasPrefix("source-backup: ") } == 1, "\(rig.notes)")
+            #expect(!rig.notes.contains { $0.hasPrefix("source-first: ") }, "\(rig.notes)")
+            #expect(rig.status?.sources.first?.usesBackup == true)
+            try await rig.stop()
+        }
+
+        @Test("A stream that begins with its backup keeps it for the recovery of the plan")
+        func recoveryOfThePlan() async throws {
+            let rig = try await RelayRig(blamed: Self.id)
+            rig.publish("first", try await Self.stream(rounds: 15))
+            rig.publish("second", try await Self.stream(rounds: 15))
+            try rig.apply(
+                .bypass(Self.id), Self.scene(),
+                [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))],
+                quality: QualityLimits(recoverySeconds: 20))
+            try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup == true }
+            try await waitFor("the end of the quarantine", rig) { $0.connections(of: "first") == 1 }
+            try await waitFor("its record", rig) { $0.pullRecord[Self.id.rawValue]?.isOnProbation == true }
+            // Two seconds more than the usual recovery, and at most the time between two keyframes.
+            try await rig.untilMorePictures(140)
+            #expect(rig.status?.sources.first?.usesBackup == true, "\(rig.account)")
+            #expect(!rig.notes.contains { $0.hasPrefix("source-first: ") }, "\(rig.notes)")
+            try await rig.stop()
+        }
+
         @Test("A poor stream is replaced by its backup, and without one by its card")
         func poor() async throws {
             let limits = QualityLimits(minFrameRate: 10, windowSeconds: 1, recoverySeconds: 2)
@@ -140,5 +198,13 @@ extension RealTime {
             checkTimes(rig, longest: 255)
             try await rig.stop()
         }
+    }
+}
+
+extension RelayRig {
+    /// The pulls that the relay has recorded for its successor.
+    fileprivate var pullRecord: [String: SourceQuarantine.Record] {
+        let file = URL(filePath: socketPath).deletingLastPathComponent().appending(path: "relay.pulls")
+        return (try? JSONDecoder().decode([String: SourceQuarantine.Record].self, from: Data(contentsOf: file))) ?? [:]
     }
 }

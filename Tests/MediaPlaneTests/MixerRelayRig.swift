@@ -10,6 +10,7 @@ import Testing
 @testable import EncodedMedia
 @testable import MediaFormats
 @testable import ProgramRelay
+@testable import ProgramSplicer
 @testable import TextFormats
 @testable import RTMP
 
@@ -55,7 +56,10 @@ final class RelayRig: Sendable {
     /// - Parameters:
     ///   - limits: Limits of the relay's workers; `nil` for the defaults.
     ///   - environment: Environment variables of the workers.
-    init(limits: WorkerLimits? = nil, environment: [String: String] = [:]) async throws {
+    ///   - blamed: A source that was on probation in two crashes of relays before this one.
+    init(
+        limits: WorkerLimits? = nil, environment: [String: String] = [:], blamed: SourceID? = nil
+    ) async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rig-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         server = try HTTPFLVServer { [streams] name in
@@ -76,6 +80,10 @@ final class RelayRig: Sendable {
         }
         let socket = directory.appending(path: "relay.sock").path
         socketPath = socket
+        if let blamed {
+            let left = [blamed.rawValue: SourceQuarantine.Record(crashes: 1, isOnProbation: true)]
+            try JSONEncoder().encode(left).write(to: directory.appending(path: "relay.pulls"))
+        }
         let relay = Relay(
             Relay.Configuration(task: "auto-rig", socketPath: socket, orphanTimeout: 60, worker: worker),
             logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() })

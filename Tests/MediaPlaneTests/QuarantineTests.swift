@@ -63,6 +63,44 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: record))
     }
 
+    /// The relay finds the record of two that died while they pulled the first address.
+    @Test func theBackupOfASourceThatIsLeftOutIsPulled() async throws {
+        var peer = RTMPPeer()
+        var timestamp: UInt32 = 0
+        let bytes =
+            peer.session() + peer.message(.audio, [0xAF, 0, 0x11, 0x90], stream: 1, on: 4)
+            + peer.sound([0xAF, 1, 0x21, 0x10], step: 21, count: 2, from: &timestamp)
+        let (first, backup) = (try RTMPOddServer(saying: bytes), try RTMPOddServer(saying: bytes))
+        defer { for server in [first, backup] { server.stop() } }
+        let directory = FileManager.default.temporaryDirectory.appending(
+            path: "quarantine-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let record = directory.appending(path: "relay.pulls")
+        try Data(#"{"eve/camera":{"crashes":1,"isOnProbation":true}}"#.utf8).write(to: record)
+
+        let told = Told()
+        let relay = try await RelayProcess(in: directory, told: told)
+        relay.apply(
+            ProgramPlan(
+                revision: 1, task: "t", room: "r",
+                sources: [
+                    PlannedSource(
+                        id: "eve/camera", url: "rtmp://127.0.0.1:\(first.port)/live/x",
+                        backup: "rtmp://127.0.0.1:\(backup.port)/live/x")
+                ],
+                mode: .bypass("eve/camera"), scene: Scene(canvas: .portrait, panes: []), outputs: [],
+                causedAt: MonotonicClock.now(), cause: "test"))
+        #expect(try await outputEventually { backup.accepted > 0 }, "\(told.notes)")
+        #expect(first.accepted == 0)
+        #expect(try await outputEventually { told.hasBeenLive("eve/camera") }, "\(told.notes)")
+        #expect(
+            try await outputEventually {
+                told.notes.contains { $0.hasPrefix("source-backup: eve/camera: the relay crashed 2 times in a row") }
+            }, "\(told.notes)")
+        await relay.terminate()
+    }
+
     private final class RelayProcess {
         private let process = Process()
         private let control: SocketChannel

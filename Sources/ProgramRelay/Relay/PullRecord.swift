@@ -7,7 +7,8 @@ import ProgramSplicer
 /// it.
 ///
 /// Writes on a queue, because the socket loop must not wait for a disk. A write is enqueued before a connection begins,
-/// and takes less time than the connection's first response.
+/// and takes less time than the connection's first response. For a first address that was never
+/// blamed and is tried beside its backup, it is enqueued before the relay handles the first media.
 final class PullRecord {
     /// Largest accepted file, in bytes.
     static let largest = 1 << 20

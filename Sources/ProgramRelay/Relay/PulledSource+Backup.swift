@@ -9,8 +9,16 @@ struct SourceProbe {
     let backlog: Backlog
     let begun: MediaTime
     var watch: QualityWatch?
+    /// Whether anything has arrived.
+    var hasDelivered = false
     var lastMedia: MediaTime?
     var configurations: [Track: CodecConfiguration] = [:]
+}
+
+extension SourceID {
+    /// The name of the source's backup in `SourceQuarantine`, which knows the first address by the source's own name:
+    /// one of them may be healthy while the other crashes relays. A source's own name ends with the kind of its stream.
+    var backup: SourceID { SourceID("\(rawValue)#backup") }
 }
 
 /// The two addresses of a source, and its quality.
@@ -20,6 +28,9 @@ extension PulledSource {
 
     /// Whether the backup is in use.
     var usesBackup: Bool { choice.way == .backup && planned.backup != nil }
+
+    /// The name of the address in use in `SourceQuarantine`.
+    var quarantineID: SourceID { usesBackup ? planned.id.backup : planned.id }
 
     /// Sets the quality limits of the plan.
     func judge(by limits: QualityLimits?) {

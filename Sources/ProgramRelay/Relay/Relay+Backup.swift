@@ -10,7 +10,7 @@ extension Relay {
 
     /// Judges a source, and changes to its other address if the one in use has failed.
     func watchQuality(of id: SourceID, _ source: PulledSource, now: MediaTime) {
-        if source.judgeQuality(now: now), source.planned.backup == nil {
+        if source.judgeQuality(), source.planned.backup == nil {
             if let poor = source.poor {
                 note(code: "source-poor", "\(id): \(poor); its card is shown until it is good again")
             } else {
@@ -23,8 +23,10 @@ extension Relay {
         probe(id, source, now: now)
     }
 
-    /// Pulls the other address of a source from now on.
+    /// Pulls the other address of a source from now on. A failed backup is kept while the first address is quarantined; if
+    /// its connection has ended, it is opened again as that of a source without a backup is.
     func changeAddress(of id: SourceID, _ source: PulledSource, because reason: String, now: MediaTime) {
+        if source.usesBackup, case .quarantined = quarantine.admit(id, now: now) { return }
         source.chooseOther(now: now)
         endProbe(of: source)
         if source.isChangeNews {
@@ -44,6 +46,13 @@ extension Relay {
         }
         guard source.probe == nil, now - source.probedAt >= Relay.probePause else { return }
         source.probedAt = now
+        guard quarantine.admit(id, now: now) == .now else { return }
+        // An address that is blamed already is recorded before anything of it is parsed. Of another one, a crash is
+        // recorded by the next relay, which begins with the first address.
+        if quarantine.records[id]?.crashes ?? 0 > 0 {
+            quarantine.connected(id, now: now)
+            pullRecord.write(quarantine.records)
+        }
         let attempt = source.newAttempt()
         let backlog = Backlog(limit: Relay.pullLimit)
         let pull = PullProtocols.open(
@@ -68,22 +77,35 @@ extension Relay {
             logger.debug("source \(id): its first address is not used: \(error)")
             return endProbe(of: source)
         }
+        if !probe.hasDelivered {
+            // Not when it opens: an address that is down for hours would cost a write for each attempt, and would be
+            // blamed for crashes with other causes.
+            probe.hasDelivered = true
+            quarantine.connected(id, now: now)
+            pullRecord.write(quarantine.records)
+        }
+        quarantine.delivered(id, isConfigured: false, now: now)
         for item in items {
             switch item {
-            case .configuration(let configuration): probe.configurations[configuration.track] = configuration
+            case .configuration(let configuration):
+                guard probe.configurations[configuration.track] != configuration else { continue }
+                probe.configurations[configuration.track] = configuration
+                quarantine.delivered(id, isConfigured: true, now: now)
+                pullRecord.write(quarantine.records)
             case .frame(let frame):
                 probe.watch?.took(frame, at: now)
                 probe.lastMedia = now
             case .discontinuity, .metadata: break
             }
         }
-        _ = probe.watch?.judge(at: now, expectsPictures: source.planned.video)
+        _ = probe.watch?.judge(expectsPictures: source.planned.video)
         source.probe = probe
         let isGood = probe.lastMedia != nil && probe.watch?.fault == nil
         guard source.choice.first(isGood: isGood, at: now) else { return }
         let isSoundAlone = probe.configurations[.video] == nil
         guard let begin = items.firstIndex(where: { isSoundAlone ? $0.isFrame : $0.isIDR }) else { return }
         if let old = source.adoptProbe(now: now) { endings.append { await old.close() } }
+        quarantine.disconnected(id.backup)
         note(code: "source-first", "\(id): its first address is good again and is pulled", isBad: false)
         let configurations = probe.configurations.values.map { MediaItem.configuration($0) }
         pulled([.discontinuity] + configurations + items[begin...], of: id, source, arrival: now)
@@ -94,6 +116,7 @@ extension Relay {
     func endProbe(of source: PulledSource) {
         guard let probe = source.probe else { return }
         source.probe = nil
+        quarantine.disconnected(source.planned.id)
         _ = source.choice.first(isGood: false, at: now)
         endings.append { await probe.pull.close() }
     }

@@ -175,11 +175,13 @@ extension Relay {
             } else {
                 if let known = sources[id] { endProbe(of: known) }
                 disconnect(id)
-                if sources[id] != nil { quarantine.forget(id) }
+                if sources[id] != nil { forgetQuarantine(of: id) }
                 sources[id] =
                     sources[id].map { PulledSource(planned: source, replacing: $0, now: now) }
                     ?? PulledSource(planned: source, now: now)
                 removeFromMixers(id)
+                // Before the connection, which may begin with the backup.
+                sources[id]?.judge(by: plan.quality)
                 connect(id)
             }
         }

@@ -19,17 +19,25 @@ extension Relay {
         pullRecord.write(quarantine.records)
     }
 
-    /// Opens a new connection to a source, in place of any other. A source that may have crashed the previous relay
-    /// must wait.
+    /// Opens a new connection to a source, in place of any other. An address that may have crashed the previous relay
+    /// must wait; if it is the first one, the backup is pulled meanwhile.
     func connect(_ id: SourceID) {
         disconnect(id)
         guard let source = sources[id] else { return }
-        let admission = quarantine.admit(id, now: now)
+        let admission = quarantine.admit(source.quarantineID, now: now)
+        if case .quarantined(_, let seconds, let crashes) = admission,
+            source.planned.backup != nil, !source.usesBackup
+        {
+            let reason =
+                "the relay crashed \(crashes) times in a row while it pulled the first address, which is left out for "
+                + "\(seconds) s"
+            return changeAddress(of: id, source, because: reason, now: now)
+        }
         guard admission == .now else {
             source.hold(admission)
             return tellNews(of: id)
         }
-        quarantine.connected(id, now: now)
+        quarantine.connected(source.quarantineID, now: now)
         pullRecord.write(quarantine.records)
         let attempt = source.attempt
         let backlog = Backlog(limit: Relay.pullLimit)
@@ -72,7 +80,15 @@ extension Relay {
 
     func disconnect(_ id: SourceID) {
         if let pull = sources[id]?.disconnect() { endings.append { await pull.close() } }
-        quarantine.disconnected(id)
+        // A probe of the first address goes on.
+        if sources[id]?.probe == nil { quarantine.disconnected(id) }
+        quarantine.disconnected(id.backup)
+    }
+
+    /// Removes all records of a source that is no longer planned, or has another first address.
+    func forgetQuarantine(of id: SourceID) {
+        quarantine.forget(id)
+        quarantine.forget(id.backup)
     }
 
     /// Removes sources that left the plan once they are off air (make before break), after a short delay, so that a
@@ -84,7 +100,7 @@ extension Relay {
             guard !splicer.needs(.source(id)) || source.isSilent(now: now) else { continue }
             endProbe(of: source)
             disconnect(id)
-            quarantine.forget(id)
+            forgetQuarantine(of: id)
             sources[id] = nil
             perform(splicer.remove(.source(id), now: now))
             removeFromMixers(id)
@@ -121,7 +137,7 @@ extension Relay {
         if !isOdd, source.correctedFrames > 0 {
             logger.notice("source \(id): presentation times far from the decoding times are corrected")
         }
-        quarantine.delivered(id, isConfigured: false, now: arrival)
+        quarantine.delivered(source.quarantineID, isConfigured: false, now: arrival)
         let feed = SpliceInput.source(id)
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
         let reference = host?.timeline.clock.leastLateness ?? .zero
@@ -153,7 +169,7 @@ extension Relay {
         switch event {
         case .configuration(let configuration):
             logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
-            quarantine.delivered(id, isConfigured: true, now: arrival)
+            quarantine.delivered(source.quarantineID, isConfigured: true, now: arrival)
             pullRecord.write(quarantine.records)
             // A layout may depend on the pictures' aspect ratio.
             if configuration.track == .video { reportStatus() }
