@@ -44,9 +44,9 @@ import Testing
                     let arrivals = track.compactMap(\.arrival).filter { at - 200_000_000...at + 1_400_000_000 ~= $0 }
                     let gap = zip(arrivals, arrivals.dropFirst()).map { Double($1 - $0) / 1e6 }.max() ?? .infinity
                     print("\(gap) ms without \(name)")
-                    // The gap is 300 ms on an idle machine, and 1450 ms without a watch. A busy machine takes longer to
-                    // begin a mix.
-                    #expect(gap < 1000, "\(gap) ms without \(name)")
+                    // The gap is 270 to 295 ms on two cores with a load of 8, and 1450 ms without a watch. A busier machine
+                    // takes longer to begin a mix.
+                    #expect(gap < 600, "\(gap) ms without \(name)")
                 }
             }
             for picture in trace.video {

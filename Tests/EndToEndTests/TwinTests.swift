@@ -14,7 +14,7 @@ import Testing
         return fields.count > 19 ? Int(fields[19]) ?? .max : .max
     }
 
-    /// Each kill costs one picture, or some on a busy machine. Without a twin, each would cost a second.
+    /// Each kill costs at most one picture, and on a busy machine two. Without a twin, each would cost a second.
     @Test(.timeLimit(.minutes(6))) func killedMixersCostAtMostOnePictureEach() async throws {
         let kills = 4
         // The canvas is small because two mixers of a debug build render it at once.
@@ -57,12 +57,12 @@ import Testing
             #expect(Set(report.sources.map(\.id)) == [1, 2])
             for source in report.sources {
                 // Without a twin, each kill would cost 20 pictures.
-                #expect(source.lost + source.repeated <= 4 * kills, "\(source)")
+                #expect(source.lost + source.repeated <= 2 * kills + 1, "\(source)")
                 #expect(source.backward == 0 && source.torn == 0, "\(source)")
             }
             let longest = try #require(report.videoIntervalsMs.last)
             let usual = report.videoIntervalsMs[1]
-            #expect(longest <= 10 * usual, "\(report.videoIntervalsMs)")
+            #expect(longest <= 3 * usual, "\(report.videoIntervalsMs)")
             let task = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             #expect(task.outputs.map(\.reconnects) == [0])
             try await waitUntil("each is told of") {
