@@ -57,11 +57,17 @@ import Testing
         try await WCSStage.run { stage in
             let client = try await stage.connect()
             _ = try await client.next()
-            await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
-            _ = try await client.next()
-            #expect(try await client.status() == ["id-1", "PENDING"])
-            stage.door.opened["session-1"]?.change(.ended(reason: "no media"))
-            #expect(try await client.status() == ["id-1", "FAILED", "Failed by RTP activity"])
+            let ends: [(cause: WebRTCEndCause?, info: String)] = [
+                (nil, "Failed by RTP activity"), (.streamReplaced, "Stream name is already in use"),
+                (.streamRefused, "Restricted access"),
+            ]
+            for (index, end) in ends.enumerated() {
+                await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
+                _ = try await client.next()
+                #expect(try await client.status() == ["id-1", "PENDING"])
+                stage.door.opened["session-\(index + 1)"]?.change(.ended(reason: "any words", cause: end.cause))
+                #expect(try await client.status() == ["id-1", "FAILED", end.info])
+            }
             await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", #","sdp":"nothing""#))
             #expect(try await client.status() == ["id-1", "FAILED", "No common codecs"])
             await client.send("publishStream", WCSStage.stream("id-1", "nameless", WCSStage.offer))

@@ -50,4 +50,13 @@ extension WCSConnection {
         default: WCSInfo.restricted
         }
     }
+
+    /// Returns the text with which a client is told why its stream has ended.
+    static func info(_ cause: WebRTCEndCause?) -> String {
+        switch cause ?? .other {
+        case .streamReplaced: WCSInfo.nameInUse
+        case .streamRefused: WCSInfo.restricted
+        default: WCSInfo.rtpActivity
+        }
+    }
 }

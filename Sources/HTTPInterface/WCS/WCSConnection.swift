@@ -81,8 +81,8 @@ actor WCSConnection {
                 server.note(stream.target, id, status: status)
             }
             _ = perform(actions)
-        case .ended(let reason, _):
-            var info = WCSInfo.rtpActivity
+        case .ended(let reason, let cause):
+            var info = Self.info(cause)
             if !stream.isPublished, await !server.isThere(stream.target) { info = WCSInfo.stoppedByPublisher }
             // The client may have ended it meanwhile, and begun another one.
             guard opened[id]?.number == stream.number else { return }
