@@ -193,6 +193,30 @@ struct StudioTests {
             #expect(choice == "none")
             try await page.click("Go live")
             try await page.wait(for: "\(state).startsWith('Allow access')")
+            // A live page that has nothing left to send stops, and does not reconnect again and again.
+            let _: Bool = try await page.evaluate(
+                """
+                (() => {
+                  const ask = window.fetch, choice = document.getElementById("camera");
+                  window.requests = [];
+                  window.fetch = (url, options) => {
+                    if (["POST", "DELETE"].includes(options?.method)) requests.push(options.method);
+                    return ask(url, options);
+                  };
+                  choice.value = "screen";
+                  choice.dispatchEvent(new Event("change"));
+                  return true;
+                })()
+                """)
+            try await page.wait(for: "document.getElementById('preview').srcObject.getTracks().length === 1")
+            try await page.click("Go live")
+            try await page.wait(for: "\(state) === 'You are live.'")
+            let _: Bool = try await page.evaluate(
+                "(screenStream.getTracks()[0].dispatchEvent(new Event('ended')), true)")
+            try await page.wait(for: "\(state).includes('has stopped, so you are no longer live')")
+            try await page.wait(for: "requests.join() === 'POST,DELETE'")
+            let isLive: Bool = try await page.evaluate("document.getElementById('user').readOnly")
+            #expect(!isLive)
             #expect(await page.complaints == [])
             await page.close()
         }

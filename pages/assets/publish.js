@@ -71,6 +71,18 @@ function stop() {
   say("You are no longer live.");
 }
 
+/**
+ * Sends the devices that are open now. Without any, the service would end the silent session, and the page would begin another
+ * one, again and again.
+ * @returns {boolean} Whether a live page has stopped.
+ */
+function sendDevices() {
+  const isOver = session !== null && !devices.stream?.getTracks().length;
+  if (isOver) stop();
+  else session?.replaceTracks();
+  return isOver;
+}
+
 at("form").addEventListener("submit", event => {
   event.preventDefault();
   if (session) {
@@ -114,8 +126,7 @@ async function reopen() {
       // Retrying would ask the user for a screen again and again.
       if (devices.isScreen || !mayPass(error)) {
         isToGoLive = false;
-        session?.replaceTracks();
-        return complain(`Cannot use this device: ${error.message}`);
+        return complain(`Cannot use this device: ${error.message}${sendDevices() ? ". You are no longer live." : ""}`);
       }
       complain(`Cannot use this device: ${error.message}. Retrying…`);
       await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
@@ -129,11 +140,11 @@ async function reopen() {
     track.addEventListener("ended", async () => {
       if (devices.stream !== stream) return;
       await devices.lose(track);
-      session?.replaceTracks();
-      complain(track.kind === "video" ? "The camera or screen share has stopped. Choose another one." : "The microphone has stopped. Choose another one.");
+      const device = track.kind === "video" ? "camera or screen share" : "microphone";
+      complain(`The ${device} has stopped${sendDevices() ? ", so you are no longer live" : ""}. Choose another one.`);
     });
   }
-  session?.replaceTracks();
+  sendDevices();
   if (complaint && at("state").textContent === complaint) say("");
   if (isToGoLive) at("form").requestSubmit();
   isToGoLive = false;
