@@ -41,6 +41,12 @@ public struct KeyframeRequests: Sendable {
         return true
     }
 
+    /// Lets the forwarded request wait, because another one was made at `time`, less than `pause` ago.
+    public mutating func wait(after time: MediaTime) {
+        isWanted = true
+        passedAt = time
+    }
+
     /// Returns the times at which the mixer on air must make keyframes, so that viewers get one with the next picture.
     ///
     /// - Parameters:

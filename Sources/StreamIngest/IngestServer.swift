@@ -205,15 +205,23 @@ final class IngestServer: @unchecked Sendable {
             case .over: break
             }
         }
-        if let live { flush(live, now) }
+        guard let live else { return }
+        flush(live, now)
+        // Requests of players that have waited. A publisher that sends nothing sends no keyframe either.
+        passKeyframeRequest(of: live, to: client, now)
     }
 
     private func requestKeyframe(for player: IngestClient, _ now: Int64) {
         guard let name = clients[player.id]?.stream, let stream = streams[name] else { return }
         if let feed = feeds[name] { return feed.requestKeyframe() }
-        guard let publisher = clients.values.first(where: { $0.isPublisher && $0.stream == name })?.client,
-            publisher.session.takesKeyframeRequests, stream.passesKeyframeRequest(now: now)
-        else { return }
+        stream.wantKeyframe()
+        if let publisher = clients.values.first(where: { $0.isPublisher && $0.stream == name })?.client {
+            passKeyframeRequest(of: stream, to: publisher, now)
+        }
+    }
+
+    private func passKeyframeRequest(of stream: LiveStream, to publisher: IngestClient, _ now: Int64) {
+        guard publisher.session.takesKeyframeRequests, stream.passesKeyframeRequest(now: now) else { return }
         publisher.requestKeyframe()
     }
 

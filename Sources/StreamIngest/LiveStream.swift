@@ -11,6 +11,8 @@ final class LiveStream {
     private var players: [Int: Player] = [:]
     /// Tags that have not been sent to players yet; empty if there are no players.
     private var waiting: [OutputTag] = []
+    /// Whether a player has needed a keyframe since the last request to the publisher, and none has come.
+    private var isKeyframeWanted = false
     /// Time in ns before which the publisher receives no further keyframe request.
     private var quietUntil: Int64 = 0
 
@@ -49,9 +51,14 @@ final class LiveStream {
 
     func remove(_ client: IngestClient) { players[client.id] = nil }
 
-    /// Returns whether a player's request for a keyframe is to be forwarded to the publisher now.
+    /// Records that a player needs a keyframe. The next one serves all players.
+    func wantKeyframe() { isKeyframeWanted = true }
+
+    /// Returns whether the publisher must be asked for a keyframe now. A request that comes too soon after another one
+    /// waits: call this again after the publisher's next tags.
     func passesKeyframeRequest(now: Int64) -> Bool {
-        guard now >= quietUntil else { return false }
+        guard isKeyframeWanted, now >= quietUntil else { return false }
+        isKeyframeWanted = false
         quietUntil = now.saturatingSum(Self.keyframePause)
         return true
     }
@@ -65,6 +72,7 @@ final class LiveStream {
         tag.timestamp = times.map(tag.timestamp, isFrame: isFrame, now: now)
         cache.limits.bytes = cacheBytes
         cache.append(tag)
+        if tag.isIDR { isKeyframeWanted = false }
         if !players.isEmpty { waiting.append(OutputTag(tag)) }
     }
 

@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 import MediaFormats
 import Testing
@@ -59,9 +60,29 @@ struct KeyframeRequestTests {
 
     @Test func manyPlayersAskOnce() {
         let stream = LiveStream()
+        #expect(!stream.passesKeyframeRequest(now: 0), "no player needs one")
+        stream.wantKeyframe()
         #expect(stream.passesKeyframeRequest(now: 0))
+        #expect(!stream.passesKeyframeRequest(now: LiveStream.keyframePause), "it was forwarded")
+    }
+
+    /// A request that comes soon after another player's waits, unless a keyframe comes first.
+    @Test func aRequestThatComesTooSoonWaits() {
+        let stream = LiveStream()
+        func take(isIDR: Bool) {
+            let tag = FLVTag(role: .frame(.video, isIDR: isIDR), timestamp: 0, body: [0x17, 1, 0, 0, 0])
+            stream.take(tag, cacheBytes: 1 << 20, now: 0)
+        }
+        stream.wantKeyframe()
+        #expect(stream.passesKeyframeRequest(now: 0))
+        take(isIDR: true)
+        stream.wantKeyframe()
         #expect(!stream.passesKeyframeRequest(now: LiveStream.keyframePause - 1))
+        take(isIDR: false)
         #expect(stream.passesKeyframeRequest(now: LiveStream.keyframePause))
+        stream.wantKeyframe()
+        take(isIDR: true)
+        #expect(!stream.passesKeyframeRequest(now: 2 * LiveStream.keyframePause))
     }
 
     @Test func othersSeeNothingOfIt() throws {

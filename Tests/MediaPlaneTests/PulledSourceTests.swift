@@ -297,9 +297,13 @@ import Testing
             source.requestKeyframe(now: .milliseconds(milliseconds))
         }
         #expect(pull.requests.withLock { $0 } == 2)
+        // The caller learns that its request was too soon, and after which one.
+        #expect(source.requestKeyframe(now: .milliseconds(700), pause: .milliseconds(350)) == .milliseconds(500))
+        #expect(source.requestKeyframe(now: .milliseconds(850), pause: .milliseconds(350)) == nil)
+        #expect(pull.requests.withLock { $0 } == 3)
         source.planned.video = false
         source.requestKeyframe(now: .seconds(9))
-        #expect(pull.requests.withLock { $0 } == 2, "there is no picture to wait for")
+        #expect(pull.requests.withLock { $0 } == 3, "there is no picture to wait for")
         let mute = NoPull()
         source.planned.video = true
         source.connected(mute, now: .seconds(10))

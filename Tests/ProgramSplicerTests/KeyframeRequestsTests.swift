@@ -45,6 +45,17 @@ import Testing
         #expect(requests.due == nil && !passes(9000))
     }
 
+    /// A source on air was asked by its splice shortly before a viewer needs a keyframe.
+    @Test func aRequestThatAnotherOnePrecededWaits() {
+        var requests = KeyframeRequests()
+        func passes(_ milliseconds: Int) -> Bool { requests.take(now: .milliseconds(milliseconds)) }
+        requests.ask()
+        #expect(passes(100) && requests.due == nil)
+        requests.wait(after: .zero)
+        #expect(requests.due == KeyframeRequests.pause && !passes(349))
+        #expect(passes(350) && requests.due == nil)
+    }
+
     /// An encoder that makes a keyframe two seconds after the last one, and on every request.
     @Test func regularKeyframesStayWhereTheyAre() {
         var random = SeededGenerator(announcedFor: "regular keyframes")

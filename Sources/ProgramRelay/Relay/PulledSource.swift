@@ -200,11 +200,16 @@ final class PulledSource {
     var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }
 
     /// Asks the sender for a keyframe, unless that was done within `pause`, or no video is expected.
-    func requestKeyframe(now: MediaTime, pause: MediaTime = PulledSource.keyframePause) {
-        guard let pull, pull.takesKeyframeRequests, planned.video, planned.takes(.video) else { return }
-        guard askedAt.map({ now - $0 >= pause }) ?? true else { return }
+    ///
+    /// - Returns: The program time of the last request if it was within `pause`; otherwise `nil`.
+    @discardableResult func requestKeyframe(
+        now: MediaTime, pause: MediaTime = PulledSource.keyframePause
+    ) -> MediaTime? {
+        guard let pull, pull.takesKeyframeRequests, planned.video, planned.takes(.video) else { return nil }
+        if let askedAt, now - askedAt < pause { return askedAt }
         askedAt = now
         pull.requestKeyframe()
+        return nil
     }
 
     /// Records that the connection has ended or could not be established, and schedules the next attempt

@@ -84,7 +84,10 @@ extension Relay {
     func passKeyframeRequest(now: MediaTime) {
         guard keyframeRequests.take(now: now), let onAir = splicer.onAir, splicer.tracks != .audio else { return }
         if case .source(let id) = onAir {
-            sources[id]?.requestKeyframe(now: now, pause: KeyframeRequests.pause)
+            // A splice may have asked a moment ago.
+            if let last = sources[id]?.requestKeyframe(now: now, pause: KeyframeRequests.pause) {
+                keyframeRequests.wait(after: last)
+            }
         } else if isSlateRepeated {
             slate.requestKeyframe()
         } else if let slot = mixers.first(where: { $0.feed == onAir }), let last = splicer.lastVideo,
