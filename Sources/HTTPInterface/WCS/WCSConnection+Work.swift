@@ -4,6 +4,22 @@ import RoomService
 
 /// Other inputs of a connection besides its client's messages, and the work that results from its client's messages.
 extension WCSConnection {
+    /// A stream that has begun, or begins.
+    struct Opened {
+        let target: WebRTCPlayTarget
+        let isPublished: Bool
+        /// Number of the attempt: a client may end a stream and begin another one with the same identifier.
+        let number: Int
+        /// The door's session; `nil` until the offer is answered.
+        var session: String?
+        /// News from the door that arrived before the answer was passed on.
+        var early: [WebRTCNews] = []
+        /// What the client has turned on or off and the room is not told yet.
+        var untold = Switches()
+        /// Whether the room is being told.
+        var isTelling = false
+    }
+
     /// A change of a stream that is reported by others.
     struct Change: Sendable {
         enum What: Sendable {

@@ -1,24 +1,10 @@
+import EncodedMedia
 import EventSubscription
 import MixModel
 import RoomService
 
 /// The owner of one client's `WCSSession`: performs its actions.
 actor WCSConnection {
-    private struct Opened {
-        let target: WebRTCPlayTarget
-        let isPublished: Bool
-        /// Number of the attempt: a client may end a stream and begin another one with the same identifier.
-        let number: Int
-        /// The door's session; `nil` until the offer is answered.
-        var session: String?
-        /// News from the door that arrived before the answer was passed on.
-        var early: [WebRTCNews] = []
-        /// What the client has turned on or off and the room is not told yet.
-        var untold = Switches()
-        /// Whether the room is being told.
-        var isTelling = false
-    }
-
     /// Identifier of the connection for the app's server.
     nonisolated let name: String
     /// Wall clock time of its beginning, in seconds since 1970.
@@ -36,6 +22,7 @@ actor WCSConnection {
     /// Attempts about which the app's server is asked.
     private var asked: [String: Int] = [:]
     private var number = 0
+    private var turns = WCSTurns(now: MonotonicClock.now())
 
     init(
         _ server: WCSServer, _ socket: WebSocket, name: String, lane: WCSHookLane?,
@@ -292,11 +279,7 @@ actor WCSConnection {
         guard opened[id]?.number == number else { return }
         server.audience.enter(
             WCSAudience.Player(id: id, number: number, onChange: onChange, onSaying: onSaying), target, of: self)
-        guard await server.isThere(target) else {
-            guard opened[id]?.number == number else { return }
-            forget(id)
-            return _ = perform(session.failed(id, WCSInfo.streamNotFound))
-        }
+        guard await server.isThere(target) else { return fail(id, number, WCSInfo.streamNotFound) }
         await open(id, number) { [server, socket] onChange async throws(OrchestratorError) in
             try await server.playDoor.play(target, offer: offer, address: socket.address, onChange: onChange)
         }
@@ -306,6 +289,9 @@ actor WCSConnection {
         _ id: String, _ number: Int,
         _ door: (@escaping @Sendable (WebRTCNews) -> Void) async throws(OrchestratorError) -> WebRTCDoorSession
     ) async {
+        guard await WCSTurns.wait(while: { await self.wants(id, number) }, until: { await self.takeTurn() }) else {
+            return fail(id, number, WCSInfo.restricted)
+        }
         guard let stream = opened[id], stream.number == number else { return }
         do throws(OrchestratorError) {
             let answer = try await door { [onChange] news in
@@ -326,6 +312,24 @@ actor WCSConnection {
             )
             _ = perform(session.failed(id, Self.info(error, isPublished: stream.isPublished)))
         }
+    }
+
+    private func takeTurn() -> Bool {
+        var next = turns
+        guard next.take(now: MonotonicClock.now()), server.takesTurn(admission, at: socket.address) else {
+            return false
+        }
+        turns = next
+        return true
+    }
+
+    /// Whether the client has not ended this attempt to begin a stream.
+    private func wants(_ id: String, _ number: Int) -> Bool { opened[id]?.number == number }
+
+    private func fail(_ id: String, _ number: Int, _ info: String) {
+        guard wants(id, number) else { return }
+        forget(id)
+        _ = perform(session.failed(id, info))
     }
 
     private func close(_ id: String) {

@@ -39,6 +39,7 @@ package final class WCSServer: Sendable {
     /// Publishers by stream, each of which has at most one.
     private let publishers = Mutex<[StreamNames: Publisher]>([:])
     let audience = WCSAudience()
+    private let turns = RateLimiter(rate: WCSTurns.ratePerCaller)
     private let clients = Mutex((connections: [String: WCSConnection](), count: 0))
     /// Distinguishes the connections of this run from those of other runs.
     private let run = UUID.quick().uuidString.prefix(8).lowercased()
@@ -159,6 +160,8 @@ package final class WCSServer: Sendable {
         /// The app of its rooms.
         var app = AppID.standard
         var mayPublish = true
+        /// Number of the client's token; `nil` if no tokens are checked.
+        var token: Int?
     }
 
     /// Decides whether a client is admitted.
@@ -174,7 +177,7 @@ package final class WCSServer: Sendable {
             countRefusal(from: address)
             return nil
         }
-        return Admission(app: caller.app, mayPublish: caller.scopes.contains(.publish))
+        return Admission(app: caller.app, mayPublish: caller.scopes.contains(.publish), token: caller.token)
     }
 
     /// Whether too many clients of an address have just been refused.
@@ -182,6 +185,13 @@ package final class WCSServer: Sendable {
 
     /// Counts a client that is refused.
     func countRefusal(from address: String) { _ = limits.failures.take(by: .address(address)) }
+
+    /// Counts a stream that an admitted client begins.
+    ///
+    /// - Returns: False if the client's token, or without one its address, has begun too many in the last second.
+    func takesTurn(_ admission: Admission, at address: String) -> Bool {
+        turns.take(by: admission.token.map { .token($0) } ?? .address(address)) == nil
+    }
 
     func names(_ name: String, app: AppID) -> Result<StreamNames, NamePatterns.Unmatched> {
         let names = WCSStreamName.read(name, by: settings.names, app: app)
