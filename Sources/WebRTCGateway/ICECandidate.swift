@@ -31,6 +31,21 @@ struct ICECandidate: Hashable, Sendable {
         return copy.text
     }
 
+    /// Returns the candidate without the address from which it was derived: that of a machine behind NAT is private. RFC
+    /// 8839 §5.1 defines what stands in its place.
+    func hidingRelatedAddress() -> String {
+        var copy = self
+        // Names and values follow the type.
+        for index in stride(from: 8, to: words.count - 1, by: 2) {
+            switch words[index] {
+            case "raddr": copy.words[index + 1] = internetAddress?.bytes.count == 16 ? "::" : "0.0.0.0"
+            case "rport": copy.words[index + 1] = "9"
+            default: break
+            }
+        }
+        return copy.text
+    }
+
     /// Returns the candidates in a fragment of a session description, or in a description, at most `limit`. Others are
     /// ignored.
     static func all(in fragment: String, limit: Int) -> [ICECandidate] {

@@ -71,6 +71,8 @@ struct LocalCandidates: Sendable {
                 } else {
                     isSpare = !address.isPublic
                 }
+            } else {
+                result.text = read.hidingRelatedAddress()
             }
             if isSpare { spare.append(result) } else if !chosen.contains(result) { chosen.append(result) }
         }

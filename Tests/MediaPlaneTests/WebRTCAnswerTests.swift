@@ -133,9 +133,13 @@ struct WebRTCAnswerTests {
             "candidate:1 1 TCP 1 8.8.8.8 9 typ host tcptype active", "candidate:2 1 UDP 1 8.8.8.8", "nonsense", "",
             "candidate:3 1 UDP 1 8.8.8.8 99999 typ host", "candidate:4 1 UDP 1 8.8.8.8 5\r\na=x typ host",
             "candidate:5 1 UDP 1 9.9.9.9 5 typ srflx raddr 10.0.0.1 rport 5",
+            "candidate:6 1 UDP 1 2001:4860::8 5 typ relay raddr fd00::1 rport 5 generation 0",
         ]
         let text = answer.text(of: Self.made, texts.map { .init(section: 0, text: $0) })
-        #expect(Self.candidates(text) == ["9.9.9.9"])
+        #expect(Self.candidates(text) == ["9.9.9.9", "2001:4860::8"])
+        // The private addresses behind them are not named.
+        #expect(text?.contains(" typ srflx raddr 0.0.0.0 rport 9\r\n") ?? false)
+        #expect(text?.contains(" typ relay raddr :: rport 9 generation 0\r\n") ?? false)
     }
 
     @Test func fragmentsAreReadUpToTheirLimit() {

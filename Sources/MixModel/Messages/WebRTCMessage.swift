@@ -90,8 +90,8 @@ public struct WebRTCPublisher: Hashable, Codable, Sendable {
 
 /// The addresses at which WebRTC clients can reach a machine.
 public struct WebRTCNetwork: Hashable, Codable, Sendable {
-    /// IP addresses of this machine on which it listens and which its answers contain; empty = all except loopback,
-    /// link-local and private ones.
+    /// IP addresses of this machine on which it listens and which its answers contain; empty = the public ones, or the
+    /// private ones if there are none.
     public var addresses: [String]
     /// IP address that answers contain in place of this machine's own of the same family, behind a 1:1 NAT.
     public var publicAddress: String?
