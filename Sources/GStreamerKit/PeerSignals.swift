@@ -69,7 +69,21 @@ private func onElementAdded(
         cgst_set_boolean(element, "sync", 0)
     } else if cgst_is_made_by(element, "nicesrc") != 0 {
         watch.listen(to: element)
+    } else if cgst_is_made_by(element, "dtlsdec") != 0 {
+        // It accepts every certificate.
+        let change: @convention(c) (UnsafeMutablePointer<GstElement>?, gpointer?, gpointer?) -> Void = onCertificate
+        g_signal_connect_data(
+            element, "notify::peer-pem", unsafeBitCast(change, to: GCallback.self), CallbackBox.retain(watch),
+            releaseSignalBox, GConnectFlags(rawValue: 0))
     }
+}
+
+/// Called during the handshake, before the element has keys for media, on its thread.
+private func onCertificate(_ decoder: UnsafeMutablePointer<GstElement>?, _ property: gpointer?, _ data: gpointer?) {
+    guard let decoder, let watch = CallbackBox<PeerWatch>.peek(data),
+        let pem = consumingText(of: cgst_property_text(decoder, "peer-pem"))
+    else { return }
+    watch.examine(certificate: pem)
 }
 
 private func onChange(_ peer: UnsafeMutablePointer<GstElement>?, _ property: gpointer?, _ data: gpointer?) {

@@ -2,15 +2,19 @@ import CGStreamer
 import EncodedMedia
 import Synchronization
 
-/// The state that the callbacks of a `WebRTCPeer` share: the receiver of its events, its chains and its counters.
+/// The state that the callbacks of a `WebRTCPeer` share: the receiver of its events, the other side's identity, its
+/// chains and its counters.
 ///
 /// Has no reference to the peer, so that there is no reference cycle through GStreamer's objects.
 final class PeerWatch: Sendable {
+    private typealias Receiver = @Sendable (WebRTCPeer.Event) -> Void
+
     private struct State {
         var chains: [WebRTCPeer.Media: ObjectRef<GstElement>]
         var traffic: [WebRTCPeer.Media: WebRTCPeer.Traffic] = [:]
-        var onEvent: (@Sendable (WebRTCPeer.Event) -> Void)?
+        var onEvent: Receiver?
         var hasGathered = false
+        var identity = PeerIdentity()
         var lastHeard: Int64?
     }
 
@@ -29,27 +33,45 @@ final class PeerWatch: Sendable {
     func release() { state.withLock { $0.chains = [:] } }
 
     func send(_ event: WebRTCPeer.Event) {
-        let onEvent = state.withLock { state -> (@Sendable (WebRTCPeer.Event) -> Void)? in
-            // The state is reported again with each added stream.
+        let (outcome, onEvent) = state.withLock { state -> (WebRTCPeer.Event, Receiver?) in
             if event == .gathered {
-                guard !state.hasGathered else { return nil }
+                // The state is reported again with each added stream.
+                guard !state.hasGathered else { return (event, nil) }
                 state.hasGathered = true
+            } else if event == .connection(.connected) {
+                if let distrust = state.identity.connect() { return (.untrusted(distrust), state.onEvent) }
+                guard state.identity.verdict == .proven else { return (event, nil) }
             }
-            return state.onEvent
+            return (event, state.onEvent)
         }
-        onEvent?(event)
+        onEvent?(outcome)
+    }
+
+    /// Records the other side's description, which names the certificate that it will show.
+    func expect(_ description: String) {
+        if let distrust = state.withLock({ $0.identity.take(description: description) }) { send(.untrusted(distrust)) }
+    }
+
+    /// Compares a certificate that the other side shows with its description.
+    func examine(certificate pem: String) {
+        if let distrust = state.withLock({ $0.identity.take(certificate: pem) }) { send(.untrusted(distrust)) }
     }
 
     func chain(of media: WebRTCPeer.Media) -> ObjectRef<GstElement>? { state.withLock { $0.chains[media] } }
 
     func traffic(of media: WebRTCPeer.Media) -> WebRTCPeer.Traffic { state.withLock { $0.traffic[media] ?? .init() } }
 
-    func count(_ packets: Int, bytes: Int, of media: WebRTCPeer.Media) {
+    /// Counts packets that may pass.
+    ///
+    /// - Returns: False while the other side has not shown its certificate, or if it is the wrong one.
+    func admit(_ packets: Int, bytes: Int, of media: WebRTCPeer.Media) -> Bool {
         let now = MonotonicClock.now()
-        state.withLock { state in
+        return state.withLock { state in
+            guard state.identity.verdict == .proven else { return false }
             state.traffic[media, default: .init()].packets += packets
             state.traffic[media, default: .init()].bytes += bytes
             state.traffic[media, default: .init()].last = now
+            return true
         }
     }
 
@@ -68,7 +90,7 @@ final class PeerWatch: Sendable {
         gst_pad_add_probe(pad, cgst_probe_of_buffers(), onArrival, CallbackBox.retain(self), releaseBox)
     }
 
-    /// Counts the packets that leave a payloader.
+    /// Counts the packets that leave a payloader, and drops those that have no proven receiver.
     func count(packetsOf payloader: ObjectRef<GstElement>, _ media: WebRTCPeer.Media) {
         guard let pad = gst_element_get_static_pad(payloader.pointer, "src") else { return }
         defer { gst_object_unref(pad) }
@@ -121,8 +143,8 @@ private func onPackets(
     var bytes: gsize = 0
     var packets: guint = 0
     cgst_probed(info, &bytes, &packets)
-    counter.watch.count(Int(packets), bytes: Int(bytes), of: counter.media)
-    return GST_PAD_PROBE_OK
+    let mayPass = counter.watch.admit(Int(packets), bytes: Int(bytes), of: counter.media)
+    return mayPass ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
 }
 
 private func onArrival(

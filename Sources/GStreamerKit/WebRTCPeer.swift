@@ -8,6 +8,9 @@ import Synchronization
 /// media arrives. A sending chain is linked to the element in the description, and has a payloader called
 /// `payloader-video` or `payloader-audio`.
 ///
+/// No media pass in either direction before the other side has shown a certificate that its description names
+/// (`a=fingerprint`, RFC 8122 §5), which `webrtcbin` does not check.
+///
 /// Usable from any thread. Events come from threads of the connection, one after another, also while a method runs;
 /// the receiver must return at once and must not tear down the peer from there. The owner tears it down.
 public final class WebRTCPeer: Sendable {
@@ -18,11 +21,25 @@ public final class WebRTCPeer: Sendable {
         case candidate(section: Int, String)
         /// No further candidate follows.
         case gathered
+        /// The state has changed. `connected` comes only with a certificate that the other side's description names.
         case connection(Connection)
+        /// The other side has not proven to be the sender of its description. No media pass any more, and the owner
+        /// should tear down the peer.
+        case untrusted(Distrust)
         /// The other side needs a keyframe (PLI or FIR).
         case keyframeRequested
         /// A description could not be created or applied. The reason is GStreamer's.
         case failed(String)
+    }
+
+    /// The reason why the other side counts as another one than the sender of its description.
+    public enum Distrust: Hashable, Sendable {
+        /// Its description does not name the certificate that it has shown.
+        case otherCertificate
+        /// Its certificate is too large to be compared: GStreamer gives at most about 2980 bytes of it.
+        case largeCertificate
+        /// It has shown no certificate: it has resumed a DTLS session, or closed it before the handshake was complete.
+        case noCertificate
     }
 
     /// State of the connection (W3C WebRTC 1.0, `RTCPeerConnectionState`). If the other side vanishes, the state stays
@@ -138,6 +155,7 @@ public final class WebRTCPeer: Sendable {
 
     /// Applies the remote offer and creates an answer. `described` delivers it, or `failed` follows.
     public func answer(_ offer: String) {
+        watch.expect(offer)
         Negotiation(peer, watch, sets: CGST_OFFER, makes: CGST_ANSWER).begin(with: offer)
     }
 
@@ -148,6 +166,7 @@ public final class WebRTCPeer: Sendable {
 
     /// Applies the answer to `offer()`.
     public func accept(_ answer: String) {
+        watch.expect(answer)
         Negotiation(peer, watch, sets: CGST_ANSWER, makes: nil).begin(with: answer)
     }
 

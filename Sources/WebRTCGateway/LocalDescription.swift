@@ -44,7 +44,7 @@ struct LocalDescription: Sendable {
             guard candidates.count < LocalCandidates.most else { break }
             candidates.append(LocalCandidates.Candidate(section: section, text: text))
         case .gathered: isDone = true
-        case .connection, .keyframeRequested, .failed: break
+        case .connection, .untrusted, .keyframeRequested, .failed: break
         }
     }
 

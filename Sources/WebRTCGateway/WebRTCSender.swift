@@ -253,6 +253,7 @@ package final class WebRTCSender: @unchecked Sendable {
                     : "no connection could be made: can the other side reach this machine's UDP ports?")
         case .connection(.closed): end("the other side closed the connection")
         case .connection: break
+        case .untrusted(let distrust): end(distrust.words(of: "the other side", "session description"))
         case .keyframeRequested: onEvent(.keyframeRequested)
         case .failed(let reason): end("The session description cannot be taken: \(reason)")
         }

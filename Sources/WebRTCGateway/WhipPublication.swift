@@ -179,6 +179,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         case .gathered: answer()
         case .connection(let state):
             perform(machine.connection(state, now: MonotonicClock.now()))
+        case .untrusted(let distrust): perform(machine.failed(distrust.words(of: "the client", "offer")))
         case .failed(let reason): perform(machine.failed("The offer cannot be answered: \(reason)"))
         }
     }

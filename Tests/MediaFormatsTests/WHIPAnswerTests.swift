@@ -6,13 +6,15 @@ import TextFormats
 
 /// Answers of WHIP servers, as judged by a client.
 @Suite struct WHIPAnswerTests {
+    private static let fingerprint = "sha-256 \(Array(repeating: "AB", count: 32).joined(separator: ":"))"
+    private static let weakFingerprint = "sha-1 \(Array(repeating: "AB", count: 20).joined(separator: ":"))"
     static let text = """
         v=0\r
         o=- 1 1 IN IP4 0.0.0.0\r
         s=-\r
         t=0 0\r
         a=group:BUNDLE 0 1\r
-        a=fingerprint:sha-256 AA:BB\r
+        a=fingerprint:\(fingerprint)\r
         m=video 9 UDP/TLS/RTP/SAVPF 96\r
         c=IN IP4 0.0.0.0\r
         a=mid:0\r
@@ -44,7 +46,7 @@ import TextFormats
     /// The answer to the offer of a program of sound only.
     @Test func audioAloneIsTaken() throws {
         let text =
-            "v=0\r\na=fingerprint:sha-256 AA:BB\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=recvonly\r\n"
+            "v=0\r\na=fingerprint:\(Self.fingerprint)\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=recvonly\r\n"
             + "a=ice-ufrag:abcd\r\na=ice-pwd:0123456789012345678901\r\na=rtpmap:111 opus/48000/2\r\n"
         #expect(try WHIPAnswer(text, hasVideo: false).takesAudio)
         for (part, other, words) in [("audio 9", "audio 0", "no audio"), ("opus/48000/2", "PCMU/8000", "no Opus")] {
@@ -88,7 +90,9 @@ import TextFormats
         ("m=video 9", "m=video 0", true, "no video"), ("H264/90000", "VP8/90000", true, "no H.264"),
         ("a=recvonly\r\na=ice", "a=inactive\r\na=ice", true, "no video"),
         ("a=ice-pwd:0123456789012345678901\r\n", "", false, "a=ice-pwd"),
-        ("a=fingerprint:sha-256 AA:BB\r\n", "", false, "a=fingerprint"), ("v=0", "{}", false, "not one of WebRTC"),
+        ("a=fingerprint:", "a=other:", false, "a=fingerprint"), ("v=0", "{}", false, "not one of WebRTC"),
+        (fingerprint, weakFingerprint, false, "SHA-256, SHA-384 or SHA-512"),
+        (fingerprint, "sha-256 AB:AB", false, "SHA-256, SHA-384 or SHA-512"),
     ])
     func whatCannotBeUsedIsNamed(part: String, other: String, isRefusal: Bool, words: String) {
         let text = Self.text.replacing(part, with: other)

@@ -14,7 +14,7 @@ import Testing
         a=recvonly\r
         a=ice-ufrag:abcd\r
         a=ice-pwd:0123456789012345678901\r
-        a=fingerprint:sha-256 AA\r
+        a=fingerprint:sha-256 \(Array(repeating: "AA", count: 32).joined(separator: ":"))\r
         a=rtpmap:96 H264/90000\r
 
         """
@@ -183,6 +183,7 @@ import Testing
     @Test(arguments: [
         ("v=0\r\n", OutputErrorCode.publishRefused), ("nonsense", .protocolError), ("", .protocolError),
         (answer.replacing("m=video 9", with: "m=video 0"), .publishRefused),
+        (answer.replacing("sha-256", with: "sha-1"), .protocolError),
     ])
     func answersThatCannotBeUsedEndTheSession(text: String, code: OutputErrorCode) throws {
         var session = try Self.asking()

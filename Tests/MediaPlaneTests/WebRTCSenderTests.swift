@@ -119,6 +119,38 @@ import Testing
         await viewer.stop()
     }
 
+    /// A receiver whose certificate is not the one that its description names gets no picture and no sound.
+    @Test(arguments: [true, false])
+    func anotherCertificateReceivesNothing(makesOffer: Bool) async throws {
+        let stage = Stage()
+        stage.make(.init(video: 96, audio: 111))
+        let encoder = try await LiveEncoder(interval: 15) { stage.take($0) }
+        let viewer = try await WebRTCViewer()
+        if makesOffer {
+            stage.onLoop { $0.offer() }
+            #expect(try await outputEventually { stage.description != nil || stage.end != nil })
+            let answer = try await viewer.answer(try #require(stage.description, "\(stage.end ?? "")"))
+            stage.onLoop { $0.accept(WhipClient.withOtherFingerprint(answer)) }
+        } else {
+            let text = WhipClient.withOtherFingerprint(try await viewer.offer())
+            let offer = try WebRTCOffer(text)
+            let viewing = try offer.viewing(of: nil)
+            stage.onLoop { $0.answer(offer, text, video: viewing.video, audio: viewing.audio) }
+            #expect(try await outputEventually { stage.description != nil || stage.end != nil })
+            viewer.peer.accept(try #require(stage.description, "\(stage.end ?? "")"))
+        }
+        #expect(try await outputEventually { stage.end != nil }, "\(viewer.failure ?? "")")
+        #expect(stage.end?.contains("a=fingerprint") ?? false, "\(stage.end ?? "")")
+        // Time for several pictures, had they been sent.
+        let count = encoder.sent.count
+        #expect(try await outputEventually { encoder.sent.count > count + 15 })
+        #expect(stage.count(.connected) == 0)
+        #expect(viewer.pictures.isEmpty && viewer.sound.isEmpty)
+        await encoder.stop()
+        await stage.stop()
+        await viewer.stop()
+    }
+
     /// Returns a picture that is 100,000 bytes larger.
     private static func enlarged(_ item: MediaItem) -> MediaItem {
         guard case .frame(var frame) = item else { return item }

@@ -57,6 +57,7 @@ final class WebRTCViewer: Sendable {
                 case .candidate(_, let text): state.candidates.append(text)
                 case .gathered: state.isGathered = true
                 case .connection(let connection): state.isConnected = connection == .connected
+                case .untrusted: state.failure = "the other side has another certificate"
                 case .keyframeRequested: break
                 case .failed(let reason): state.failure = reason
                 }

@@ -84,6 +84,7 @@ final class WhipClient: Sendable {
                 case .candidate(_, let text): state.candidates.append(text)
                 case .gathered: state.isGathered = true
                 case .connection(let connection): state.isConnected = connection == .connected
+                case .untrusted: state.failure = "the other side has another certificate"
                 case .keyframeRequested: break
                 case .failed(let reason): state.failure = reason
                 }
@@ -108,6 +109,14 @@ final class WhipClient: Sendable {
             (state.offer ?? "") + state.candidates.map { "a=\($0)\r\n" }.joined()
         }
     }
+    /// Returns a description that names another certificate.
+    static func withOtherFingerprint(_ description: String) -> String {
+        description.split(separator: "\r\n", omittingEmptySubsequences: false).map { line in
+            guard line.hasPrefix("a=fingerprint:") else { return String(line) }
+            return String(line.dropLast()) + (line.hasSuffix("0") ? "1" : "0")
+        }.joined(separator: "\r\n")
+    }
+
     var candidates: [String] { state.state.withLock { $0.candidates } }
     var failure: String? { state.state.withLock { $0.failure } }
     var isConnected: Bool { state.state.withLock { $0.isConnected } }

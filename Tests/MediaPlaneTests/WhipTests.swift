@@ -193,6 +193,7 @@ import Testing
                     candidates.withLock { $0.append(.init(section: section, text: text)) }
                 case .gathered: made.withLock { $0.isDone = true }
                 case .connection(let state): connected.withLock { $0 = state == .connected }
+                case .untrusted: Issue.record("the client has another certificate")
                 case .keyframeRequested: break
                 case .failed(let reason): Issue.record("\(reason)")
                 }
@@ -226,6 +227,35 @@ import Testing
             return threads[19] <= threads[4] + 4 && descriptors[19] <= descriptors[4] + 2
         }
         return [threads, descriptors]
+    }
+
+    /// An attacker on the path can answer in the client's place, but not with the certificate that its offer names.
+    @Test func aClientWithAnotherCertificateIsNotPublished() async throws {
+        let ingest = try await IngestRig.start()
+        defer { ingest.stop() }
+        let worker = try await WhipRig.start()
+        defer { worker.stop() }
+        let client = try await WhipClient()
+        let offer = WhipClient.withOtherFingerprint(client.offer)
+        #expect(offer != client.offer)
+        worker.send(
+            .publish(WebRTCPublisher(offer: offer, target: ingest.publishURL("alice"), network: Self.network())))
+        #expect(try await outputEventually { worker.answer != nil || worker.refusal != nil })
+        client.peer.accept(try #require(worker.answer, "\(worker.reports) \(client.failure ?? "")"))
+        client.begin()
+        #expect(try await outputEventually { worker.end != nil }, "\(worker.log)")
+        #expect(worker.end?.contains("a=fingerprint") ?? false, "\(worker.end ?? "")")
+        #expect(worker.process.waitForExit() == .status(0))
+        #expect(!worker.isConnected)
+        // Nothing was published, not even for a moment.
+        #expect(
+            !ingest.reports.contains { report in
+                switch report {
+                case .ask, .live: true
+                default: false
+                }
+            }, "\(ingest.account)")
+        await client.stop()
     }
 
     @Test func whatCannotBeTakenIsRefusedInWords() async throws {

@@ -50,8 +50,13 @@ package struct WHIPAnswer: Hashable, Sendable {
             main[name] != nil || parsed.session.first(named: name) != nil
                 || parsed.sections.contains { $0[name] != nil }
         }
-        for name in ["ice-ufrag", "ice-pwd", "fingerprint"] where !isThere(name) {
+        for name in ["ice-ufrag", "ice-pwd"] where !isThere(name) {
             throw Failure(isRefusal: false, words: "the server's answer has no a=\(name)")
+        }
+        // Without one, every certificate would be refused after the handshake, as if the connection were intercepted.
+        guard !CertificateFingerprints(of: text).accepted.isEmpty else {
+            throw Failure(
+                isRefusal: false, words: "the server's answer has no a=fingerprint with SHA-256, SHA-384 or SHA-512")
         }
         self.text = text
         takesAudio = taken("audio") != nil

@@ -93,6 +93,7 @@ final class WhipPublisher: Sendable {
                 case .candidate(_, let text): state.candidates.append(text)
                 case .gathered: state.isGathered = true
                 case .connection(let connection): state.isConnected = connection == .connected
+                case .untrusted: state.failure = "the other side has another certificate"
                 case .keyframeRequested: break
                 case .failed(let reason): state.failure = reason
                 }
