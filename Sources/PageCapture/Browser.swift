@@ -19,6 +19,8 @@ final class Browser: @unchecked Sendable {
         case expressionIs(Bool)
         case answered
         case crashed
+        /// The page's process is not ended, since the page navigates on.
+        case crashRefused
         /// A picture of the page as PNG, with premultiplied alpha.
         case picture([UInt8])
         /// The pipe is closed, or the browser does not behave as required.
@@ -38,6 +40,9 @@ final class Browser: @unchecked Sendable {
         { try { Object.defineProperty(window, name, { value: none, writable: false, configurable: false }); } \
         catch (error) { } } })();
         """
+
+    /// The browser's error for commands that a process has not answered before it crashed. Also that of a successful `crash()`.
+    private static let crashedWords = "Target crashed"
 
     private let loop = SocketLoop.shared
     private let output: FileHandle
@@ -158,7 +163,13 @@ final class Browser: @unchecked Sendable {
         }
     }
 
-    func crash() { send("Page.crash") }
+    /// Ends the page's process.
+    func crash() {
+        send("Page.crash") { [weak self] answer in
+            guard let refusal = answer.error, refusal.message != Self.crashedWords else { return }
+            self?.onEvent(.crashRefused)
+        }
+    }
 
     private func send(
         _ method: String, _ parameters: [String: BrowserCommand.Value] = [:], inPage: Bool = true,

@@ -42,7 +42,7 @@ extension PageMachine {
         case evaluate(String)
         /// Checks whether the page answers: `answered` follows if it does.
         case probe
-        /// Ends the page's process: `crashed` follows.
+        /// Ends the page's process: `crashed` follows, or `crashRefused`.
         case crash
         /// Lets pictures and audio leave the worker, or stops that.
         case show, hide

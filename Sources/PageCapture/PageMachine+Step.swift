@@ -29,8 +29,10 @@ extension PageMachine {
         case starting(until: Int64)
         case loading(Loading)
         case onAir(Showing)
-        /// The page hangs and is being ended.
-        case crashing(until: Int64)
+        /// The page's process is being ended, since the page hangs or has painted nothing.
+        ///
+        /// - Parameter isLoading: Whether it was still loading, rather than on air.
+        case crashing(until: Int64, reason: String, isLoading: Bool)
         /// - Parameter restarts: Whether everything is restarted, rather than only the page reopened.
         case pausing(until: Int64, restarts: Bool)
         case over

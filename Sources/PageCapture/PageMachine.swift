@@ -7,9 +7,9 @@ import RTMP
 /// Pictures of the screen leave the worker only in the state on air: while a page loads, has crashed or hangs, the
 /// screen shows content that is not the page's.
 struct PageMachine: Sendable {
-    private let limits: Limits
+    let limits: Limits
     private var job: PageJob?
-    private var step = Step.waiting
+    var step = Step.waiting
     private var hasLoaded = false
     private var reloads = 0
     private var restarts = 0
@@ -163,9 +163,16 @@ struct PageMachine: Sendable {
     mutating func crashed(now: Int64) -> [Action] {
         switch step {
         case .loading, .onAir: reload("the page has crashed", now)
-        case .crashing: reload("the page did not answer for \(limits.answer / 1_000_000_000) s", now)
+        case .crashing(_, let reason, _): reload(reason, now)
         default: []
         }
+    }
+
+    /// Records that the browser refuses to end the page's process, as it does while the page navigates on.
+    mutating func crashRefused(now: Int64) -> [Action] {
+        // The page's server may be slow, which is no reason to restart the browser and, in the end, to give up.
+        guard case .crashing(_, let reason, true) = step else { return [] }
+        return reload(reason, now)
     }
 
     /// Records that the browser, its display, its sound server or the capture has ended.
@@ -238,33 +245,6 @@ extension PageMachine {
 
     // MARK: - Time
 
-    /// Returns whether the browser's waiting time for CPUs matters now.
-    func asksForProcessors(now: Int64) -> Bool {
-        switch step {
-        case .preparing, .starting, .loading, .crashing: true
-        case .onAir(let showing):
-            showing.askedAt.map { now.saturatingDifference($0) >= limits.suspicion } ?? false
-        case .waiting, .prepared, .pausing, .over: false
-        }
-    }
-
-    /// Records time in which the browser waited for CPUs. It extends the browser's time limits: a page is not ended
-    /// because the machine is busy.
-    mutating func lacked(_ time: Int64) {
-        switch step {
-        case .preparing(let job, let until): step = .preparing(job, until: until.saturatingSum(time))
-        case .starting(let until): step = .starting(until: until.saturatingSum(time))
-        case .crashing(let until): step = .crashing(until: until.saturatingSum(time))
-        case .loading(var loading):
-            loading.until = loading.until.saturatingSum(time)
-            step = .loading(loading)
-        case .onAir(var showing) where showing.askedAt != nil:
-            showing.lacked = showing.lacked.saturatingSum(time)
-            step = .onAir(showing)
-        case .onAir, .waiting, .prepared, .pausing, .over: break
-        }
-    }
-
     /// Returns the actions that are due. Call this every 50 ms or so.
     mutating func tick(now: Int64) -> [Action] {
         switch step {
@@ -273,7 +253,7 @@ extension PageMachine {
         case .starting(let until):
             return now < until ? [] : restart("the browser did not start in time", now)
         case .loading(let loading): return tick(loading, now)
-        case .crashing(let until):
+        case .crashing(let until, _, _):
             return now < until ? [] : restart("the page hangs and cannot be ended", now)
         case .pausing(let until, let restarts):
             guard now >= until, let job else { return [] }
@@ -284,8 +264,7 @@ extension PageMachine {
                 let silence = now.saturatingDifference(asked)
                 if silence.saturatingDifference(showing.lacked) >= limits.answer {
                     forgetFailures(now)
-                    step = .crashing(until: now.saturatingSum(limits.crash))
-                    return [.hide, .crash]
+                    return [.hide] + crash("the page did not answer for \(limits.answer / 1_000_000_000) s", now)
                 }
                 // A still picture tells viewers nothing; the card of a stalled participant does.
                 if silence >= limits.patience, !showing.isHidden {
@@ -311,7 +290,10 @@ extension PageMachine {
             switch job?.ready {
             // The network of a page that keeps polling its server is never idle.
             case .painted? where hasPainted(loading): return show(now)
-            case .painted?, nil: return reload("the page has painted nothing within \(limit)", now)
+            case .painted?, nil:
+                let reason = "the page has painted nothing within \(limit)"
+                // A script that never ends would block every later document of the same process.
+                return loading.isLoaded ? crash(reason, now) : reload(reason, now)
             case .console?: return end("the page has not written START to its console within \(limit)")
             case .expression?: return end("the page's expression has not become true within \(limit)")
             }
@@ -321,6 +303,12 @@ extension PageMachine {
         loading.evaluateAt = now.saturatingSum(limits.evaluation)
         step = .loading(loading)
         return [.evaluate(text)]
+    }
+
+    private mutating func crash(_ reason: String, _ now: Int64) -> [Action] {
+        let isLoading = if case .loading = step { true } else { false }
+        step = .crashing(until: now.saturatingSum(limits.crash), reason: reason, isLoading: isLoading)
+        return [.crash]
     }
 
     private var limit: String { "\(Int((job?.readyLimit ?? 0).rounded())) s (pages.readyTimeout)" }

@@ -277,6 +277,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             case .answered: perform(machine.answered())
             case .picture(let bytes): picture?.take(bytes)
             case .crashed: perform(machine.crashed(now: now))
+            case .crashRefused: perform(machine.crashRefused(now: now))
             case .ended(let reason): perform(machine.broke(reason, now: now))
             }
         }

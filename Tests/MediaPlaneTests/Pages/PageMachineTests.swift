@@ -55,8 +55,40 @@ struct PageMachineTests {
     @Test func aPageThatPaintsNothingIsOpenedAgain() {
         var machine = Self.loading()
         _ = machine.loaded(now: 0)
-        let actions = machine.tick(now: 30 * Self.second)
+        #expect(machine.tick(now: 30 * Self.second) == [.crash], "its process may hang")
+        var deaf = machine
+        let actions = machine.crashed(now: 30 * Self.second + 1)
         #expect(actions.first == .hide && actions.last == .navigate("https://a.example/"), "without the token")
+        #expect(machine.state.reason == "the page has painted nothing within 30 s (pages.readyTimeout)")
+        #expect(deaf.tick(now: 32 * Self.second).contains(.stop), "one that cannot be ended")
+    }
+
+    /// A page may navigate on to a server that never answers, again and again. The browser does not end its process then.
+    @Test func aPageThatNavigatesOnIsOpenedAgainAndAgain() {
+        var machine = Self.loading()
+        for round in Int64(1)...12 {
+            let now = round * 100 * Self.second
+            _ = machine.loaded(now: now - 40 * Self.second)
+            #expect(machine.tick(now: now) == [.crash], "round \(round)")
+            var actions = machine.crashRefused(now: now + 1)
+            // The first time it is opened at once, and later after a pause.
+            if round > 1 { actions += machine.tick(now: now + 31 * Self.second) }
+            #expect(actions.first == .hide && !actions.contains(.stop) && !machine.isOver)
+            #expect(actions.last == .navigate("https://a.example/"))
+            #expect(machine.crashRefused(now: now + 31 * Self.second) == [], "once")
+        }
+        var hanging = Self.onAir()
+        _ = hanging.tick(now: Self.second)
+        #expect(hanging.tick(now: 4 * Self.second) == [.hide, .crash])
+        #expect(hanging.crashRefused(now: 4 * Self.second) == [], "a page that hangs on air")
+        #expect(hanging.tick(now: 5 * Self.second).contains(.stop))
+    }
+
+    /// Without a document there is nothing to end, and the browser refuses to end a process while it opens one.
+    @Test func aPageWhoseServerDoesNotAnswerIsOpenedAgain() {
+        var machine = Self.loading()
+        let actions = machine.tick(now: 30 * Self.second)
+        #expect(actions.first == .hide && actions.last == .navigate("https://a.example/?token=t"))
     }
 
     /// An alert paints nothing until there is something to tell.
