@@ -42,7 +42,7 @@ final class PageHost: Sendable {
                     "\(missing.name) is not installed: \(PagePrograms.cure), or apt-get install \(missing.package)")
         }
         guard let program = PagePrograms.browser else { throw Failure(description: "no browser is installed") }
-        try directory.renew()
+        try directory.renew(frameRate: job.frameRate)
         var started: [LaunchedProcess] = []
         do {
             screen = job.picture == nil ? try Self.startScreen(job, directory, &started) : nil
