@@ -297,8 +297,9 @@ final class Browser: @unchecked Sendable {
                 onEvent(.loadFailed("its server cannot be reached"))
             }
         case "Network.responseReceived" where parameters?.frameId == target:
-            if let status = parameters?.response?.status, status >= 400 {
-                onEvent(.loadFailed("its server answers with status \(status)"))
+            if let response = parameters?.response, let status = response.status, status >= 400 {
+                let fault = response.headers?.proxyFault
+                onEvent(.loadFailed(fault?.words ?? "its server answers with status \(status)"))
             }
         case "Page.javascriptDialogOpening": send("Page.handleJavaScriptDialog", ["accept": .flag(false)])
         case "Inspector.targetCrashed": onEvent(.crashed)

@@ -38,7 +38,21 @@ struct BrowserMessage: Decodable, Hashable, Sendable {
         init(from decoder: any Decoder) throws { value = try? decoder.singleValueContainer().decode(Int.self) }
     }
 
-    struct Response: Decodable, Hashable, Sendable { var status: Int? }
+    struct Response: Decodable, Hashable, Sendable {
+        /// Headers of a response. Only that of the page's proxy is decoded.
+        struct Headers: Decodable, Hashable, Sendable {
+            var proxyFault: ProxyFault?
+
+            init(from decoder: any Decoder) throws {
+                let container = try? decoder.container(keyedBy: ProxyFault.Header.self)
+                let text = try? container?.decode(String.self, forKey: .name)
+                proxyFault = text.flatMap { ProxyFault(rawValue: $0) }
+            }
+        }
+
+        var status: Int?
+        var headers: Headers?
+    }
 
     struct Result: Decodable, Hashable, Sendable {
         var targetInfos: [Target]?

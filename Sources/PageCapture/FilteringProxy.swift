@@ -104,7 +104,7 @@ final class FilteringProxy: Sendable {
             case .incomplete:
                 guard wait(client, POLLIN, Self.patience), let more = receive(client), !more.isEmpty else { return }
                 bytes += more
-            case .malformed: return answer(client, 400, "Bad Request")
+            case .malformed: return answerMalformed(client)
             case .request(let request): return serve(client, request, rest: Array(bytes[request.length...]))
             }
         }
@@ -115,12 +115,12 @@ final class FilteringProxy: Sendable {
         guard current.allowsHost(of: request) else { return refuse(client, request, .host) }
         let found =
             (try? SocketAddress.resolve(host: request.host, port: UInt16(request.port), isNumeric: false)) ?? []
-        guard !found.isEmpty else { return answer(client, 502, "Bad Gateway") }
+        guard !found.isEmpty else { return answer(client, .unreachable) }
         let allowed = found.filter { one in
             one.internet.map { current.address(of: request, among: [$0]) != nil } ?? false
         }
         guard !allowed.isEmpty else { return refuse(client, request, .address) }
-        guard let server = Self.connect(to: allowed) else { return answer(client, 502, "Bad Gateway") }
+        guard let server = Self.connect(to: allowed) else { return answer(client, .unreachable) }
         defer { close(server) }
         if request.isTunnel {
             guard send(client, Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)) else { return }
@@ -135,7 +135,7 @@ final class FilteringProxy: Sendable {
         let place = "\(request.host.shortened(toBytes: 200)):\(request.port)"
         let isNew = told.withLock { $0.count < Self.mostTold && $0.insert(place).inserted }
         if isNew { onRefusal(place, refusal) }
-        answer(client, 403, "Forbidden")
+        answer(client, .refused)
     }
 
     /// Connects to the first address that answers, as browsers do: a host may have an address that this machine has no
@@ -216,7 +216,9 @@ final class FilteringProxy: Sendable {
         return true
     }
 
-    private func answer(_ client: Int32, _ status: Int, _ reason: String) {
-        _ = send(client, Array("HTTP/1.1 \(status) \(reason)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8))
+    private func answer(_ client: Int32, _ fault: ProxyFault) { _ = send(client, fault.answer) }
+
+    private func answerMalformed(_ client: Int32) {
+        _ = send(client, Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8))
     }
 }

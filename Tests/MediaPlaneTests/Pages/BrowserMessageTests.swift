@@ -42,6 +42,21 @@ struct BrowserMessageTests {
         #expect(event?.params?.args?.first?.text == "START" && event?.params?.args?.last?.text == nil)
     }
 
+    @Test func answersOfTheProxyAreToldFromThoseOfServers() {
+        func response(_ headers: String) -> BrowserMessage.Response? {
+            let text = #"{"method":"x","params":{"response":{"status":403,"headers":\#(headers)}}}"#
+            return BrowserMessage(Self.bytes(text))?.params?.response
+        }
+        let own = response(#"{"Content-Length":"0","x-mixorchestrator-proxy":"refused"}"#)
+        #expect(own?.status == 403 && own?.headers?.proxyFault == .refused)
+        for headers in [
+            "{}", "null", "[]", "3", #"{"x-mixorchestrator-proxy":1}"#, #"{"x-mixorchestrator-proxy":"x"}"#,
+        ] {
+            let other = response(headers)
+            #expect(other?.status == 403 && other?.headers?.proxyFault == nil, "\(headers)")
+        }
+    }
+
     @Test(arguments: ["", "null", "[]", "{\"id\":\"x\"}", "{\"params\":3}", "{", "\u{FEFF}"])
     func whatIsNoMessageIsNone(_ text: String) { #expect(BrowserMessage(Self.bytes(text)) == nil) }
 

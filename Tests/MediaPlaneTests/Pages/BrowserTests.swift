@@ -8,19 +8,52 @@ import Testing
 
 /// The control of a browser, whose end of the debugging pipe is the test's.
 struct BrowserTests {
+    /// Answers a browser's first commands, until its page can be opened.
+    private static func prepare(_ browser: Browser, _ peer: BrowserPeer) async throws {
+        let reading = peer.messages.fileHandleForReading
+        SocketLoop.shared.perform { browser.begin(reading: reading) }
+        let page = #"{"targetInfos":[{"targetId":"T","type":"page","url":"data:text/html,x"}]}"#
+        peer.answer(try await peer.next("Target.getTargets"), page)
+        peer.answer(try await peer.next("Target.attachToTarget"), #"{"sessionId":"S"}"#)
+        peer.answer(try await peer.next("Target.setDiscoverTargets"), "{}")
+    }
+
+    /// A server that is refused, or down, is not said to have answered.
+    @Test func whoHasAnsweredIsSaid() async throws {
+        let peer = BrowserPeer()
+        let events = Mutex<[Browser.Event]>([])
+        let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
+            events.withLock { $0.append(event) }
+        }
+        defer { SocketLoop.shared.perform { browser.close() } }
+        try await Self.prepare(browser, peer)
+        for (status, headers) in [
+            (403, #"{"x-mixorchestrator-proxy":"refused"}"#), (502, #"{"x-mixorchestrator-proxy":"unreachable"}"#),
+            (503, "{}"), (200, "{}"),
+        ] {
+            peer.say(
+                #"{"method":"Network.responseReceived","sessionId":"S","params":{"frameId":"T","type":"Document","#
+                    + #""response":{"status":\#(status),"headers":\#(headers)}}}"#)
+        }
+        peer.say(#"{"method":"Inspector.targetCrashed","sessionId":"S","params":{}}"#)
+        #expect(try await outputEventually { events.withLock { $0.last == .crashed } })
+        let told = events.withLock { $0 }
+        #expect(
+            told == [
+                .ready, .loadFailed("its address is refused (sources.allow)"),
+                .loadFailed("its server cannot be reached"), .loadFailed("its server answers with status 503"),
+                .crashed,
+            ])
+    }
+
     @Test func theEndOfAnEarlierNavigationSaysNothing() async throws {
         let peer = BrowserPeer()
         let events = Mutex<[Browser.Event]>([])
         let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
             events.withLock { $0.append(event) }
         }
-        let reading = peer.messages.fileHandleForReading
-        SocketLoop.shared.perform { browser.begin(reading: reading) }
         defer { SocketLoop.shared.perform { browser.close() } }
-        let page = #"{"targetInfos":[{"targetId":"T","type":"page","url":"data:text/html,x"}]}"#
-        peer.answer(try await peer.next("Target.getTargets"), page)
-        peer.answer(try await peer.next("Target.attachToTarget"), #"{"sessionId":"S"}"#)
-        peer.answer(try await peer.next("Target.setDiscoverTargets"), "{}")
+        try await Self.prepare(browser, peer)
         #expect(try await outputEventually { events.withLock { $0 == [.ready] } })
         SocketLoop.shared.perform {
             browser.navigate(to: "http://a.example/")
@@ -74,8 +107,10 @@ private final class BrowserPeer: @unchecked Sendable {
     }
 
     /// - Parameter result: JSON.
-    func answer(_ id: Int, _ result: String) {
-        let message = "{\"id\":\(id),\"result\":\(result)}"
+    func answer(_ id: Int, _ result: String) { say("{\"id\":\(id),\"result\":\(result)}") }
+
+    /// - Parameter message: JSON.
+    func say(_ message: String) {
         try? messages.fileHandleForWriting.write(contentsOf: Data(Array(message.utf8) + [0]))
     }
 }

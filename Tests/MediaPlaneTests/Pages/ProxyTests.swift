@@ -137,7 +137,7 @@ struct ProxyTests {
         _ = try await outputEventually {
             text.withLock { text in
                 text += client.receive()
-                return text.contains("hello") || text.contains("Forbidden") || text.contains("Bad Gateway")
+                return text.contains("hello") || text.contains("<!-- ")
             }
         }
         return text.withLock { $0 }
@@ -168,6 +168,19 @@ struct ProxyTests {
         #expect(connection != nil)
         if let connection { close(connection) }
         #expect(FilteringProxy.connect(to: []) == nil)
+    }
+
+    /// The browser is told whether the proxy or the server has answered.
+    @Test func whatTheProxyAnswersIsMarked() async throws {
+        let gone = try PageServer()
+        gone.stop()
+        let reach = Reach(places: [Reach.Place(scheme: "http", address: "127.0.0.1", port: gone.port)])
+        let proxy = try FilteringProxy(ProxyRules(reach: reach)) { _, _ in }
+        defer { proxy.stop() }
+        let unreachable = try await Self.answer("127.0.0.1", gone.port, by: proxy)
+        #expect(unreachable.contains("502 Bad Gateway") && unreachable.contains("x-mixorchestrator-proxy: unreachable"))
+        let refused = try await Self.answer("127.0.0.1", gone.port - 1, by: proxy)
+        #expect(refused.contains("403 Forbidden") && refused.contains("x-mixorchestrator-proxy: refused"))
     }
 
     @Test func aProxyRefusesWhatItsRulesDoNotAllow() async throws {
