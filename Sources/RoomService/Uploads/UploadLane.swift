@@ -38,6 +38,13 @@ final class UploadLane: Sendable {
 
     var name: String { target.name.rawValue }
 
+    /// Judges whether a file with this version and these notes still has to be uploaded to the target. Blocks.
+    ///
+    /// - Parameter start: Start of the service in seconds since 1970.
+    func judgement(of version: String, _ notes: UploadNotes, since start: Double) -> UploadWatch.Judgement {
+        notes.read(name)?.judgement(of: version, at: target.place, since: start) ?? .due
+    }
+
     func offer(_ item: UploadItem) -> UploadQueue.Offer {
         let offer = state.withLock { $0.queue.offer(item) }
         if offer == .taken { bell.ring() }

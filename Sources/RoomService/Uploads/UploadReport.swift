@@ -45,7 +45,7 @@ package struct UploadReport: Hashable, Sendable {
         case .stored(let checksum, let time):
             (state, storedAt, sha256) = (.stored, time, checksum.sha256)
             // The settings may have changed since then.
-            if let document, document.endpoint == target.place.endpoint, document.bucket == target.place.bucket {
+            if let document, document.isAt(target.place) {
                 link = target.place.link(
                     to: document.key, as: target.keys.current, seconds: linkSeconds, at: now)
                 linkEnd = now + Double(linkSeconds)
@@ -62,9 +62,13 @@ extension UploadDocument {
     ///
     /// - Parameters:
     ///   - version: Version of the file.
+    ///   - place: The place that must have the file. An object at another place, which earlier settings named, does not
+    ///     count.
     ///   - start: Start of the service in seconds since 1970. Files that were given up before it are tried again.
-    func judgement(of version: String, since start: Double) -> UploadWatch.Judgement {
-        guard content.version == version else { return .due }
+    func judgement(
+        of version: String, at place: StoragePlace, since start: Double
+    ) -> UploadWatch.Judgement {
+        guard content.version == version, isAt(place) else { return .due }
         switch stage {
         case .stored: return .settled
         case .failed(let at): return at < start ? .due : .givenUp

@@ -45,7 +45,10 @@ package struct UploadSettings: Sendable {
 
     /// Whether a file may be removed here, because its notes say that all targets have it. Blocks.
     func mayRemove(_ item: UploadItem) -> Bool {
-        !keepsFiles && targets.allSatisfy { item.notes.read($0.name.rawValue)?.isStored ?? false }
+        guard !keepsFiles else { return false }
+        return targets.allSatisfy { target in
+            item.notes.read(target.name.rawValue).map { $0.isStored && $0.isAt(target.place) } ?? false
+        }
     }
 
     /// Delays between attempts, in the form used for webhooks.

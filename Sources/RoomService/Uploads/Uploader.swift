@@ -49,7 +49,7 @@ package final class Uploader: Service {
             var figures: [UploadTarget.Name: (failed: Int, unqueued: Int)] = [:]
             var stored: [UploadItem] = []
             watch.look(in: sources, now: wallClock()) { notes, version in
-                let judgements = lanes.map { notes.read($0.name)?.judgement(of: version, since: start) ?? .due }
+                let judgements = lanes.map { $0.judgement(of: version, notes, since: start) }
                 for (lane, judgement) in zip(lanes, judgements) where judgement == .givenUp {
                     figures[lane.target.name, default: (0, 0)].failed += 1
                 }
@@ -57,8 +57,7 @@ package final class Uploader: Service {
                 return judgements.contains(.givenUp) ? .givenUp : keepsFiles ? .settled : .due
             } take: { item in
                 var isStored = true
-                for lane in lanes
-                where item.notes.read(lane.name)?.judgement(of: item.version, since: start) ?? .due == .due {
+                for lane in lanes where lane.judgement(of: item.version, item.notes, since: start) == .due {
                     isStored = false
                     if lane.offer(item) == .full { figures[lane.target.name, default: (0, 0)].unqueued += 1 }
                 }
@@ -79,7 +78,7 @@ package final class Uploader: Service {
         guard !settings.keepsFiles, let source = source(of: item) else { return }
         let (lanes, start) = (lanes, startedAt)
         let isRemoved = await offPool {
-            lanes.allSatisfy { item.notes.read($0.name)?.judgement(of: item.version, since: start) == .settled }
+            lanes.allSatisfy { $0.judgement(of: item.version, item.notes, since: start) == .settled }
                 && source.remove(item)
         }
         if isRemoved { logger.info("\(item.file) is removed here: its objects are verified") }

@@ -7,6 +7,28 @@ import Testing
 @testable import MixOrchestrator
 
 extension UploadFlowTests {
+    /// A file is removed only once the storage that is configured now has it.
+    @Test func aFileIsStoredInTheNextBucketBeforeItIsRemoved() async throws {
+        try await withDirectory { directory in
+            let storage = try S3Storage(directory)
+            try await storage.start()
+            let content = try Self.record(directory)
+            try await withOrchestrator(directory: directory, settings: Self.settings(storage)) { bench in
+                try await Self.wait(bench, "recordings.0.storage.0.state", "stored")
+            }
+            let next = Self.settings(storage, ["upload.bucket": ["spare"], "upload.local": ["remove"]])
+            try await withOrchestrator(directory: directory, settings: next) { bench in
+                let list = try await eventually("the file is not removed") {
+                    let answer = try await bench.call(.get, Self.list)
+                    return try answer.isTrue("recordings.0.local") ? nil : answer
+                }
+                #expect(try list.value("recordings.0.storage.0.bucket") == "spare", "\(list.text)")
+                let link = try #require(try list.value("recordings.0.storage.0.url"))
+                #expect(try await storage.fetch(link).body == content)
+            }
+        }
+    }
+
     /// 100ms' assets whose files are only in the storage are downloaded from there.
     @Test func presignedURLsLeadToWhereTheFilesAre() async throws {
         try await withDirectory { directory in

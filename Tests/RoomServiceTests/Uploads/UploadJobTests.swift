@@ -21,8 +21,9 @@ struct UploadJobTests {
                 }
                 #expect(fault.code == .tooLarge)
                 let note = try #require(item.notes.read("main"))
-                #expect(note.judgement(of: "v", since: start) == .givenUp)
-                #expect(note.judgement(of: "v", since: wallClock() + 1) == .due, "after the next start")
+                let place = settings.targets[0].place
+                #expect(note.judgement(of: "v", at: place, since: start) == .givenUp)
+                #expect(note.judgement(of: "v", at: place, since: wallClock() + 1) == .due, "after the next start")
             }
         }
     }

@@ -140,11 +140,19 @@ struct UploadSourceTests {
             document.failures = 3
             document.fault = StorageFault(.timeout, "late", retryAfter: 4)
             #expect(notes.write(document, of: "main") && notes.read("main") == document && notes.read("backup") == nil)
-            #expect(document.judgement(of: "v", since: 0) == .due && document.judgement(of: "w", since: 0) == .due)
+            func judgement(_ version: String, since start: Double) -> UploadWatch.Judgement {
+                document.judgement(of: version, at: place, since: start)
+            }
+            #expect(judgement("v", since: 0) == .due && judgement("w", since: 0) == .due)
             document.stage = .failed(at: 5)
-            #expect(document.judgement(of: "v", since: 5) == .givenUp && document.judgement(of: "v", since: 6) == .due)
+            #expect(judgement("v", since: 5) == .givenUp && judgement("v", since: 6) == .due)
             document.stage = .stored(ObjectChecksum([]), at: 1)
-            #expect(document.judgement(of: "v", since: 0) == .settled && document.judgement(of: "w", since: 0) == .due)
+            #expect(judgement("v", since: 0) == .settled && judgement("w", since: 0) == .due)
+            // Another bucket, or another storage, does not have the object.
+            for (endpoint, bucket) in [("https://h", "c"), ("https://i", "b")] {
+                let other = try StoragePlace(endpoint: endpoint, region: "r", bucket: bucket, style: .path)
+                #expect(document.judgement(of: "v", at: other, since: 0) == .due, "\(endpoint) \(bucket)")
+            }
             try Data("{\"content\":".utf8).write(to: URL(filePath: directory + "/demo/a.upload-main.json"))
             #expect(notes.read("main") == nil)
             symlink("/etc/passwd", directory + "/demo/a.upload-backup.json")
