@@ -1,19 +1,23 @@
 import Foundation
 import Synchronization
 
-/// A small HTTP server on loopback that serves texts by path and counts the requests.
+/// A small HTTP server on loopback that serves texts and redirects by path, and counts the requests.
 public final class PageServer: Sendable {
     public let port: Int
     private let listener: Int32
     private let pages: Mutex<[String: String]>
+    private let redirects: Mutex<[String: String]>
     private let asked = Mutex<[String]>([])
     private let bodies = Mutex<[String]>([])
 
     /// Starts the server.
     ///
-    /// - Parameter pages: HTML texts by path. Other paths are answered with 404.
-    public init(_ pages: [String: String] = [:]) throws {
+    /// - Parameters:
+    ///   - pages: HTML texts by path. Other paths are answered with 404.
+    ///   - redirects: URLs by path to which requests are redirected with 302.
+    public init(_ pages: [String: String] = [:], redirects: [String: String] = [:]) throws {
         self.pages = Mutex(pages)
+        self.redirects = Mutex(redirects)
         let listener = try LoopbackListener(queue: 64)
         self.listener = listener.descriptor
         port = listener.port
@@ -39,7 +43,11 @@ public final class PageServer: Sendable {
 
     public func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    public func set(_ path: String, _ text: String?) { pages.withLock { $0[path] = text } }
+    /// Replaces the page at a path, and ends the redirect there; `nil` removes the page.
+    public func set(_ path: String, _ text: String?) {
+        pages.withLock { $0[path] = text }
+        redirects.withLock { $0[path] = nil }
+    }
 
     private func serve(_ client: Int32) {
         defer { close(client) }
@@ -54,10 +62,14 @@ public final class PageServer: Sendable {
         let target =
             String(decoding: bytes, as: UTF8.self).split(separator: " ").dropFirst().first.map(String.init) ?? ""
         asked.withLock { $0.append(target) }
-        let text = pages.withLock { $0[String(target.prefix { $0 != "?" })] }
+        let path = String(target.prefix { $0 != "?" })
+        let text = pages.withLock { $0[path] }
         let body = Array((text ?? "not here").utf8)
+        let status =
+            redirects.withLock { $0[path] }.map { "302 Found\r\nLocation: \($0)" }
+            ?? (text == nil ? "404 Not Found" : "200 OK")
         let head =
-            "HTTP/1.1 \(text == nil ? "404 Not Found" : "200 OK")\r\nContent-Type: text/html; charset=utf-8\r\n"
+            "HTTP/1.1 \(status)\r\nContent-Type: text/html; charset=utf-8\r\n"
             + "Cache-Control: no-store\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n"
         for part in [Array(head.utf8), body] {
             var sent = 0

@@ -38,7 +38,11 @@ import TextFormats
         }
         const worker = new Worker(URL.createObjectURL(new Blob([
           "fetch('http://127.0.0.1:\(port)/worker', { mode: 'no-cors' }).catch(() => {})"])));
-        fetch("/redirect").catch(() => {});
+        fetch("/redirect?fetch", { mode: "no-cors" }).catch(() => {});
+        new Image().src = "/redirect?image";
+        const frame = document.createElement("iframe");
+        frame.src = "/redirect?frame";
+        document.body.append(frame);
         </script></body>
         """
     }
@@ -60,11 +64,14 @@ import TextFormats
             trap.stop()
             datagrams.stop()
         }
-        let scene = try await PageScene.start(page: Self.prober(trap.port))
+        // The page's own server leads there, too.
+        let redirects = ["/redirect": "http://127.0.0.1:\(trap.port)/redirected"]
+        let scene = try await PageScene.start(page: Self.prober(trap.port), redirects: redirects)
         defer { scene.stop() }
         try await scene.waitForAir()
+        let own: Set<String> = ["/redirect?fetch", "/redirect?image", "/redirect?frame"]
         #expect(
-            try await outputEventually { scene.server.requests.contains("/redirect") },
+            try await outputEventually { own.isSubset(of: scene.server.requests) },
             "its own server is reached: \(scene.server.requests)")
         #expect(
             try await outputEventually { scene.worker.log.contains("is refused: it is in a local network") },
@@ -74,9 +81,29 @@ import TextFormats
         #expect(datagrams.count == 0)
         // An allowed request shows that the trap works.
         let open = try await PageScene.start(
-            allowed: [Reach.Place(scheme: "http", address: "127.0.0.1", port: trap.port)], page: Self.prober(trap.port))
+            allowed: [Reach.Place(scheme: "http", address: "127.0.0.1", port: trap.port)], page: Self.prober(trap.port),
+            redirects: redirects)
         defer { open.stop() }
-        #expect(try await outputEventually(within: .seconds(60)) { !trap.requests.isEmpty })
+        #expect(
+            try await outputEventually(within: .seconds(60)) {
+                trap.requests.contains("/redirected") && trap.requests.contains { $0 != "/redirected" }
+            }, "\(trap.requests)")
+    }
+
+    /// A page whose server redirects it to a refused place is not shown, and says why.
+    @Test func theRedirectOfAPageToThisMachineIsNotFollowed() async throws {
+        let trap = try PageServer(["/": TestPage.html(source: 3)])
+        defer { trap.stop() }
+        let scene = try await PageScene.start("redirect", redirects: ["/redirect": "http://127.0.0.1:\(trap.port)/"])
+        defer { scene.stop() }
+        #expect(
+            try await outputEventually(within: .seconds(60)) {
+                scene.worker.reasons.contains { $0.contains("its address is refused (sources.allow)") }
+            }, "\(scene.worker.reasons) \(scene.worker.log)")
+        #expect(!scene.worker.states.contains(.onAir))
+        scene.server.set("/redirect", TestPage.html(source: 3))
+        try await scene.waitForAir()
+        #expect(trap.requests.isEmpty, "\(trap.requests)")
     }
 
     @Test func nothingIsLeftAfterTheEnd() async throws {

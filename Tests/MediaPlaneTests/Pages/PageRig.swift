@@ -40,12 +40,15 @@ final class PageScene: Sendable {
     let worker: PageRig
     let server: PageServer
 
-    /// - Parameter query: Query of the page's URL, with `?`.
+    /// - Parameters:
+    ///   - query: Query of the page's URL, with `?`, or another path without its first `/`.
+    ///   - redirects: URLs to which the page's server redirects requests, by path.
     static func start(
         _ query: String = "", ready: PageReadiness = .painted, allowed: [Reach.Place] = [],
-        page: String = TestPage.html(source: 3), processors: Int? = nil, niceness: Int? = nil
+        page: String = TestPage.html(source: 3), redirects: [String: String] = [:], processors: Int? = nil,
+        niceness: Int? = nil
     ) async throws -> PageScene {
-        let scene = try await PageScene(page)
+        let scene = try await PageScene(page, redirects: redirects)
         var job = scene.job(query, ready, allowed)
         (job.processors, job.niceness) = (processors, niceness)
         scene.worker.send(.publish(job))
@@ -65,8 +68,8 @@ final class PageScene: Sendable {
         return scene
     }
 
-    private init(_ page: String) async throws {
-        server = try PageServer(["/": page])
+    private init(_ page: String, redirects: [String: String] = [:]) async throws {
+        server = try PageServer(["/": page], redirects: redirects)
         ingest = try await IngestRig.start()
         worker = try await PageRig.start()
     }
