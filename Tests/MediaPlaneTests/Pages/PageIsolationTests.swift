@@ -106,6 +106,74 @@ import TextFormats
         #expect(trap.requests.isEmpty, "\(trap.requests)")
     }
 
+    /// Asks for what belongs to the machine and its user, starts a download, and posts the answers.
+    private static let asker = """
+        <!doctype html><title>asker</title><body>asking<script>
+        const answers = {};
+        async function ask(name, question) {
+          const late = new Promise((_, reject) => setTimeout(() => reject({ name: "no answer" }), 30000));
+          try {
+            await Promise.race([question(), late]);
+            answers[name] = "given";
+          } catch (error) { answers[name] = "refused: " + (error.name || error.code); }
+        }
+        async function askAll() {
+          await ask("notification", async () => {
+            const state = await Notification.requestPermission();
+            if (state !== "granted") throw { name: state };
+          });
+          await ask("position", () => new Promise(
+            (resolve, reject) => navigator.geolocation.getCurrentPosition(resolve, reject)));
+          await ask("clipboard", () => navigator.clipboard.readText());
+          await ask("microphone", () => navigator.mediaDevices.getUserMedia({ audio: true }));
+          await ask("file", () => fetch("file:///etc/hostname"));
+          const link = document.createElement("a");
+          link.href = URL.createObjectURL(new Blob(["x"]));
+          link.download = "page-download.bin";
+          document.body.append(link);
+          link.click();
+          await new Promise((resolve) => setTimeout(resolve, 2000));
+          await fetch("/answers", { method: "POST", body: JSON.stringify(answers) });
+        }
+        askAll();
+        </script></body>
+        """
+
+    @Test func nothingOfTheMachineOrItsUserIsGiven() async throws {
+        let scene = try await PageScene.start(page: Self.asker)
+        defer { scene.stop() }
+        try await scene.waitForAir()
+        #expect(
+            try await outputEventually(within: .seconds(180)) { !scene.server.posted.isEmpty }, "\(scene.worker.log)")
+        let text = try #require(scene.server.posted.first)
+        let answers = try JSONDecoder().decode([String: String].self, from: Data(text.utf8))
+        #expect(Set(answers.keys) == ["notification", "position", "clipboard", "microphone", "file"])
+        for (name, answer) in answers {
+            #expect(answer.hasPrefix("refused: ") && answer != "refused: no answer", "\(name): \(answer)")
+        }
+        // Without the permission, rather than without a position.
+        #expect(answers["position"] == "refused: 1")
+
+        let files = Self.files(of: try #require(scene.directory))
+        #expect(files.contains { $0.hasPrefix("profile/") })
+        let downloads = files.filter { $0.contains("page-download") || $0.hasSuffix(".crdownload") }
+        #expect(downloads.isEmpty, "\(downloads)")
+
+        // What shows the page is not the service's user if that is root.
+        let user: uid_t? = geteuid() == 0 ? getpwnam("nobody")?.pointee.pw_uid : geteuid()
+        let uid = try #require(user)
+        let shown = scene.processes.filter { process in
+            let program = PageScene.command(of: process).first ?? ""
+            return program.contains("chrom") || program.hasSuffix("Xvfb") || program.hasSuffix("pulseaudio")
+        }
+        #expect(shown.count > 4)
+        for process in shown {
+            let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+            // A process may end meanwhile.
+            #expect(status?.contains("Uid:\t\(uid)\t\(uid)\t\(uid)\t\(uid)\n") ?? true, "\(process) \(status ?? "")")
+        }
+    }
+
     @Test func nothingIsLeftAfterTheEnd() async throws {
         let others = PageScene.displays
         let scene = try await PageScene.start()
@@ -154,6 +222,13 @@ import TextFormats
         kill(display, SIGKILL)
         scene.worker.process.waitForExit()
         try await Self.expectNothing(now, directory, displays)
+    }
+
+    /// Returns the paths of all files of a page, relative to its directory.
+    private static func files(of directory: String) -> [String] {
+        [FileManager.default.temporaryDirectory.path, "/tmp", "/var/tmp"].flatMap { place in
+            FileManager.default.enumerator(atPath: "\(place)/\(directory)")?.compactMap { $0 as? String } ?? []
+        }
     }
 
     private static func expectNothing(
