@@ -217,11 +217,11 @@ func buildOrchestrator(
         try HMSDesk(
             $0, data: configuration.data, registry: registry, pages: pages, parser: hookParser,
             outputs: settings, shelf: shelves.recordings, archives: shelves.archives, hls: hls,
+            keys: configuration.apps.accessKeys, playback: configuration.playback.access,
             callbacks: configuration.callbacks, logger: logger)
     }
     HMSController(
-        desk: hundredms, keys: configuration.apps.accessKeys, playback: configuration.playback.access, limits: limits,
-        isSecure: configuration.http.tls != nil
+        desk: hundredms, keys: configuration.apps.accessKeys, limits: limits, isSecure: configuration.http.tls != nil
     ).addRoutes(to: router)
     addChannelRoutes(to: router, configuration, channels, limits)
     let socketIOServer = socketIOServer(configuration, channels, limits, metrics, logger, handler: socketIO)

@@ -15,19 +15,15 @@ import TextFormats
 package struct HMSController: Sendable {
     private let desk: HMSDesk?
     private let keys: AccessKeys
-    private let playback: PlaybackAccess
     private let limits: RateLimits
     private let scheme: String
 
     /// - Parameters:
     ///   - desk: `nil` if the interface is off. Every call is then answered with 404.
     ///   - isSecure: Whether the service itself speaks TLS.
-    package init(
-        desk: HMSDesk?, keys: AccessKeys, playback: PlaybackAccess, limits: RateLimits, isSecure: Bool
-    ) {
+    package init(desk: HMSDesk?, keys: AccessKeys, limits: RateLimits, isSecure: Bool) {
         self.desk = desk
         self.keys = keys
-        self.playback = playback
         self.limits = limits
         scheme = isSecure ? "https" : "http"
     }
@@ -80,25 +76,15 @@ package struct HMSController: Sendable {
     @Sendable private func getPart(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let action = context.parameters.get("action")
         if action == "file", context.parameters.get("family") == Self.assets { return await file(request, context) }
-        return await answer(request, context) { [playback] desk, call, family in
+        return await answer(request, context) { desk, call, family in
             guard family == Self.assets, action == "presigned-url" else { throw Self.unknownCall }
             let (session, asset) = try await Self.asset(call.id, desk, of: call.app)
-            let path = session.path(of: asset)
-            let stored = try await desk.storedLink(asset, of: session)
             let validity = try call.request.queryInteger("presign_duration", in: HMSFileURL.validities)
-            let seconds = validity ?? HMSFileURL.validity
-            let end = Int(wallClock()) + seconds
-            let url =
-                if let stored { stored.url } else if asset.kind == .onDemand {
-                    call.base + path
-                        + (playback.authKey(path: path, time: end).map { "?\(PlaybackAccess.parameter)=\($0)" } ?? "")
-                } else {
-                    "\(call.base)/v2/recording-assets/\(asset.id)/file?"
-                        + HMSFileURL.query(of: asset.id, until: end, call.key.key)
-                }
+            let link = try await desk.presignedURL(
+                of: asset, in: session, base: call.base, by: call.key, seconds: validity ?? HMSFileURL.validity)
             return .object([
-                "id": .string(asset.id), "path": .string(path), "url": .string(url),
-                "expiry": .number(Double(stored?.seconds ?? seconds)),
+                "id": .string(asset.id), "path": .string(session.path(of: asset)), "url": .string(link.url),
+                "expiry": .number(Double(link.seconds)),
             ])
         }
     }
@@ -173,7 +159,13 @@ package struct HMSController: Sendable {
             }
             guard let path = desk.shelf.path(of: asset.file, room: session.room),
                 let file = try await OpenFile.opened(path)
-            else { throw HMSFault.notFound("file", "it has been removed") }
+            else {
+                // The file may have moved to a storage since the URL was made.
+                guard let stored = try await desk.storedLink(asset, of: session) else {
+                    throw HMSFault.notFound("file", "it has been removed")
+                }
+                return Response(status: .found, headers: [.location: stored.url, .cacheControl: "no-store"])
+            }
             return try FileDownload(file: file, name: asset.file).response(request)
         } catch {
             return Self.response(HMSFault(error), request)

@@ -21,6 +21,8 @@ package actor HMSDesk: Service {
     /// Archives of HLS; `nil` if they are not uploaded.
     let archives: ArchiveShelf?
     let hls: HLSFiles
+    let keys: AccessKeys
+    let playback: PlaybackAccess
     let lanes = HMSLanes()
     let logger: Logger
     private let webhooks: HMSWebhooks?
@@ -40,12 +42,13 @@ package actor HMSDesk: Service {
     /// - Parameters:
     ///   - parser: Reads the publication of a page, within the permitted addresses of pages.
     ///   - outputs: Reads destinations, within the permitted addresses.
+    ///   - keys: Sign the URLs of files.
     ///   - callbacks: `callbacks.allow`.
     /// - Throws: `StartupError` if the directory of sessions cannot be created.
     package init(
         _ settings: HMSSettings, data: String, registry: RoomRegistry, pages: PageSupervisor, parser: EventParser,
-        outputs: RoomSettingsReader, shelf: RecordingShelf, archives: ArchiveShelf?, hls: HLSFiles,
-        callbacks: AllowList, logger: Logger
+        outputs: RoomSettingsReader, shelf: RecordingShelf, archives: ArchiveShelf?, hls: HLSFiles, keys: AccessKeys,
+        playback: PlaybackAccess, callbacks: AllowList, logger: Logger
     ) throws(StartupError) {
         self.settings = settings
         self.registry = registry
@@ -55,6 +58,8 @@ package actor HMSDesk: Service {
         self.shelf = shelf
         self.archives = archives
         self.hls = hls
+        self.keys = keys
+        self.playback = playback
         self.logger = logger
         webhooks = settings.webhook.map { HMSWebhooks($0, allowed: callbacks) }
         let files = try HMSFiles(data: data)
@@ -271,7 +276,8 @@ package actor HMSDesk: Service {
     private func deliver(_ id: String, _ webhooks: HMSWebhooks) async {
         defer { delivering.remove(id) }
         while let session = book[id], let notice = session.outbox.first, !Task.isCancelled {
-            let fault = await webhooks.send(session.body(of: notice), id: notice.id)
+            let urls = notice.event == .recorded ? await presignedURLs(of: session) : [:]
+            let fault = await webhooks.send(session.body(of: notice, urls: urls), id: notice.id)
             guard !Task.isCancelled else { return }
             if let fault {
                 var delivery = deliveries[id, default: Delivery()]

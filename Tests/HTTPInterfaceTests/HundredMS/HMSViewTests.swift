@@ -41,10 +41,14 @@ import Testing
             HMSAsset(id: "a1", kind: .composite, file: "x.mp4", size: 9, duration: 60, createdAt: session.createdAt)
         ]
         func data(_ event: HMSNotice.Event) -> (JSONValue?, [String: JSONValue]) {
-            let body = fields(session.body(of: HMSNotice(id: "n1", event: event, at: 1_769_889_600)))
+            let notice = HMSNotice(id: "n1", event: event, at: 1_769_889_600)
+            let body = fields(session.body(of: notice, urls: ["a1": "http://a/x"]))
             #expect(body["version"] == .string("2.0") && body["id"] == .string("n1"))
             #expect(body["timestamp"] == .string("2026-01-31T20:00:00.000Z"))
-            return (body["type"], fields(body["data"] ?? .null))
+            let data = fields(body["data"] ?? .null)
+            #expect(data["metadata_id"] == .string("n1") && data["metadata_timestamp"] == body["timestamp"])
+            #expect(data["template_id"] == .string(""))
+            return (body["type"], data)
         }
         let started = data(.started)
         #expect(started.0 == .string("beam.started.success") && started.1["start_delay"] == .number(2))
@@ -56,10 +60,31 @@ import Testing
         let recorded = data(.recorded)
         #expect(recorded.0 == .string("beam.recording.success") && recorded.1["size"] == .number(9))
         #expect(recorded.1["recording_path"] == .string("/v1/rooms/a%20room/recordings/x.mp4"))
+        #expect(recorded.1["recording_presigned_url"] == .string("http://a/x"))
         session.failure = HMSSession.Failure(kind: .retries, message: "refused")
         let failed = data(.failed)
         #expect(failed.0 == .string("beam.failure") && failed.1["error_type"] == .string("MAX_RETRIES_REACHED"))
         #expect(failed.1["error_message"] == .string("refused"))
+    }
+
+    /// Files without a URL, such as those that were removed meanwhile, are told without one.
+    @Test func theRecordingWebhookOfALiveStream() {
+        var session = HMSSession(
+            id: "s1", kind: .liveStream, room: RoomID(app: "shop", name: "demo"), session: "x", accessKey: "key",
+            base: "http://a", at: 0)
+        session.assets = [("a1", HMSAsset.Kind.composite), ("a2", .composite), ("a3", .onDemand)].map {
+            HMSAsset(id: $0.0, kind: $0.1, file: "x", duration: 60, createdAt: 0)
+        }
+        let urls = ["a1": "http://a/1", "a3": "http://a/3"]
+        let body = fields(session.body(of: HMSNotice(id: "n", event: .recorded, at: 0), urls: urls))
+        let data = fields(body["data"] ?? .null)
+        #expect(data["hls_vod_recording_presigned_url"] == .string("http://a/3"))
+        guard case .array(let files)? = data["recording_single_files"] else {
+            Issue.record("no files")
+            return
+        }
+        #expect(files.map { fields($0)["recording_presigned_url"] } == [.string("http://a/1"), nil])
+        #expect(data["recording_presigned_url"] == nil)
     }
 
     @Test func picturesAreListedWithTheirFiles() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import MixModel
 import Testing
 
@@ -59,6 +60,33 @@ import Testing
                         return try view.value("status") == "failed" ? view : nil
                     }
                     #expect(try view.value("error.type") == "MAX_RETRIES_REACHED")
+                }
+            }
+        }
+    }
+
+    /// The webhook suffices to fetch the file: its receiver needs no token.
+    @Test func aRecordingComesWithItsURL() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                let name = "20260101T000000Z-a"
+                try KeptFiles.makeRecording(directory, of: "shop/demo", name)
+                let now = Date().timeIntervalSince1970
+                var session = HMSSession(
+                    id: HMSSession.newID(), kind: .externalStream, room: "shop/demo", session: "x",
+                    accessKey: WireCaller.key, base: "http://localhost", at: now)
+                (session.status, session.isComplete, session.holdsRoom) = (.completed, true, false)
+                session.assets = [
+                    HMSAsset(id: "a", kind: .composite, file: "\(name).mp4", size: 1000, duration: 1, createdAt: now)
+                ]
+                session.outbox = [HMSNotice(id: "n", event: .recorded, at: now)]
+                try HMSFiles(data: directory).write(session)
+                try await withOrchestrator(directory: directory, settings: Self.settings(receiver)) { bench in
+                    let message = try await eventually { receiver.taken.first }
+                    let url = try #require(try message.value("data.recording_presigned_url"))
+                    try #require(url.hasPrefix("http://localhost/"), "\(url)")
+                    let file = try await bench.call(.get, String(url.dropFirst("http://localhost".count)))
+                    #expect(file.status == 200 && file.headers[.contentLength] == "1000")
                 }
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import MixModel
 import TestSupport
 import Testing
@@ -51,11 +52,16 @@ extension UploadFlowTests {
             try HMSFiles(data: directory).write(session)
 
             // The files are only in the data directory.
+            let early = LockedBox("")
             try await withOrchestrator(directory: directory, settings: HMSCaller.settings) { bench in
                 for asset in ["file", "hls"] {
                     let link = try await HMSCaller(bench: bench).get("recording-assets/\(asset)/presigned-url")
                     #expect(try link.value("url")?.hasPrefix("http://localhost/") == true, "\(link.text)")
                     #expect(try link.value("expiry") == "3600")
+                    if asset == "file" {
+                        let url = try #require(try link.value("url"))
+                        early.value = String(url.dropFirst("http://localhost".count))
+                    }
                 }
             }
             try Self.age(recording)
@@ -77,6 +83,10 @@ extension UploadFlowTests {
                     if asset == "file" { #expect(fetched.body == Array(content)) }
                     #expect(fetched.body.starts(with: asset == "hls" ? [0x50, 0x4B] : [0, 1]), "a zip")
                 }
+                let moved = try await bench.call(.get, early.value)
+                #expect(moved.status == 302, "a URL from before is still valid: \(moved.text)")
+                let place = try #require(moved.headers[.location])
+                #expect(try await storage.fetch(place).body == Array(content))
             }
         }
     }
