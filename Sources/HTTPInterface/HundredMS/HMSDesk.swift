@@ -185,6 +185,10 @@ package actor HMSDesk: Service {
                 .badRequest, "\(kind.isBeam ? "Beam" : "HLS") has already been started in the room",
                 ["stop it first, or set hundredms.strict to false to run several"])
         }
+        if settings.isStrict, try await registry.snapshot(room)?.isStored != true {
+            throw HMSFault.notFound(
+                "room", "create it with PUT /v1/rooms/{room}, or set hundredms.strict to false to start in any room")
+        }
         var session = HMSSession(
             id: HMSSession.newID(), kind: kind, room: room, session: others.first?.session ?? HMSSession.newID(),
             accessKey: key, base: base, at: wallClock())

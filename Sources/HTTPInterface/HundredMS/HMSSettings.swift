@@ -4,7 +4,8 @@ import RoomService
 
 /// Settings of 100ms' interface.
 package struct HMSSettings: Sendable {
-    /// Whether 100ms' own limits apply: one stream or recording of a room at a time, three URLs, and a page for each.
+    /// Whether 100ms' own limits apply: one stream or recording of a room at a time, three URLs, a page for each, and
+    /// only rooms that exist.
     package var isStrict = false
     /// URL of the page for calls without `meeting_url`, containing `{room}`; `nil` means the room's program without a
     /// page.

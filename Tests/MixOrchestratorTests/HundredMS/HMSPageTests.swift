@@ -98,6 +98,7 @@ import Testing
 
     @Test func strictnessRefusesASecondOne() async throws {
         try await run(["hundredms.strict": ["true"]]) { bench, caller in
+            #expect(try await bench.call(.put, "/v1/rooms/demo?app=shop", "{}").status == 201)
             let stream = try await caller.post("external-streams/room/demo/start", "{\(Self.page),\(Self.urls)}")
             #expect(stream.status == 200, "\(stream.text)")
             let recording = try await caller.post("recordings/room/demo/start", "{\(Self.page)}")

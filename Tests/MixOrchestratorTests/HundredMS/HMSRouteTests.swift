@@ -180,7 +180,10 @@ import Testing
 
     @Test func strictnessIs100ms() async throws {
         let settings = ["hundredms.strict": ["true"], "hundredms.meetingURL": ["http://127.0.0.1/{room}"]]
-        try await run(settings) { _, caller in
+        try await run(settings) { bench, caller in
+            let unknown = try await caller.post("external-streams/room/demo/start", Self.both)
+            #expect(try unknown.status == 404 && unknown.value("message") == "room not found", "\(unknown.text)")
+            #expect(try await bench.call(.put, "/v1/rooms/demo?app=shop", "{}").status == 201)
             let four = (0..<4).map { "\"rtmp://127.0.0.1/\($0)\"" }.joined(separator: ",")
             let many = try await caller.post("external-streams/room/demo/start", "{\"rtmp_urls\":[\(four)]}")
             #expect(try many.status == 400 && many.value("code") == "400" && many.text.contains("at most 3"))
