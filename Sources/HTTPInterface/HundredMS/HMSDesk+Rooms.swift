@@ -76,6 +76,8 @@ extension HMSDesk {
                 ["\(other.kind.rawValue) \(other.id) shows another one: name the same page, or stop that first"])
         }
         session.page = other.page
+        // The page keeps the size in which it was opened.
+        session.size = other.size
     }
 
     private func destination(

@@ -22,6 +22,9 @@ struct HMSStart: Hashable, Sendable {
     /// Longest name of a destination, in bytes.
     static let longestDestination = 256
 
+    /// 100ms' size of a page for calls that name none.
+    static let usualSize = HMSSession.Size(width: 1280, height: 720)
+
     /// - Throws: `HMSFault` for valid requests that are not supported, `InputError` for invalid ones.
     init(_ body: JSONValue, _ kind: HMSSession.Kind, _ settings: HMSSettings) throws {
         var reader = try FieldReader(body)
@@ -30,7 +33,8 @@ struct HMSStart: Hashable, Sendable {
         guard destination?.utf8.count ?? 0 <= Self.longestDestination else {
             throw HMSFault.invalid("destination", "at most \(Self.longestDestination) bytes")
         }
-        size = try Self.size(&reader)
+        // Live streams have no size at 100ms.
+        size = try Self.size(&reader) ?? (settings.isStrict && kind.isBeam ? Self.usualSize : nil)
         switch kind {
         case .externalStream:
             urls = try Self.urls(&reader, settings)

@@ -82,6 +82,18 @@ import Testing
         #expect((reason == nil) == isFine, "\(reason ?? "accepted")")
     }
 
+    /// Without strictness, a page has the size of the room's canvas.
+    @Test func onlyStrictnessHasAUsualSize() throws {
+        let body = #"{"meeting_url": "https://a.example", "recording": true"#
+        #expect(try start(body + "}").size == nil)
+        #expect(try start(body + "}", .externalStream, Self.strict).size == HMSSession.Size(width: 1280, height: 720))
+        let upright = body + #", "resolution": {"width": 720, "height": 1280}}"#
+        #expect(try start(upright, .externalStream, Self.strict).size == HMSSession.Size(width: 720, height: 1280))
+        let live = #"{"meeting_url": "https://a.example"}"#
+        #expect(try start(live, .recording, Self.strict).size == HMSStart.usualSize)
+        #expect(try start(live, .liveStream, Self.strict).size == nil)
+    }
+
     @Test func aSizeHasBothSides() {
         for size in [#"{"width": 1280}"#, #"{"height": 720}"#, "{}", "7", #"{"width": "1280", "height": 720}"#] {
             #expect(refusal(#"{"recording": true, "resolution": \#(size)}"#) != nil, "\(size)")

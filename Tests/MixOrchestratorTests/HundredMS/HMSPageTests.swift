@@ -81,6 +81,20 @@ import Testing
         }
     }
 
+    /// A page keeps its size, whatever size a later session names.
+    @Test func aSharedPageHasTheSizeInWhichItWasOpened() async throws {
+        try await run { bench, caller in
+            let small = Self.page + #","resolution":{"width":854,"height":480}"#
+            let large = Self.page + #","resolution":{"width":1280,"height":720}"#
+            #expect(try await caller.post("external-streams/room/demo/start", "{\(small),\(Self.urls)}").status == 200)
+            for fields in [large, Self.page] {
+                let recording = try await caller.post("recordings/room/demo/start", "{\(fields)}")
+                #expect(try recording.value("resolution.width") == "854", "\(recording.text)")
+                #expect(try recording.value("resolution.height") == "480")
+            }
+        }
+    }
+
     /// A second page in a room is refused with a message that says so.
     @Test func anotherPageIsRefused() async throws {
         try await run { bench, caller in
