@@ -11,6 +11,7 @@ struct PageMachine: Sendable {
     private var job: PageJob?
     var step = Step.waiting
     private var hasLoaded = false
+    private var wasOnAir = false
     private var reloads = 0
     private var restarts = 0
     private(set) var state = PageState(.starting)
@@ -140,6 +141,7 @@ struct PageMachine: Sendable {
 
     private mutating func show(_ now: Int64) -> [Action] {
         step = .onAir(Showing(since: now, probeAt: now.saturatingSum(limits.probe)))
+        wasOnAir = true
         state.reason = nil
         dials = 0
         var actions: [Action] = [.show] + tell(.onAir)
@@ -225,9 +227,8 @@ extension PageMachine {
 
     mutating func uplinkEnded(_ fault: ConnectionFault, now: Int64) -> [Action] {
         hasUplink = false
-        // A server ends a publisher that sends nothing for a while. The worker reconnects when there is something to
-        // send.
-        guard isOnAir else { return [] }
+        // Also while the page is hidden: a stream that stays without a publisher is ended, and the page with it.
+        guard wasOnAir, !isOver else { return [] }
         switch fault.kind {
         // A stream is refused while another publisher of it, such as the previous page, is still connected.
         case .refused, .unreachable, .timedOut, .lost, .ended, .streamRefused: break
@@ -247,6 +248,13 @@ extension PageMachine {
 
     /// Returns the actions that are due. Call this every 50 ms or so.
     mutating func tick(now: Int64) -> [Action] {
+        let actions = advance(to: now)
+        guard let time = dialAt, now >= time, !hasUplink, !isOver else { return actions }
+        dialAt = nil
+        return actions + [.dial]
+    }
+
+    private mutating func advance(to now: Int64) -> [Action] {
         switch step {
         case .waiting, .over, .prepared: return []
         case .preparing(_, let until): return now < until ? [] : end("the browser did not start in time")
@@ -277,10 +285,6 @@ extension PageMachine {
                 actions.append(.probe)
             }
             step = .onAir(showing)
-            if let time = dialAt, now >= time, !hasUplink {
-                dialAt = nil
-                actions.append(.dial)
-            }
             return actions
         }
     }

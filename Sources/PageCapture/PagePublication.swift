@@ -28,16 +28,13 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private let onEnd: () -> Void
 
     private var machine = PageMachine()
-    private var stream = PublishedStream()
-    private var uplink: StreamUplink?
-    /// Destination of the pictures, instead of the uplink.
+    private var outflow: PageOutflow?
+    /// Destination of the pictures, instead of the outflow.
     private var picture: PagePicture?
     /// The page that is published; `nil` while the browser waits for one.
     private var job: PageJob?
     private var surroundings: PageSurroundings?
     private var stage: PageStage?
-    private var isShown = false
-    private var wantsKeyframe = false
     /// Starts and ends stages, one after another.
     private var work: Task<Void, Never>?
     private let ticker = LoopDeadline()
@@ -86,7 +83,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         if let path = job.picture { picture = PagePicture(path: path, width: job.width, height: job.height) }
         do throws(RTMPError) {
             if picture == nil {
-                uplink = StreamUplink(try RTMPAddress(job.target)) { [weak self] event in self?.take(event) }
+                outflow = PageOutflow(try RTMPAddress(job.target)) { [weak self] event in self?.take(event) }
             }
         } catch {
             report(.refused(reason: "The stream has no valid target: \(error)"))
@@ -99,15 +96,15 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
 
     /// Unpublishes the stream and ends all processes started for it.
     package func close() async {
-        let (uplink, work) = await withCheckedContinuation { continuation in
+        let (outflow, work) = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 ticker.end()
                 picture?.close()
                 stop()
-                continuation.resume(returning: (self.uplink, self.work))
+                continuation.resume(returning: (self.outflow, self.work))
             }
         }
-        await uplink?.close()
+        await outflow?.close()
         await work?.value
         let found = await knownSurroundings()
         found?.proxy.stop()
@@ -137,25 +134,22 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
                 default: break
                 }
                 self.report(report)
-            case .dial: uplink?.dial()
+            case .dial: outflow?.dial()
             case .finish: onEnd()
             }
         }
     }
 
     private func show() {
-        isShown = true
-        wantsKeyframe = true
         if let words = startReport.end(at: MonotonicClock.now()) { logger.info("the page is \(words)") }
         stage?.pipeline?.requestKeyframe()
         picture?.show()
-        if uplink?.isOpen ?? false { uplink?.send(stream.open()) }
+        outflow?.show()
     }
 
     private func hide() {
-        isShown = false
         picture?.hide()
-        stream.close()
+        outflow?.hide()
     }
 
     private func start(_ job: PageJob) {
@@ -262,7 +256,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private func take(_ event: PageStage.Event) {
         let now = MonotonicClock.now()
         switch event {
-        case .frame(let frame): take(frame)
+        case .frame(let frame): if !machine.isOver { outflow?.take(frame) }
         case .failed(let reason): perform(machine.broke(reason, now: now))
         case .browser(let event):
             if let mark = StartReport.Mark(event) { startReport.note(mark, at: now) }
@@ -283,23 +277,15 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
     }
 
-    private func take(_ frame: PublishedStream.Frame) {
-        guard isShown, !machine.isOver else { return }
-        if frame.track == .video, frame.isIDR { wantsKeyframe = false }
-        uplink?.send(stream.take(frame))
-    }
-
     private func take(_ event: StreamUplink.Event) {
         switch event {
         case .began:
             machine.uplinkBegan()
-            guard isShown else { return }
-            uplink?.send(stream.open())
-            if stream.needsKeyframe { stage?.pipeline?.requestKeyframe() }
+            if outflow?.begin() ?? false { stage?.pipeline?.requestKeyframe() }
         case .keyframeWanted: stage?.pipeline?.requestKeyframe()
         case .ended(let fault):
-            stream.close()
-            if isShown { logger.warning("the ingest does not take the stream: \(fault.words)") }
+            outflow?.end()
+            logger.warning("the ingest does not take the stream: \(fault.words)")
             perform(machine.uplinkEnded(fault, now: MonotonicClock.now()))
         }
     }
@@ -313,6 +299,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
         }
         measure(now)
         perform(machine.tick(now: now))
+        outflow?.tick(now: now)
         guard now >= reportAt, machine.hasPage, !machine.isOver else { return }
         reportAt = now + Self.reportInterval
         report(.state(machine.state))

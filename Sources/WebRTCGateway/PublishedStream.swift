@@ -42,6 +42,8 @@ package struct PublishedStream: Sendable {
     private var configurations: [Track: CodecConfiguration] = [:]
     private var times = DecodingTimes()
     private var lastSound: MediaTime?
+    /// Decoding time of the newest frame.
+    private var newest = MediaTime.zero
     /// Frames since a keyframe, while no server is connected.
     private var held: [FLVTag] = []
     private var heldBytes = 0
@@ -70,6 +72,9 @@ package struct PublishedStream: Sendable {
         dropHeld()
     }
 
+    /// The tag that tells a server that nothing is shown until the next picture, and that the publisher is still there.
+    package var pause: FLVTag { metadata(at: milliseconds(newest), isPaused: true) }
+
     /// Returns the tags to send; none while no server is connected.
     package mutating func take(_ frame: Frame) -> [FLVTag] {
         var pts = frame.pts + Self.shift
@@ -83,12 +88,12 @@ package struct PublishedStream: Sendable {
         case .video: dts = frame.dts.map { min($0 + Self.shift, pts) } ?? times.next(pts: pts)
         }
         guard dts >= .zero else { return [] }
+        newest = max(newest, dts)
         var tags: [FLVTag] = []
         if let bytes = frame.configuration, configurations[frame.track]?.bytes != bytes {
             configurations[frame.track] = CodecConfiguration(track: frame.track, bytes: bytes)
-            let time = UInt32(truncatingIfNeeded: dts.roundedMilliseconds)
             // All headers: the metadata has changed, too.
-            tags = headers(at: time)
+            tags = headers(at: milliseconds(dts))
         }
         guard configurations[frame.track] != nil else { return [] }
         if frame.track == .video {
@@ -125,9 +130,7 @@ package struct PublishedStream: Sendable {
 
     private func headers(at time: UInt32) -> [FLVTag] {
         guard !configurations.isEmpty else { return [] }
-        let metadata = FLVMetadata(
-            video: configurations[.video], audio: configurations[.audio], framesPerSecond: nil)
-        var tags = [FLVTag(role: .metadata, timestamp: time, body: metadata.body)]
+        var tags = [metadata(at: time)]
         for track in [Track.video, .audio] {
             guard let configuration = configurations[track] else { continue }
             var tag = FLVTag(configuration, at: .zero, origin: .zero)
@@ -136,4 +139,13 @@ package struct PublishedStream: Sendable {
         }
         return tags
     }
+
+    private func metadata(at time: UInt32, isPaused: Bool = false) -> FLVTag {
+        var metadata = FLVMetadata(
+            video: configurations[.video], audio: configurations[.audio], framesPerSecond: nil)
+        metadata.isPaused = isPaused
+        return FLVTag(role: .metadata, timestamp: time, body: metadata.body)
+    }
+
+    private func milliseconds(_ time: MediaTime) -> UInt32 { UInt32(truncatingIfNeeded: time.roundedMilliseconds) }
 }

@@ -111,4 +111,66 @@ extension RTMPServerTests {
         #expect(metadata(1 << 14, at: 3_000_000_000) == 0, "too large")
         #expect(talk.server.phase == .publishing, "and harmless")
     }
+
+    /// A publisher that shows nothing for now keeps its place, and viewers learn of that at once.
+    @Test func aPausedPublisherIsNotLost() throws {
+        var talk = try Talk(.publish)
+        talk.run()
+        talk.server.accept(now: 1)
+        talk.run()
+        let silence = talk.server.limits.silence
+        func metadata(isPaused: Bool) -> FLVTag {
+            var metadata = FLVMetadata(video: nil, audio: nil, framesPerSecond: nil)
+            metadata.isPaused = isPaused
+            return FLVTag(role: .metadata, timestamp: 0, body: metadata.body)
+        }
+        let (running, paused) = (metadata(isPaused: false), metadata(isPaused: true))
+        for (tag, count) in [(running, 1), (paused, 1), (paused, 0), (running, 1), (running, 0)] {
+            talk.ofServer = []
+            talk.send(tag, now: 5)
+            #expect(talk.ofServer == Array(repeating: .tag(tag), count: count))
+        }
+        talk.send(running, now: silence)
+        #expect(talk.server.deadline == 5 + silence, "metadata alone is no sign of life")
+        for round in Int64(3)...20 {
+            talk.ofServer = []
+            talk.send(paused, now: round * silence / 2)
+            #expect(talk.ofServer == [.tag(paused)])
+            #expect(talk.server.deadline == (round + 2) * silence / 2)
+        }
+    }
+
+    /// Whoever alternates between a pause and its end does not flood the players.
+    @Test func pausesHaveTheirSizeAndTheirPace() throws {
+        var talk = try Talk(.publish)
+        talk.run()
+        talk.server.accept(now: 1)
+        talk.run()
+        var metadata = FLVMetadata(video: nil, audio: nil, framesPerSecond: nil)
+        let running = FLVTag(role: .metadata, timestamp: 0, body: metadata.body)
+        metadata.isPaused = true
+        let paused = FLVTag(role: .metadata, timestamp: 0, body: metadata.body)
+        let second: Int64 = 1_000_000_000
+        talk.ofServer = []
+        for round in Int64(0)..<100 {
+            talk.send(paused, now: second + 2 * round)
+            talk.send(running, now: second + 2 * round + 1)
+        }
+        #expect(talk.ofServer.count == 1 + talk.server.limits.earlyMetadata)
+        talk.ofServer = []
+        for round in Int64(2)...4 { talk.send(running, now: 2 * round * second) }
+        #expect(talk.ofServer == Array(repeating: .tag(running), count: 3))
+
+        // A notice is small, and what is larger is not searched.
+        let property = AMF0.Property(name: "paused", value: .boolean(true))
+        let filling = AMF0.Property(name: "x", value: .string(String(repeating: "y", count: 1 << 10)))
+        var large: [UInt8] = []
+        AMF0.string("onMetaData").encode(into: &large)
+        AMF0.ecmaArray([property, filling]).encode(into: &large)
+        #expect(FLVMetadata.isPaused(large))
+        let deadline = talk.server.deadline
+        talk.ofServer = []
+        talk.send(FLVTag(role: .metadata, timestamp: 0, body: large), now: 8 * second + 1)
+        #expect(talk.ofServer.isEmpty && talk.server.deadline == deadline)
+    }
 }

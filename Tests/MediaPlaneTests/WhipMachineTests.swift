@@ -217,6 +217,18 @@ struct PublishedStreamTests {
         #expect(stream.needsKeyframe, "larger than 4 MiB")
     }
 
+    @Test func aPauseIsToldWithTheTimeOfTheNewestFrame() {
+        var stream = PublishedStream()
+        #expect(FLVMetadata.isPaused(stream.pause.body), "even before the first frame")
+        var others = stream.open() + stream.take(Self.picture(0, isIDR: true))
+        stream.close()
+        #expect(FLVMetadata.isPaused(stream.pause.body) && stream.pause.role == .metadata)
+        #expect(stream.pause.timestamp == 500)
+        others += stream.open()
+        #expect(others.count { $0.role == .metadata } == 2)
+        #expect(others.allSatisfy { !FLVMetadata.isPaused($0.body) })
+    }
+
     @Test func soundNeverGoesBack() {
         var stream = PublishedStream()
         _ = stream.open()

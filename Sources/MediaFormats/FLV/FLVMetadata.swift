@@ -8,6 +8,12 @@ public struct FLVMetadata: Hashable, Sendable {
     public var framesPerSecond: Double?
     public var sampleRate: Int?
     public var isStereo: Bool?
+    /// Whether the publisher shows nothing until its next picture, although it stays connected.
+    public var isPaused = false
+
+    /// Property with the value true by which a publisher says so. It is not part of the format; others ignore it.
+    private static let pausedProperty = "paused"
+    private static let name = "onMetaData"
 
     public init(video: CodecConfiguration?, audio: CodecConfiguration?, framesPerSecond: Double?) {
         let parameters = video.flatMap { VideoConfiguration($0)?.sequenceParameters }
@@ -41,9 +47,16 @@ public struct FLVMetadata: Hashable, Sendable {
         add("hasVideo", .boolean(width != nil))
         add("hasAudio", .boolean(sampleRate != nil))
         add("encoder", .string("mixorchestrator"))
+        if isPaused { add(Self.pausedProperty, .boolean(true)) }
         var bytes: [UInt8] = []
-        AMF0.string("onMetaData").encode(into: &bytes)
+        AMF0.string(Self.name).encode(into: &bytes)
         AMF0.ecmaArray(values).encode(into: &bytes)
         return bytes
+    }
+
+    /// Returns whether this body of a script tag, which may be anything, is metadata of a publisher that is paused.
+    package static func isPaused(_ body: [UInt8]) -> Bool {
+        let values = AMF0.decodeAll(body)
+        return values.first?.text == name && values.dropFirst().first?[pausedProperty] == .boolean(true)
     }
 }

@@ -4,7 +4,7 @@ package struct RTMPServerLimits: Hashable, Sendable {
     package var handshake: Int64 = 5_000_000_000
     /// Time from the connection's beginning to the request to publish or to play.
     package var request: Int64 = 15_000_000_000
-    /// Time without audio and video after which a publisher counts as lost.
+    /// Time without audio, video and the notice of a pause (`FLVMetadata.isPaused`) after which a publisher counts as lost.
     package var silence: Int64 = 15_000_000_000
 
     /// Largest message before a publisher is accepted.
@@ -22,8 +22,12 @@ package struct RTMPServerLimits: Hashable, Sendable {
     package var commandWindow: Int64 = 10_000_000_000
     /// Largest `onMetaData`. A larger one is dropped.
     package var metadataBytes = 1 << 14
-    /// Shortest time between two forwarded `onMetaData`.
+    /// Largest `onMetaData` that is searched for the notice of a pause, which is much smaller.
+    package var noticeBytes = 1 << 10
+    /// Shortest time between two forwarded `onMetaData`, except at the beginning and at the end of a pause.
     package var metadataInterval: Int64 = 1_000_000_000
+    /// Maximum number of forwarded beginnings and ends of pauses that follow one another within `metadataInterval`.
+    package var earlyMetadata = 4
     /// Largest lengths of the parts of a stream's name. The application of a relay's URL has the names of an app, a room and a
     /// participant, of which each may have 128 bytes and each byte may be percent-encoded.
     package var applicationBytes = 1280

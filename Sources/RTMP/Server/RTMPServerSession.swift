@@ -49,6 +49,10 @@ package struct RTMPServerSession: Sendable {
     private var commands = 0
     private var countedSince: Int64
     private var metadataAt: Int64?
+    /// Number of consecutive forwarded metadata, up to the last, that came within the interval after the one before.
+    private var earlyMetadata = 0
+    /// Whether the publisher has said with its last forwarded metadata that it shows nothing for now.
+    private var isPaused = false
     /// The newest metadata and sequence headers that came while the request to publish waits for its answer. Not every
     /// publisher waits: nginx-rtmp's `push` and SRS's `forward` send at once, and their headers only once.
     private var early: [FLVTag] = []
@@ -267,8 +271,19 @@ package struct RTMPServerSession: Sendable {
         guard phase == .publishing else {
             return keep(FLVTag(role: .metadata, timestamp: timestamp, body: Array(body)))
         }
-        if let last = metadataAt, now.saturatingDifference(last) < limits.metadataInterval { return }
-        metadataAt = now
+        // Any number of them may come, and all connections share the thread that reads them.
+        let isPaused = body.count <= limits.noticeBytes && FLVMetadata.isPaused(Array(body))
+        // A publisher that has nothing to show is not lost.
+        if isPaused { deadline = now.saturatingSum(limits.silence) }
+        if let last = metadataAt, now.saturatingDifference(last) < limits.metadataInterval {
+            // Viewers would notice a pause that is forwarded late. Nothing is lost for good with those that are dropped:
+            // pages repeat the notice every 5 s, and the next picture ends a pause.
+            guard isPaused != self.isPaused, earlyMetadata < limits.earlyMetadata else { return }
+            earlyMetadata += 1
+        } else {
+            earlyMetadata = 0
+        }
+        (metadataAt, self.isPaused) = (now, isPaused)
         events.append(.tag(FLVTag(role: .metadata, timestamp: timestamp, body: Array(body))))
     }
 
@@ -296,7 +311,7 @@ package struct RTMPServerSession: Sendable {
         // Another stream gets as much time as the first.
         deadline = time.saturatingSum(limits.request)
         reader.limits = limits.ofCommands
-        metadataAt = nil
+        (metadataAt, earlyMetadata, isPaused) = (nil, 0, false)
         events.append(.left)
     }
 }

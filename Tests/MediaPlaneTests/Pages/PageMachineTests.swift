@@ -235,13 +235,28 @@ struct PageMachineTests {
         }
     }
 
-    @Test func aServerThatEndsASilentPublisherIsConnectedToOnAir() {
+    /// A stream that stays without a publisher is ended, and the page with it.
+    @Test func aServerThatLosesAHiddenPageIsConnectedToAgain() {
         var machine = Self.onAir()
         _ = machine.crashed(now: 0)
-        #expect(machine.uplinkEnded(ConnectionFault(.lost, "x"), now: 1) == [] && machine.tick(now: Self.second) == [])
-        _ = machine.loaded(now: 2)
-        _ = machine.painted(now: 2)
-        #expect(machine.networkIsIdle(now: 2).last == .dial)
+        #expect(machine.uplinkEnded(ConnectionFault(.lost, "x"), now: 1) == [] && machine.tick(now: 2) == [])
+        #expect(machine.tick(now: Self.second) == [.dial] && machine.tick(now: 2 * Self.second) == [])
+        var unanswered = machine
+        machine.uplinkBegan()
+        _ = machine.loaded(now: 3 * Self.second) + machine.painted(now: 3 * Self.second)
+        #expect(machine.networkIsIdle(now: 3 * Self.second) == [.show, .report(.state(PageState(.onAir)))])
+        _ = unanswered.loaded(now: 3 * Self.second) + unanswered.painted(now: 3 * Self.second)
+        #expect(unanswered.networkIsIdle(now: 3 * Self.second).last == .dial)
+    }
+
+    @Test func aHiddenPageWaitsNoLongerForAServerThatIsAway() {
+        var machine = Self.onAir()
+        _ = machine.crashed(now: 0) + machine.crashed(now: 1)
+        #expect(machine.uplinkEnded(ConnectionFault(.lost, "x"), now: 1) == [])
+        #expect(machine.tick(now: Self.second / 2) == [.dial], "while it pauses")
+        #expect(machine.uplinkEnded(ConnectionFault(.unreachable, "x"), now: 32 * Self.second).last == .finish)
+        #expect(machine.uplinkEnded(ConnectionFault(.unreachable, "x"), now: 33 * Self.second) == [])
+        #expect(machine.tick(now: 40 * Self.second) == [])
     }
 
     @Test func aServerThatIsAwayIsWaitedFor() {
