@@ -12,6 +12,8 @@ final class PageOutflow: @unchecked Sendable {
     private static let pauseInterval: Int64 = 5_000_000_000
 
     private let uplink: StreamUplink
+    private let departure = LoopDeadline()
+    private var held = HeldFrames()
     private var stream = PublishedStream()
     private var isShown = false
     /// Time of the next notice.
@@ -20,6 +22,7 @@ final class PageOutflow: @unchecked Sendable {
     /// - Parameter onEvent: Called on the loop.
     init(_ address: RTMPAddress, onEvent: @escaping (StreamUplink.Event) -> Void) {
         uplink = StreamUplink(address, onEvent: onEvent)
+        departure.begin { [weak self] in self?.sendDue() }
     }
 
     /// Connects. `begin()` or `end()` has to be called once that has succeeded or failed.
@@ -46,8 +49,9 @@ final class PageOutflow: @unchecked Sendable {
         if uplink.isOpen { uplink.send(stream.open()) }
     }
 
-    /// Stops that, and tells the server.
+    /// Stops that, drops the frames that have not left yet, and tells the server.
     func hide() {
+        held.drop()
         stream.close()
         guard isShown else { return }
         isShown = false
@@ -56,7 +60,13 @@ final class PageOutflow: @unchecked Sendable {
 
     func take(_ frame: PublishedStream.Frame) {
         guard isShown else { return }
-        uplink.send(stream.take(frame))
+        held.add(frame, now: MonotonicClock.now())
+        sendDue()
+    }
+
+    private func sendDue() {
+        for frame in held.takeDue(now: MonotonicClock.now()) { uplink.send(stream.take(frame)) }
+        departure.set(held.due)
     }
 
     /// Repeats the notice while it is due. Call this every 50 ms or so.
@@ -71,5 +81,8 @@ final class PageOutflow: @unchecked Sendable {
     }
 
     /// Tells the server that the stream is over, and closes.
-    func close() async { await uplink.close() }
+    func close() async {
+        departure.end()
+        await uplink.close()
+    }
 }
