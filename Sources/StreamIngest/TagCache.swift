@@ -38,7 +38,10 @@ struct TagCache: Sendable {
 
     mutating func append(_ tag: FLVTag) {
         switch tag.role {
-        case .metadata: metadata = tag
+        case .metadata:
+            metadata = tag
+            // A relay that connects during a pause must not take earlier pictures for its end.
+            if FLVMetadata.isPaused(tag.body) { forgetGroup() }
         case .sequenceHeader(.video):
             video = tag
             newestPicture = nil

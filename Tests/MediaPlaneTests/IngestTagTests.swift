@@ -39,6 +39,20 @@ import Testing
         #expect(cache.group.isEmpty && cache.bytes == 0, "too large")
     }
 
+    /// A relay that connects during a pause learns of it, and gets no picture from before it.
+    @Test func aPauseDropsThePicturesBeforeIt() {
+        var metadata = FLVMetadata(video: nil, audio: nil, framesPerSecond: nil)
+        var cache = TagCache()
+        for tag in [Self.video, Self.frame(40, isIDR: true)] { cache.append(tag.tag) }
+        cache.append(FLVTag(role: .metadata, timestamp: 50, body: metadata.body))
+        #expect(cache.group.count == 1)
+        metadata.isPaused = true
+        let notice = FLVTag(role: .metadata, timestamp: 60, body: metadata.body)
+        cache.append(notice)
+        #expect(cache.group.isEmpty && cache.bytes == 0 && cache.hasPictures)
+        #expect(cache.preamble(at: 60).map(\.tag).first == notice && cache.preamble(at: 60).count == 2)
+    }
+
     @Test func timestampsGoOnWithAnotherPublisher() {
         var times = StreamTimes()
         #expect(times.map(0, isFrame: false, now: 0) == 0)

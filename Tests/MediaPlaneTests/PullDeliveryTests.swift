@@ -79,6 +79,16 @@ import TextFormats
         #expect(times.last.map { $0 - times[0] } == .milliseconds(21), "the timestamps wrap")
     }
 
+    @Test func thePauseOfAPublisherIsTheOnlyMetadataOfMessages() {
+        let log = Log()
+        var metadata = FLVMetadata(video: nil, audio: nil, framesPerSecond: nil)
+        let usual = metadata.body
+        metadata.isPaused = true
+        FLVPullReader(log.receiver()).push(
+            [usual, metadata.body, usual].map { RTMPMessage(kind: .script, body: $0) }, arrivedAt: 7)
+        #expect(log.items == [.metadata(metadata.body)])
+    }
+
     @Test(arguments: [
         (Array("<html>too long</html>".utf8), PullEnd.Kind.protocolViolation, "FLV header"),
         (FLVTag.fileHeader + [0x0A] + [UInt8](repeating: 0, count: 14), .protocolViolation, "out of step"),

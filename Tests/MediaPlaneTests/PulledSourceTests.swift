@@ -110,6 +110,42 @@ import Testing
         #expect(source.silentAt(now: now) == now + .milliseconds(noticed))
     }
 
+    /// A mix takes over, and shows the card, without waiting for the silence of a stall.
+    @Test func aPauseLastsUntilTheNextPicture() {
+        let source = source()
+        var metadata = FLVMetadata(video: nil, audio: nil, framesPerSecond: nil)
+        let usual = metadata.body
+        metadata.isPaused = true
+        _ = source.timeline.accept(
+            .configuration(CodecConfiguration(.h264, bytes: [])), arrival: .seconds(1), as: .init(isOnAir: false))
+        source.noteArrival(of: .video, now: .seconds(1))
+        source.noteMetadata(usual)
+        #expect(!source.isCardShown && !source.fact(now: .seconds(1)).isSilent)
+        source.noteMetadata(metadata.body)
+        source.noteMetadata(usual)
+        source.noteArrival(of: .audio, now: .seconds(1))
+        let fact = source.fact(now: .seconds(1))
+        #expect(source.isCardShown && fact.isSilent && fact.isSuspect && !fact.isSteady)
+        #expect(Set(source.stalledTracks(now: .seconds(1))) == [.video, .audio])
+        source.noteArrival(of: .video, now: .milliseconds(1040))
+        #expect(!source.isCardShown && !source.fact(now: .milliseconds(1040)).isSilent)
+        #expect(source.stalledTracks(now: .milliseconds(1040)).isEmpty)
+    }
+
+    @Test func aPauseInAProgramOfSoundAloneLastsUntilTheNextSound() {
+        let source = source()
+        source.planned.tracks = .audio
+        var notice = FLVMetadata(video: nil, audio: nil, framesPerSecond: nil)
+        notice.isPaused = true
+        source.noteMetadata(notice.body)
+        #expect(source.isCardShown)
+        source.noteArrival(of: .audio, now: .seconds(1))
+        #expect(!source.isCardShown && source.stalledTracks(now: .seconds(1)).isEmpty)
+        source.noteMetadata(notice.body)
+        source.connected(NoPull(), now: .seconds(2))
+        #expect(!source.isCardShown, "the notice is repeated at the start of a connection")
+    }
+
     /// After failures of both addresses, one accepts the connection and sends nothing.
     @Test func anAddressThatSendsNothingIsLeftEvenAfterOtherFailures() {
         let source = PulledSource(

@@ -109,7 +109,9 @@ extension FLVPullReader.State {
         var items: [MediaItem] = []
         items.reserveCapacity(messages.count)
         do throws(FLVReader.Failure) {
-            for message in messages where message.kind != .script {
+            for message in messages {
+                // Nothing else in metadata matters to a relay.
+                if message.kind == .script, !FLVMetadata.isPaused(message.body) { continue }
                 guard let kind = FLVTag.Kind(rawValue: message.kind.rawValue) else {
                     throw .brokenTag(message.kind.rawValue)
                 }

@@ -60,8 +60,8 @@ extension PulledSource {
     /// Description of the stream's quality fault; `nil` while it is good.
     var poor: String? { quality?.fault?.words }
 
-    /// Whether the stream is poor and has no backup, so that its card is shown.
-    var isCardShown: Bool { poor != nil && planned.backup == nil }
+    /// Whether the source's card is shown: its publisher shows nothing, or the stream is poor and has no backup.
+    var isCardShown: Bool { isPaused || poor != nil && planned.backup == nil }
 
     /// Returns a description of why the address in use has failed; `nil` while it works, or if there is no other one.
     func failure(now: MediaTime) -> String? {

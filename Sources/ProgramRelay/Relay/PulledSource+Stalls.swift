@@ -1,4 +1,5 @@
 import EncodedMedia
+import MediaFormats
 import ProgramSplicer
 
 /// Stalls of a source's tracks, from the program's point of view.
@@ -11,6 +12,13 @@ extension PulledSource {
             case .audio: audioInterval
             }
         stalls[track, default: StallWatch()].arrived(at: now, interval: interval)
+        // Without pictures, or if the program leaves them out, only sound can end a pause.
+        if track == .video || timeline.video == nil { isPaused = false }
+    }
+
+    /// Records metadata that has arrived.
+    func noteMetadata(_ body: [UInt8]) {
+        if FLVMetadata.isPaused(body) { isPaused = true }
     }
 
     /// Records that frames were mapped by another offset than earlier ones.
@@ -36,10 +44,12 @@ extension PulledSource {
     }
 
     /// Returns whether a mix must take over from the source, or nothing has arrived yet.
-    func hasStalled(now: MediaTime) -> Bool { judged.map { $0.last == nil || $0.hasStalled(at: now) } ?? true }
+    func hasStalled(now: MediaTime) -> Bool {
+        isPaused || (judged.map { $0.last == nil || $0.hasStalled(at: now) } ?? true)
+    }
 
-    /// Returns whether a mix may have to take over soon.
-    func isSuspect(now: MediaTime) -> Bool { judged?.isSuspect(at: now) ?? false }
+    /// Returns whether a mix may have to take over soon, or has to now.
+    func isSuspect(now: MediaTime) -> Bool { isPaused || judged?.isSuspect(at: now) ?? false }
 
     /// Returns whether the source may be copied, after its last stall.
     func isSteadyAgain(now: MediaTime) -> Bool { judged?.isSteady(at: now) ?? true }
@@ -50,6 +60,6 @@ extension PulledSource {
 
     /// Returns the tracks that have delivered and then stalled.
     func stalledTracks(now: MediaTime) -> [Track] {
-        Track.allCases.filter { stalls[$0]?.hasStalled(at: now) ?? false }
+        Track.allCases.filter { track in stalls[track].map { isPaused || $0.hasStalled(at: now) } ?? false }
     }
 }

@@ -44,6 +44,8 @@ final class PulledSource {
     private var pull: (any SourcePull)?
     /// Arrivals of each track, across connections.
     var stalls: [Track: StallWatch] = [:]
+    /// Whether the publisher has said on this connection that it shows nothing until its next picture.
+    var isPaused = false
     /// Number of new timelines so far.
     private(set) var steps = 0
     /// The gate of each address.
@@ -132,6 +134,8 @@ final class PulledSource {
         firstFrameAt = nil
         connectedAt = now
         isQuarantined = false
+        // A server that is in a pause says so again.
+        isPaused = false
         gates[choice.way]?.reconnected()
         keyframes = KeyframeGate(isClosed: hasPictures(at: now))
         entry = OpenGroupEntry()

@@ -121,12 +121,12 @@ extension Relay {
         endings.append { await probe.pull.close() }
     }
 
-    /// Returns the scene with cards for the sources that are poor.
+    /// Returns the scene with cards for the sources that are poor or paused.
     func withCards(_ scene: Scene) -> Scene {
-        let poor = sources.filter(\.value.isCardShown)
-        guard !poor.isEmpty else { return scene }
+        let hidden = sources.filter(\.value.isCardShown)
+        guard !hidden.isEmpty else { return scene }
         var scene = scene
-        for index in scene.panes.indices where poor[SourceID(scene.panes[index].source)] != nil {
+        for index in scene.panes.indices where hidden[SourceID(scene.panes[index].source)] != nil {
             scene.panes[index].isLive = false
         }
         return scene

@@ -126,6 +126,7 @@ extension Relay {
     func pulled(_ arrived: [MediaItem], of id: SourceID, _ source: PulledSource, arrival: MediaTime) {
         let isNew = source.firstKeyframeAt == nil
         let isOdd = source.correctedFrames > 0
+        let wasPaused = source.isPaused
         let items: [MediaItem]
         do throws(SourceGate.Excess) {
             items = try source.take(arrived, now: arrival)
@@ -142,6 +143,7 @@ extension Relay {
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
         let reference = host?.timeline.clock.leastLateness ?? .zero
         for item in items {
+            if case .metadata(let body) = item { source.noteMetadata(body) }
             let isCopied = splicer.onAir == feed
             let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.uses(id) ?? false
             let role = SourceClock.Role(
@@ -156,7 +158,11 @@ extension Relay {
             if source.stalledTracks(now: arrival).contains(.audio) { perform(splicer.fillSound(of: feed)) }
             watchForStall(now: arrival)
         }
-        if !basis.holds(with: source.fact(now: arrival), of: id) || !basis.holds(with: feeds) { reconsider() }
+        if source.isPaused != wasPaused || !basis.holds(with: source.fact(now: arrival), of: id)
+            || !basis.holds(with: feeds)
+        {
+            reconsider()
+        }
     }
 
     /// Handles what one item of a source has caused.

@@ -107,7 +107,9 @@ import TextFormats
         #expect(try await outputEventually(within: .seconds(60)) { scene.worker.isOnAir }, "\(scene.worker.log)")
         let count = player.pictures.count
         #expect(try await outputEventually { player.pictures.count > count + 30 })
-        let arrivals = player.pictures.map(\.arrival).filter { $0 >= killed }
+        let times = player.pictures.map(\.arrival)
+        // The last one before the kill, too: it is possible that none follows.
+        let arrivals = [times.last { $0 < killed } ?? killed] + times.filter { $0 >= killed }
         let gaps = zip(arrivals, arrivals.dropFirst()).map { ($1 - $0) / 1_000_000 }
         let pause = gaps.max() ?? 0
         let place = gaps.firstIndex(of: pause) ?? 0
@@ -117,6 +119,9 @@ import TextFormats
         #expect(arrivals[place] - killed < 3_500_000_000)
         let back = player.pictures.first { $0.arrival == arrivals[place + 1] }
         #expect(back?.isIDR ?? false && player.end == nil, "on the same connection")
+        // The card of the page depends on it.
+        let notices = player.tags.filter { FLVMetadata.isPaused($0.body) }.map(\.arrival)
+        #expect(notices.contains { arrivals[place] <= $0 && $0 < arrivals[place + 1] }, "\(notices)")
     }
 
     /// The ingest ends a publisher from which nothing comes for 15 s, and the service closes pages without a stream.
