@@ -341,15 +341,3 @@ final class PulledSource {
         return ("source-live", "\(status.id) is live")
     }
 }
-
-extension PlannedSource {
-    fileprivate var takesEverything: Bool { tracks ?? .all == .all }
-
-    fileprivate func takes(_ track: Track?) -> Bool {
-        switch tracks {
-        case .audio: track != .video
-        case .video: track != .audio
-        case .all, nil: true
-        }
-    }
-}
