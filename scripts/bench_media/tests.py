@@ -3,6 +3,7 @@ import unittest
 
 from . import marks, report, rtmp
 from .canvas import Canvas, Pane
+from .cases import density
 from .frames import copied, paced, quantile
 from .reader import Frame, Stream
 
@@ -143,6 +144,20 @@ class Chunks(unittest.TestCase):
         data = b"\x04\xff\xff\xff\x00\x00\x82\x09\x01\x00\x00\x00\x01\x00\x00\x00" + bytes(128)
         data += b"\xc4\x01\x00\x00\x00" + bytes(2)
         self.assertEqual(self.read(data, 3), [(9, 1 << 24, bytes(130))])
+
+
+class Density(unittest.TestCase):
+    @staticmethod
+    def step(mixes, lost=0, late=20, fault=""):
+        return {"mixes": mixes, "lost": lost, "late p99": late, "fault": fault}
+
+    def test_last_whole_step_counts(self):
+        for last in (self.step(3, lost=1), self.step(3, late=251), {"mixes": 3, "why": "no mix comes"}):
+            self.assertEqual(density.row([self.step(1), self.step(2), last], 250)["mixes"], 2)
+
+    def test_step_with_a_lost_connection_does_not_count(self):
+        steps = [self.step(1), self.step(2, fault="the publisher left")]
+        self.assertEqual(density.row(steps, 250)["mixes"], 1)
 
 
 class Medians(unittest.TestCase):

@@ -4,7 +4,7 @@ import time
 from ..canvas import Canvas, Pane
 from ..errors import BenchError
 from ..ffmpeg import Jobs, mix_arguments
-from ..frames import paced, quantile
+from ..frames import paced, quantile, together
 from ..measure import Window
 from ..service import panes
 from ..sides import builds
@@ -101,15 +101,26 @@ def _fill(stage, options, side, add, canvas, publishers):
             window = Window(stage, [side], options.seconds, publishers)
             streams = reader.streams(window.begin)
             verdicts = [paced(streams[name], canvas.fps, window.begin, window.end) for name in rooms]
-            lost = sum(verdict.lost for verdict in verdicts)
+            verdict = together(verdicts)
             late = max(quantile(verdict.late, 0.99) or 0 for verdict in verdicts)
-            steps.append({"mixes": len(rooms), "lost": lost, "late p99": late} | window.figures(side.name))
+            step = {"mixes": len(rooms), "lost": verdict.lost, "late p99": late, "fault": verdict.fault}
+            steps.append(step | window.figures(side.name))
             print(f"    {side.name}: {len(rooms)} mixes, machine {window.load['machine busy']:.0f} % busy, "
-                  f"{lost} frames lost, p99 of lateness {late:.0f} ms", flush=True)
-            if lost or late > options.limit or any(verdict.fault for verdict in verdicts):
+                  f"{verdict.lost} frames lost, p99 of lateness {late:.0f} ms{verdict.fault and ', ' + verdict.fault}",
+                  flush=True)
+            if not is_whole(step, options.limit):
                 break
     finally:
         reader.end()
-    whole = [step for step in steps if not step.get("why") and not step["lost"] and step["late p99"] <= options.limit]
-    best = whole[-1] if whole else {}
+    return row(steps, options.limit)
+
+
+def is_whole(step, limit):
+    """Returns whether each of a step's mixes came, stayed connected, lost nothing and was at most `limit` ms late."""
+    return not (step.get("why") or step["fault"] or step["lost"]) and step["late p99"] <= limit
+
+
+def row(steps, limit):
+    """Returns a side's row: the figures of its last whole step, and all steps."""
+    best = next((step for step in reversed(steps) if is_whole(step, limit)), {})
     return {**best, "mixes": best.get("mixes", 0), "steps": steps, "invalid": []}
