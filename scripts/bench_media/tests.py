@@ -153,11 +153,21 @@ class Density(unittest.TestCase):
 
     def test_last_whole_step_counts(self):
         for last in (self.step(3, lost=1), self.step(3, late=251), {"mixes": 3, "why": "no mix comes"}):
-            self.assertEqual(density.row([self.step(1), self.step(2), last], 250)["mixes"], 2)
+            row = density.row([self.step(1), self.step(2), last], 250, 40)
+            self.assertEqual((row["mixes"], row["invalid"]), (2, []))
 
     def test_step_with_a_lost_connection_does_not_count(self):
         steps = [self.step(1), self.step(2, fault="the publisher left")]
-        self.assertEqual(density.row(steps, 250)["mixes"], 1)
+        self.assertEqual(density.row(steps, 250, 40)["mixes"], 1)
+
+    def test_side_without_a_whole_mix_is_invalid(self):
+        for step in (self.step(1, lost=2), self.step(1, fault="the publisher left"), {"mixes": 1, "why": "no mix comes"}):
+            row = density.row([step], 250, 40)
+            self.assertEqual((row["mixes"], len(row["invalid"])), (0, 1))
+        self.assertIn("no mix comes", row["invalid"][0])
+
+    def test_search_that_found_no_limit_is_invalid(self):
+        self.assertIn("--most", density.row([self.step(1), self.step(2)], 250, 2)["invalid"][0])
 
 
 class Medians(unittest.TestCase):

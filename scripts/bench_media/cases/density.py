@@ -52,7 +52,8 @@ def run(stage, options, number):
     ratios = {f"mixes, {name}": figures["mixes"] for name, figures in rows.items()}
     for name in rows:
         if name != "ffmpeg":
-            ratios[f"mixes, {name} / ffmpeg"] = rows[name]["mixes"] / max(1, rows["ffmpeg"]["mixes"])
+            others = rows["ffmpeg"]["mixes"]
+            ratios[f"mixes, {name} / ffmpeg"] = rows[name]["mixes"] / others if others else None
     return {"rows": rows, "ratios": ratios}
 
 
@@ -112,7 +113,7 @@ def _fill(stage, options, side, add, canvas, publishers):
                 break
     finally:
         reader.end()
-    return row(steps, options.limit)
+    return row(steps, options.limit, options.most)
 
 
 def is_whole(step, limit):
@@ -120,7 +121,19 @@ def is_whole(step, limit):
     return not (step.get("why") or step["fault"] or step["lost"]) and step["late p99"] <= limit
 
 
-def row(steps, limit):
-    """Returns a side's row: the figures of its last whole step, and all steps."""
+def row(steps, limit, most):
+    """Returns a side's row: the figures of its last whole step, all steps, and why it proves no density, if so.
+
+    most: mixes at which the search ends.
+    """
     best = next((step for step in reversed(steps) if is_whole(step, limit)), {})
-    return {**best, "mixes": best.get("mixes", 0), "steps": steps, "invalid": []}
+    mixes, invalid = best.get("mixes", 0), []
+    if not mixes:
+        invalid.append(f"not one mix is whole: {_fault(steps[-1])}" if steps else "no mix was tried")
+    elif mixes >= most:
+        invalid.append(f"all {most} mixes are whole: raise --most")
+    return {**best, "mixes": mixes, "steps": steps, "invalid": invalid}
+
+
+def _fault(step):
+    return step.get("why") or step["fault"] or f"{step['lost']} frames lost, p99 of lateness {step['late p99']:.0f} ms"
