@@ -1,3 +1,4 @@
+import Dispatch
 import EncodedMedia
 
 /// An RTMP connection: its socket, the client that speaks over it, and its deadlines.
@@ -54,8 +55,9 @@ package final class RTMPSession: @unchecked Sendable {
     private let onEvent: @Sendable (Event) -> Void
     private let timeouts: Timeouts
     private let limits: Destination.Limits?
-    /// The trusted certificates; `nil` without TLS.
-    private let tls: TLSContext?
+    /// Trusted certificates of a secure connection; `nil` uses those of the system.
+    private let trust: TLSContext?
+    private let system: @Sendable () -> TLSContext
     private var client: RTMPClient
     private var connection: TCPConnection?
     private var backlog = AnswerBacklog()
@@ -69,34 +71,34 @@ package final class RTMPSession: @unchecked Sendable {
     ///   - takesKeyframeRequests: Whether the server of a published stream may ask for keyframes.
     ///   - trust: Trusted certificates if the address is `rtmps`; `nil` uses those of the system.
     ///   - onEvent: Called on the loop, one event after another; must return at once.
+    ///   - system: Returns the system's certificates. Not called on the loop, because reading them blocks.
     package init(
         _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, takesKeyframeRequests: Bool = false,
         limits: Destination.Limits?, trust: TLSContext? = nil, timeouts: Timeouts,
-        onEvent: @escaping @Sendable (Event) -> Void
+        onEvent: @escaping @Sendable (Event) -> Void, system: @escaping @Sendable () -> TLSContext = { .system }
     ) {
         var random = SystemRandomNumberGenerator()
         client = RTMPClient(purpose, address, takesKeyframeRequests: takesKeyframeRequests, using: &random)
         self.timeouts = timeouts
         self.limits = limits
-        tls = address.isSecure ? trust ?? .system : nil
+        self.trust = trust
+        self.system = system
         self.onEvent = onEvent
     }
 
     /// Begins to connect and returns at once.
     package func start() {
         loop.perform { [self] in
-            guard !isOver, connection == nil else { return }
+            guard !isOver, timer == nil else { return }
             let timer = SocketLoop.Watch(onReady: {}, onDeadline: { [weak self] in self?.deadlinePassed() })
             self.timer = timer
             loop.add(timer)
-            let connection = TCPConnection(
-                Destination(
-                    scheme: tls == nil ? "rtmp" : "rtmps", host: client.address.host, port: client.address.port,
-                    limits: limits),
-                tls: tls, loop: loop, timeout: timeouts.step
-            ) { [weak self] event in self?.take(event) }
-            self.connection = connection
-            connection.open()
+            guard client.address.isSecure else { return connect(tls: nil) }
+            if let trust { return connect(tls: trust) }
+            DispatchQueue.global().async { [self] in
+                let certificates = system()
+                loop.perform { [self] in connect(tls: certificates) }
+            }
         }
     }
 
@@ -120,7 +122,7 @@ package final class RTMPSession: @unchecked Sendable {
     package func finish(within limit: Double) async {
         await withCheckedContinuation { continuation in
             loop.perform { [self] in
-                guard !isOver, connection != nil, farewell == nil else {
+                guard !isOver, timer != nil, farewell == nil else {
                     finish()
                     return continuation.resume()
                 }
@@ -146,6 +148,18 @@ package final class RTMPSession: @unchecked Sendable {
         let continuation: CheckedContinuation<Void, Never>
         /// Whether everything has been passed to the connection.
         var isSaid = false
+    }
+
+    private func connect(tls: TLSContext?) {
+        guard !isOver else { return }
+        let connection = TCPConnection(
+            Destination(
+                scheme: tls == nil ? "rtmp" : "rtmps", host: client.address.host, port: client.address.port,
+                limits: limits),
+            tls: tls, loop: loop, timeout: timeouts.step
+        ) { [weak self] event in self?.take(event) }
+        self.connection = connection
+        connection.open()
     }
 
     private func leave() {

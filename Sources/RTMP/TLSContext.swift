@@ -5,7 +5,8 @@ import COpenSSL
 /// `@unchecked Sendable`: it does not change after its creation, and OpenSSL counts references and locks its caches.
 package final class TLSContext: @unchecked Sendable {
     /// The certificates that the system trusts (on Debian the package ca-certificates; `SSL_CERT_FILE` and
-    /// `SSL_CERT_DIR` name others). Reading them takes some 20 ms, once.
+    /// `SSL_CERT_DIR` name others). The first use reads them and blocks for some 20 ms, so it must not be on a socket
+    /// loop.
     package static let system = TLSContext { SSL_CTX_set_default_verify_paths($0) == 1 }
 
     /// OpenSSL's context; `nil` if OpenSSL cannot be used, for the reason in `fault`.

@@ -136,6 +136,28 @@ import Testing
         #expect(await counter.strays == 0)
     }
 
+    /// A relay starts its pulls on the loop. The certificates are read elsewhere, before the connection is made.
+    @Test func theSystemsCertificatesAreNotReadOnTheLoop() async throws {
+        let address = try RTMPAddress("rtmps://127.0.0.1:1/live/x")
+        let readers = Box<[Bool]>([])
+        let keeper = Box<RTMPSession?>(nil)
+        let words = await withCheckedContinuation { (done: CheckedContinuation<String, Never>) in
+            SocketLoop.shared.perform {
+                let session = RTMPSession(.play, address, limits: nil, timeouts: .init()) { event in
+                    if case .ended(let fault) = event { done.resume(returning: fault.words) }
+                } system: {
+                    readers.value.withLock { $0.append(SocketLoop.shared.isCurrent) }
+                    return .system
+                }
+                keeper.value.withLock { $0 = session }
+                session.start()
+            }
+        }
+        #expect(readers.value.withLock { $0 } == [false])
+        #expect(words.contains("Connection refused"))
+        await keeper.value.withLock { $0 }?.close()
+    }
+
     /// An address that refuses and one that does not answer are skipped; the error is the last one's.
     @Test func addressesAreTriedInOrder() async throws {
         let server = try RTMPOddServer(saying: [7])
