@@ -37,6 +37,7 @@ check_scripts() {
     # What judges the media benchmarks' runs.
     PYTHONPATH=scripts python3 -m bench_media.tests --quiet || failed=1
     PYTHONPATH=scripts python3 -m chaos.tests --quiet || failed=1
+    scripts/counts.py --table || failed=1
     scripts/scale-model.py --self-test || failed=1
     return $failed
 }

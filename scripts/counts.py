@@ -2,7 +2,8 @@
 """Instructions and heap allocations of the paths that every frame or event takes, against what is allowed.
 
     scripts/counts.py PATHCOUNTS            compare; exit 1 if a path needs more
-    scripts/counts.py PATHCOUNTS --update   allow what is counted now
+    scripts/counts.py PATHCOUNTS --update   allow what is counted now, also in the table of docs/performance.md
+    scripts/counts.py --table               compare this table with what is allowed; exit 1 if they differ
 
 PATHCOUNTS is a release build of the product PathCounts (`scripts/check.sh counts` builds it). Instructions are counted
 by valgrind, of the process alone, so other load on the machine does not matter. Counts belong to a compiler and a
@@ -18,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 
-ALLOWED = pathlib.Path(__file__).resolve().parent.parent / "Benchmarks/Counts/allowed.json"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ALLOWED = ROOT / "Benchmarks/Counts/allowed.json"
+DOCUMENT = ROOT / "docs/performance.md"
 # Small counts come first to be subtracted: what a start costs is in both.
 FEW, MANY = 1000, 3000
 # Layouts of dictionaries in memory and the processor's string functions make this much difference.
@@ -63,8 +66,28 @@ def toolchain():
     return f"Swift {version[1] if version else '?'}, {platform.machine()}"
 
 
+def tabulated(text, paths):
+    """Returns a document whose table has a row of these counts for each path."""
+    for name, counts in paths.items():
+        allocations = f"{counts['allocations']:.2f}".removesuffix(".00")
+        cells = f"| {allocations} | {round(counts['instructions']):,} |"
+        text, rows = re.subn(rf"^(\| `{re.escape(name)}`: [^|]*\| [^|]*) \| [^|]* \| [^|]* \|$",
+                             lambda row: f"{row[1]} {cells}", text, flags=re.MULTILINE)
+        if rows != 1:
+            fail(f"{DOCUMENT.relative_to(ROOT)} has {rows} rows of `{name}`, not one")
+    return text
+
+
+def check_table():
+    text = DOCUMENT.read_text()
+    if tabulated(text, json.loads(ALLOWED.read_text())["paths"]) != text:
+        fail(f"the table in {DOCUMENT.relative_to(ROOT)} is not what {ALLOWED.relative_to(ROOT)} allows")
+
+
 def main():
     words = sys.argv[1:]
+    if words == ["--table"]:
+        return check_table()
     if not words or words[0].startswith("-") or words[1:] not in ([], ["--update"]):
         sys.exit(__doc__)
     binary, update = words[0], "--update" in words
@@ -103,7 +126,10 @@ def judge(plain, binary, update):
         for name, numbers in found.items():
             found[name] = {**allowed["paths"].get(name, {}), **numbers}
         ALLOWED.write_text(json.dumps({"toolchain": toolchain(), "paths": found}, indent=4) + "\n")
-        print(f"written: {ALLOWED.relative_to(ALLOWED.parents[2])}")
+        print(f"written: {ALLOWED.relative_to(ROOT)}")
+        # Without valgrind, a new path has no instructions to show yet.
+        if all("instructions" in counts for counts in found.values()):
+            DOCUMENT.write_text(tabulated(DOCUMENT.read_text(), found))
     elif not is_judged:
         print(f"counts: the limits are for {allowed['toolchain'] or 'nothing yet'}, this is {toolchain()}: "
               "nothing is judged")
