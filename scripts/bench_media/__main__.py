@@ -43,7 +43,7 @@ def _common(parser, default_runs=5):
     parser.add_argument("--preset", default="veryfast", help="x264 preset of ffmpeg (veryfast)")
     parser.add_argument("--x264", default="me=dia:scenecut=0:partitions=i8x8:subme=1:aq-strength=0.5", metavar="OPTIONS",
                         help="further x264 options of ffmpeg; default: the mixer's own settings. Empty: only the "
-                             "preset, which costs 1.65 times as much")
+                             "preset, with which x264 alone needs 1.65 times as much")
     parser.add_argument("--footage", type=pathlib.Path, metavar="FILE",
                         help="video to publish instead of ffmpeg's moving test picture")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench-out", metavar="DIR",
