@@ -5,9 +5,9 @@ import Testing
 
 /// The request that a worker's pull is given, and those that it refuses before starting a process.
 @Suite struct PullHeadTests {
-    private func head(_ url: String) throws -> PullHead {
+    private func head(_ url: String, latency: MediaTime = .zero) throws -> PullHead {
         let kind = try #require(PullProtocols.kind(of: url) as? any WorkerPullKind.Type, "\(url)")
-        return try kind.head(for: PullAddress(url))
+        return try kind.head(for: PullAddress(url), latency: latency)
     }
 
     @Test(arguments: [
@@ -46,6 +46,22 @@ import Testing
             #expect(!head.pipeline.contains(secret), "\(head.pipeline)")
         }
         #expect(Set(head.sinks).count == head.sinks.count && !head.sinks.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("rtsp://h.example/live", "rtspsrc name=source latency=70 "),
+        ("rtp://127.0.0.1:5004", "rtpjitterbuffer latency=70 "),
+    ])
+    func elementsHaveTheLatencyOfTheOptions(url: String, words: String) throws {
+        #expect(try head(url, latency: .milliseconds(70)).pipeline.contains(words))
+    }
+
+    @Test func aLatencyInTheURLComesFirst() throws {
+        func latency(_ url: String) throws -> String? {
+            try head(url, latency: .milliseconds(70)).properties.first { $0.name == "latency" }?.value
+        }
+        #expect(try latency("srt://127.0.0.1:9000") == "70")
+        #expect(try latency("srt://127.0.0.1:9000?latency=300") == "300")
     }
 
     @Test func aPassphraseIsOnlyAProperty() throws {

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// A file below `media.directory`, played at its own rate and repeated when it ends.
 package enum FilePull: WorkerPullKind {
     package static let name = "file"
@@ -8,7 +10,7 @@ package enum FilePull: WorkerPullKind {
 
     package static func usesNetwork(_ address: PullAddress) -> Bool { false }
 
-    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
+    package static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead {
         let path = try path(of: address)
         let options = try address.options(["loop"])
         guard ["yes", "no"].contains(options["loop"] ?? "yes") else {

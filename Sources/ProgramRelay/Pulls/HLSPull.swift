@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Pulls HLS, live or on demand: `http` and `https` URLs whose path ends with `.m3u8`, with any query.
 package enum HLSPull: WorkerPullKind {
     package static let name = "HLS"
@@ -18,7 +20,7 @@ package enum HLSPull: WorkerPullKind {
         return path.suffix(5).lowercased() == ".m3u8"
     }
 
-    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
+    package static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead {
         PullHead(
             description: "appsrc name=source format=bytes ! \(PullTail.decoder("all"))", isSegmented: true)
     }

@@ -18,9 +18,10 @@ package struct PullOptions: Hashable, Sendable {
     /// Time without media after which the connection ends, in whole seconds; 0 means never. Also the longest wait for a
     /// publisher.
     package var idleTimeout: Int
+    /// The pace of kinds that use `FLVElementPull`. A kind in a worker sets `PullHead.isLive` instead.
     package var pacing: PullPacing
     /// Time for which packets may be delayed, so that late and retransmitted ones fall into place. `nil` for transports
-    /// that deliver in order without delay.
+    /// that deliver in order without delay. A kind in a worker gets it with its head.
     package var latency: MediaTime?
 
     package init(

@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 import RTMP
 
@@ -5,7 +6,9 @@ extension PullProgram {
     /// Reads the session description at the URL.
     ///
     /// - Returns: The head of the pipeline that receives the described streams.
-    func described(_ head: PullHead, _ address: PullAddress) async throws(PullEnd) -> PullHead {
+    func described(
+        _ head: PullHead, _ address: PullAddress, _ latency: MediaTime
+    ) async throws(PullEnd) -> PullHead {
         let bytes: [UInt8]
         if let file = head.file {
             let descriptor = try open(file)
@@ -19,6 +22,6 @@ extension PullProgram {
                 address.text, limits: limits, limit: SessionDescription.longest, "the session description", redaction
             ).response.body
         }
-        return try SDPPull.head(of: SessionDescription(bytes), limits: settings.reach)
+        return try SDPPull.head(of: SessionDescription(bytes), limits: settings.reach, latency: latency)
     }
 }

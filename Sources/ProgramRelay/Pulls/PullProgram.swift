@@ -54,8 +54,9 @@ public struct PullProgram: Sendable {
             guard let kind = PullProtocols.kind(of: settings.url) as? any WorkerPullKind.Type else {
                 throw PullEnd(.badURL, "this URL is not pulled by a worker")
             }
-            var head = try kind.head(for: address)
-            if head.isSessionDescription { head = try await described(head, address) }
+            let latency = settings.latency ?? kind.options.latency ?? .zero
+            var head = try kind.head(for: address, latency: latency)
+            if head.isSessionDescription { head = try await described(head, address, latency) }
             if head.isSegmented { throw try await playSegments(head, address) }
             throw head.isLooped ? try await playAgain(head, address) : try await play(head, address)
         } catch {

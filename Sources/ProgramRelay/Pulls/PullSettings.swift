@@ -12,6 +12,8 @@ struct PullSettings: Hashable, Codable, Sendable {
     var reach: Reach?
     /// Time without media after which the pull ends, in whole seconds; 0 means never.
     var idleTimeout: Int
+    /// Time for which packets may be delayed. `nil` uses the default of the kind of pull.
+    var latency: MediaTime?
     /// Whether H.265 passes through untouched, because the program carries it. `nil` means false.
     var carriesH265: Bool?
     /// Whether the stream is not pulled but follows these settings, as FLV with the tracks to transcode

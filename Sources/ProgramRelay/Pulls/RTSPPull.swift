@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Pulls from an RTSP server: over its TCP connection, over UDP (`rtspu`), or over TLS (`rtsps`).
 package enum RTSPPull: WorkerPullKind {
     package static let name = "RTSP"
@@ -12,7 +14,7 @@ package enum RTSPPull: WorkerPullKind {
 
     package static let usesTCP = true
 
-    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
+    package static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead {
         let isUDP = address.scheme == "rtspu"
         let bare = address.withoutCredentials
         let location = isUDP ? "rtsp" + bare.dropFirst(address.scheme.utf8.count) : bare
@@ -24,7 +26,8 @@ package enum RTSPPull: WorkerPullKind {
         return PullHead(
             // Sends no packets to addresses that the server names (nat-method), and uses only the requested transport.
             description: """
-                rtspsrc name=source latency=200 tcp-timeout=5000000 timeout=0 nat-method=none udp-reconnect=false \
+                rtspsrc name=source latency=\(latency.roundedMilliseconds) tcp-timeout=5000000 timeout=0 \
+                nat-method=none udp-reconnect=false \
                 protocols=\(isUDP ? "udp" : "tcp") \
                 source. ! application/x-rtp,media=(string)video ! \(PullTail.decoder("pictures")) \
                 source. ! application/x-rtp,media=(string)audio ! \(PullTail.decoder("sound"))

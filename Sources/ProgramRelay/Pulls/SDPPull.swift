@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 import TextFormats
 
@@ -26,7 +27,7 @@ package enum SDPPull: WorkerPullKind {
 
     package static func usesNetwork(_ address: PullAddress) -> Bool { address.scheme != "file" }
 
-    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
+    package static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead {
         var head = PullHead(description: "", outlets: [], isSessionDescription: true)
         if address.scheme == "file" {
             head.file = try FilePull.path(of: address)
@@ -37,11 +38,13 @@ package enum SDPPull: WorkerPullKind {
 
     /// Returns the head of the pipeline that receives the described streams.
     ///
-    /// - Parameter limits: Addresses at which the pull may listen; `nil` allows any.
+    /// - Parameters:
+    ///   - limits: Addresses at which the pull may listen; `nil` allows any.
+    ///   - latency: Time for which packets wait for late ones.
     static func head(
-        of description: SessionDescription, limits: Reach?
+        of description: SessionDescription, limits: Reach?, latency: MediaTime
     ) throws(PullEnd) -> PullHead {
-        var lines = ["rtpbin name=rtp latency=200 drop-on-latency=true"]
+        var lines = ["rtpbin name=rtp latency=\(latency.roundedMilliseconds) drop-on-latency=true"]
         var head = PullHead(description: "", outlets: [])
         // A container carries all tracks.
         let whole = description.media.first { $0.encoding == "MP2T" }

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// The address and the options of an `srt://` URL of a pull or an output.
 struct SRTOptions: Hashable, Sendable {
     /// The side that initiates the connection.
@@ -11,14 +13,18 @@ struct SRTOptions: Hashable, Sendable {
         var value: String
     }
 
+    /// The time for retransmitting lost packets if nothing else is wanted.
+    static let standardLatency = MediaTime.milliseconds(125)
+
     let mode: Mode
     /// Time in ms for retransmitting lost packets, which is also the receiver's delay.
     let latency: Int
     /// The properties in the order in which they must be set.
     private(set) var properties: [Property]
 
+    /// - Parameter standard: Time for retransmitting lost packets if the URL names none.
     /// - Throws: `PullEnd` of kind `.badURL`, without secrets.
-    init(_ address: PullAddress) throws(PullEnd) {
+    init(_ address: PullAddress, latency standard: MediaTime = SRTOptions.standardLatency) throws(PullEnd) {
         guard let port = address.port else { throw PullEnd(.badURL, "an SRT URL needs a port: srt://host:9000") }
         guard ["", "/"].contains(address.path) else {
             throw PullEnd(.badURL, "an SRT URL has no path: name the stream with ?streamid=")
@@ -31,7 +37,7 @@ struct SRTOptions: Hashable, Sendable {
             throw PullEnd(.badURL, "an SRT listener needs an address of this machine, not a name or 0.0.0.0")
         }
         self.mode = mode
-        latency = try options.number("latency", in: 20...8000, else: 125)
+        latency = try options.number("latency", in: 20...8000, else: Int(clamping: standard.roundedMilliseconds))
         properties = [
             Property(name: "uri", value: "srt://\(address.spelledHost):\(port)?mode=\(mode.rawValue)"),
             Property(name: "latency", value: "\(latency)"),

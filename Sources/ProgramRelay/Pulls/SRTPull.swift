@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Pulls MPEG-TS over SRT as caller, listener or in rendezvous.
 package enum SRTPull: WorkerPullKind {
     package static let name = "SRT"
@@ -9,10 +11,10 @@ package enum SRTPull: WorkerPullKind {
             PullElement("srtsrc", package: "gstreamer1.0-plugins-bad"),
             PullElement("tsdemux", package: "gstreamer1.0-plugins-bad"),
         ] + PullTail.elements
-    package static let options = PullOptions(idleTimeout: 5, latency: .milliseconds(125))
+    package static let options = PullOptions(idleTimeout: 5, latency: SRTOptions.standardLatency)
 
-    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
-        let options = try SRTOptions(address)
+    package static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead {
+        let options = try SRTOptions(address, latency: latency)
         return PullHead(
             description: """
                 srtsrc name=source auto-reconnect=false keep-listening=false ! \

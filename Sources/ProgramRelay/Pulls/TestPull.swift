@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// A test pattern with a tone, made by the worker.
 package enum TestPull: WorkerPullKind {
     package static let name = "test pattern"
@@ -13,7 +15,7 @@ package enum TestPull: WorkerPullKind {
 
     package static func usesNetwork(_ address: PullAddress) -> Bool { false }
 
-    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
+    package static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead {
         guard address.isLocalhost, address.port == nil else {
             throw PullEnd(.badURL, "a test pattern has the host localhost and no port: test://localhost/bars")
         }

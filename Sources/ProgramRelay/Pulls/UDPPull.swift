@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Receives MPEG-TS over UDP, from one sender or a multicast group, directly (`udp`) or in RTP (`rtp`).
 package enum UDPPull: WorkerPullKind {
     package static let name = "MPEG-TS over UDP or RTP"
@@ -11,9 +13,10 @@ package enum UDPPull: WorkerPullKind {
             PullElement("rtpmp2tdepay", package: "gstreamer1.0-plugins-good"),
             PullElement("tsdemux", package: "gstreamer1.0-plugins-bad"),
         ] + PullTail.elements
-    package static let options = PullOptions(idleTimeout: 5)
+    /// The latency is that of RTP. Packets of plain UDP have no numbers by which to put them in order.
+    package static let options = PullOptions(idleTimeout: 5, latency: .milliseconds(200))
 
-    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
+    package static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead {
         guard address.isLiteral, !address.isEveryAddress, let port = address.port, port >= 1024 else {
             throw PullEnd(
                 .badURL,
@@ -28,7 +31,7 @@ package enum UDPPull: WorkerPullKind {
             ? """
             udpsrc name=source buffer-size=2097152 \
             caps="application/x-rtp,media=video,clock-rate=90000,encoding-name=MP2T,payload=33" ! \
-            rtpjitterbuffer latency=200 ! rtpmp2tdepay
+            rtpjitterbuffer latency=\(latency.roundedMilliseconds) ! rtpmp2tdepay
             """
             : "udpsrc name=source buffer-size=2097152 caps=\"\(stream)\""
         return PullHead(

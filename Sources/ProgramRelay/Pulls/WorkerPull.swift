@@ -82,7 +82,7 @@ final class WorkerPull: SourcePull {
     /// Checks the URL, and replaces its host by an allowed address.
     private func checkedSettings() async throws(PullEnd) -> PullSettings {
         var address = try PullAddress(request.url)
-        _ = try kind.head(for: address)
+        _ = try kind.head(for: address, latency: request.options.latency ?? kind.options.latency ?? .zero)
         let host = address.host
         let destination = Destination(
             scheme: address.scheme, host: host, port: address.port ?? kind.scheme(of: request.url)?.port ?? 0,
@@ -108,7 +108,7 @@ final class WorkerPull: SourcePull {
         }
         return PullSettings(
             url: address.text, host: host, reach: request.limits?.reach, idleTimeout: request.options.idleTimeout,
-            carriesH265: request.videoCodecs.contains(.h265) ? true : nil)
+            latency: request.options.latency, carriesH265: request.videoCodecs.contains(.h265) ? true : nil)
     }
 
     private func start(_ settings: PullSettings) throws(PullEnd) {

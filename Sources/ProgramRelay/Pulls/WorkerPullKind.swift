@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// A kind of pull whose bytes are read by GStreamer elements in a separate process, `mixworker pull`.
 ///
 /// A type needs the members of `PullProtocol`, apart from `open`, and the head of its pipeline.
@@ -13,8 +15,9 @@ package protocol WorkerPullKind: PullProtocol {
 
     /// Returns the head of the pipeline for a URL. The relay calls it to refuse a URL early, and the worker to play.
     ///
+    /// - Parameter latency: `PullOptions.latency`, for the elements that hold packets back; 0 if there are none.
     /// - Throws: `PullEnd` of kind `.badURL`, without secrets, if the URL cannot be pulled.
-    static func head(for address: PullAddress) throws(PullEnd) -> PullHead
+    static func head(for address: PullAddress, latency: MediaTime) throws(PullEnd) -> PullHead
 }
 
 extension WorkerPullKind {
