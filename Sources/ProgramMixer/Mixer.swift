@@ -49,6 +49,9 @@ public final class Mixer: Sendable {
         queue.sync { [worker] in worker.perform(command) }
     }
 
+    /// Returns the number of pictures that the source's decoder has been given so far; 0 without a decoder.
+    func picturesDecoded(of id: SourceID) -> Int { queue.sync { [worker] in worker.picturesDecoded(of: id) } }
+
     /// Stops and frees everything. No reports follow.
     public func stop() async {
         await withCheckedContinuation { continuation in
@@ -157,6 +160,8 @@ private final class MixerCore: @unchecked Sendable {
             stop(running)
         }
     }
+
+    func picturesDecoded(of id: SourceID) -> Int { decoders[DecoderKey(source: id, track: .video)]?.pushed ?? 0 }
 
     private func start(_ setup: MixerSetup) throws -> Running {
         let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)

@@ -36,6 +36,8 @@ final class TrackDecoder: Sendable {
         /// Number of frames that the decoder's own thread has not finished; below, their bytes.
         var waiting = 0
         var waitingBytes = 0
+        /// Number of frames pushed so far.
+        var pushed = 0
         /// Whether the decoder was asked to end, or has reported a failure.
         var isOver = false
     }
@@ -92,6 +94,9 @@ final class TrackDecoder: Sendable {
     /// Mean time per frame.
     var pace: MediaTime { work.withLock { $0.place.pace } }
 
+    /// Number of frames pushed so far.
+    var pushed: Int { work.withLock { $0.pushed } }
+
     /// Ends the decoder and waits for the frame that is being decoded. Must not be called from the output.
     func tearDown() {
         work.withLock { $0.isOver = true }
@@ -125,6 +130,7 @@ final class TrackDecoder: Sendable {
     func push(_ frame: EncodedFrame) {
         let beginsSequence = beginsSequence(frame)
         let isWithReader = work.withLock { [total = paces.total] work in
+            work.pushed += 1
             let isWithReader =
                 !beginsSequence && work.place.isWithReader(frame, waiting: work.waiting, total: total)
             if !isWithReader {

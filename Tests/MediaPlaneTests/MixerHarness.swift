@@ -33,6 +33,8 @@ struct MixerRecord {
     var volumes: [[SourceID: Int]] = []
     var delays: [[SourceID: MediaTime]] = []
     var idle: [IdleStatus] = []
+    /// Numbers of pictures that each source's decoder had been given at `MixerHarness.countTimes`.
+    var decoded: [[SourceID: Int]] = []
 
     var medianVideoLatency: Double {
         Self.median(zip(videoArrivals, video.frames).map { ($0 - $1.pts).inMilliseconds })
@@ -58,6 +60,8 @@ struct MixerHarness {
     var sources: [PlayedSource] = []
     /// Commands at program times.
     var commands: [(MediaTime, MixerCommand)] = []
+    /// Program times at which decoded pictures are counted, in order, all before the last delivery.
+    var countTimes: [MediaTime] = []
     /// Range of program time that always passes slowly: for work with a time limit in the mix.
     var slow: Range<MediaTime>?
     /// Pauses after each step of program time in `slow`, as long as the step: 3 are a quarter of the speed.
@@ -155,7 +159,14 @@ struct MixerHarness {
         let ordered = deliveries.enumerated().sorted {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
         }
+        var countTimes = countTimes[...]
         for (_, delivery) in ordered where delivery.time < end {
+            while let time = countTimes.first, time <= delivery.time {
+                countTimes.removeFirst()
+                try await pass(until: time, clock, now, box)
+                let counts = sources.map { ($0.id, mixer.picturesDecoded(of: $0.id)) }
+                box.record.withLock { $0.decoded.append(Dictionary(counts) { _, last in last }) }
+            }
             try await pass(until: delivery.time, clock, now, box)
             mixer.handle(delivery.command)
         }
