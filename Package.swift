@@ -29,7 +29,7 @@ var targets: [Target] = [
     .target(name: "LayoutEngine", dependencies: ["TextFormats"], swiftSettings: strict),
     .target(name: "MediaFormats", dependencies: ["EncodedMedia", "TextFormats"], swiftSettings: strict),
     .target(name: "MixModel", dependencies: ["EncodedMedia", "LayoutEngine", "TextFormats"], swiftSettings: strict),
-    .target(name: "RoomChannel", dependencies: ["EncodedMedia", "MixModel", "TextFormats"], swiftSettings: strict),
+    .target(name: "RoomChannel", dependencies: ["EncodedMedia", "MixModel"], swiftSettings: strict),
     .target(name: "ProgramSplicer", dependencies: ["MediaFormats", "MixModel"], swiftSettings: strict),
     .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
     .target(
@@ -83,8 +83,7 @@ if wantsMedia {
             name: "ProgramMixer", dependencies: ["CFontconfig", "GStreamerKit", "ProgramSplicer"], swiftSettings: strict
         ),
         .target(
-            name: "ViewerProbe", dependencies: ["ChildProcesses", "GStreamerKit", "MediaFormats", "MixModel"],
-            swiftSettings: strict),
+            name: "ViewerProbe", dependencies: ["ChildProcesses", "MediaFormats", "MixModel"], swiftSettings: strict),
         .target(name: "CContainment"),
         .target(name: "CForkServer"),
         .target(name: "ForkServer", dependencies: ["CForkServer", "ChildProcesses"], swiftSettings: strict),
