@@ -39,7 +39,7 @@ extension Relay {
 
         /// The file that names the process of a relay in a shared process. The service records relays with their own
         /// process.
-        var processFile: String { file(".pid") }
+        var processFile: ProcessFile { ProcessFile(path: file(".pid")) }
 
         /// The file with which a successor continues this relay's timestamps.
         var anchorFile: AnchorFile { AnchorFile(path: file(".clock")) }

@@ -141,10 +141,7 @@ public actor Relay {
         }
         share = shares.join(process: ProcessClock.own)
         takeUpQuarantine()
-        if configuration.shares != nil {
-            // The file protects a successor from this relay if the process hangs; without it, the relay works as well.
-            try? "\(getpid())\n".write(toFile: configuration.processFile, atomically: true, encoding: .utf8)
-        }
+        if configuration.shares != nil { configuration.processFile.write() }
         continueProgram()
         orphanSince = .zero
         tickDeadline.begin { [weak self] in self?.post(.tick) }
@@ -205,7 +202,7 @@ public actor Relay {
         tickDeadline.end()
         stallDeadline.end()
         // The process must not be killed during the remaining work.
-        if configuration.shares != nil { unlink(configuration.processFile) }
+        if configuration.shares != nil { configuration.processFile.remove() }
         listener?.close()
         pullRecord.remove()
         if let share { shares.leave(share, process: ProcessClock.own) }
