@@ -35,6 +35,12 @@ struct PlayerTests {
         #expect(found.failed == [] && found.passed >= 1)
     }
 
+    /// The tests in `Tests/Player/hls-tests.js` pass: the player in a browser without Media Source Extensions.
+    @Test(.timeLimit(.minutes(4))) func aBrowserThatPlaysOnlyHLSIsServed() async throws {
+        let found = try await Browser.runParts(of: "Tests/Player/hls-tests.js")
+        #expect(found.failed == [] && found.passed == 4)
+    }
+
     /// The viewer is told of a page that stalls, of a killed service and of the end of the program, and then sees the
     /// program again.
     @Test(.timeLimit(.minutes(6))) func aViewerComesBackAndIsToldTheEnd() async throws {

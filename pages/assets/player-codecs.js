@@ -62,9 +62,8 @@ export function avcSize(set) {
   if (!isFrames) { height *= 2; bits.bit(); }
   bits.bit();
   if (bits.bit()) {
-    const [left, right, top, bottom] = [bits.golomb(), bits.golomb(), bits.golomb(), bits.golomb()];
-    width -= (left + right) * (chroma === 1 || chroma === 2 ? 2 : 1);
-    height -= (top + bottom) * (chroma === 1 ? 2 : 1) * (isFrames ? 1 : 2);
+    width -= (bits.golomb() + bits.golomb()) * (chroma === 1 || chroma === 2 ? 2 : 1);
+    height -= (bits.golomb() + bits.golomb()) * (chroma === 1 ? 2 : 1) * (isFrames ? 1 : 2);
   }
   return { width, height };
 }
@@ -84,9 +83,8 @@ export function hevcSize(set) {
   if (chroma === 3) bits.bit();
   let width = bits.golomb(), height = bits.golomb();
   if (bits.bit()) {
-    const [left, right, top, bottom] = [bits.golomb(), bits.golomb(), bits.golomb(), bits.golomb()];
-    width -= (left + right) * (chroma === 1 || chroma === 2 ? 2 : 1);
-    height -= (top + bottom) * (chroma === 1 ? 2 : 1);
+    width -= (bits.golomb() + bits.golomb()) * (chroma === 1 || chroma === 2 ? 2 : 1);
+    height -= (bits.golomb() + bits.golomb()) * (chroma === 1 ? 2 : 1);
   }
   return { width, height };
 }

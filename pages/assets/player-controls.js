@@ -48,15 +48,15 @@ const STYLE = `
   @media (prefers-reduced-motion: reduce) { .spinner { animation-duration: 4s; } .bar { transition: none; } }`;
 
 const MARKUP = `
-  <div class="message"><div class="spinner"></div><p></p><button class="again" type="button">Try again</button></div>
+  <div class="message"><div class="spinner"></div><p class="text"></p><button class="again" type="button">Try again</button></div>
   <button class="start" type="button" aria-label="Play">${ICONS.play}</button>
-  <div class="hidden" role="status"></div>
+  <div class="status hidden" role="status"></div>
   <button class="unmute" type="button">${ICONS.silent}Unmute</button>
   <div class="bar" role="group" aria-label="Player">
     <button class="play" type="button"></button>
     <button class="mute" type="button"></button>
     <input class="volume" type="range" min="0" max="100" aria-label="Volume">
-    <button class="live" type="button" title="Go to live"><i></i>LIVE<small></small></button>
+    <button class="live" type="button" title="Go to live"><i></i>LIVE<small class="behind"></small></button>
     <span class="space"></span>
     <slot name="buttons"></slot>
     <button class="window" type="button" title="Picture in picture (p)" aria-label="Picture in picture">${ICONS.window}</button>
@@ -96,10 +96,7 @@ export class Controls {
     shadow.adoptedStyleSheets.push(this.sheet);
     this.#root.innerHTML = MARKUP;
     shadow.append(this.#root);
-    const at = name => this.#root.querySelector(`.${name}`);
-    this.parts = { message: at("message"), spinner: at("spinner"), text: at("message p"), again: at("again"), status: at("hidden"),
-      unmute: at("unmute"), start: at("start"), play: at("play"), mute: at("mute"), volume: at("volume"), live: at("live"), behind: at("live small"),
-      window: at("window"), full: at("full") };
+    this.parts = Object.fromEntries(Array.from(this.#root.querySelectorAll("[class]"), part => [part.classList[0], part]));
     const on = (part, action) => this.parts[part].addEventListener("click", action);
     on("play", () => player.toggle());
     on("again", () => player.play());

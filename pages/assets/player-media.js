@@ -1,4 +1,4 @@
-// Plays one HTTP-FLV connection, from its first byte to its end, with Media Source Extensions.
+// Plays a program from its first byte to its end: HTTP-FLV with Media Source Extensions, otherwise HLS.
 import { textsIn } from "./player-codecs.js";
 import { FLVReader, readUnit } from "./player-flv.js";
 import { LIVE, RebuildError, Refusal, steer, UnplayableError, unplayable } from "./player-policy.js";
@@ -54,9 +54,23 @@ class Buffer {
   }
 }
 
-export class FLVSession {
-  /** The distance from the newest picture in seconds. */
+/** One connection. */
+class Session {
+  /** The distance from the newest picture in seconds, if it is known. */
   lag = 0;
+
+  /**
+   * @param {HTMLVideoElement} video @param {string} url
+   * @param {{onConnect: () => void, onReady: () => void, onText: (text: string) => void, onFrames: (count: number) => void,
+   *   hls: string | null, failures: number}} events
+   *   `onReady`: enough is buffered to begin. `onText`: the picture that carries this text is shown. `failures`: of HLS in a row.
+   */
+  constructor(video, url, events) { Object.assign(this, { video, url, events }); }
+
+  seekToLive() {}
+}
+
+export class FLVSession extends Session {
   /** Whether the viewer has gone back. Coming near the newest picture ends it. */
   isBack = false;
   #tracks = { video: new Track("video"), audio: new Track("audio") };
@@ -72,21 +86,12 @@ export class FLVSession {
   #failure = null;
   #texts = [];
 
-  /**
-   * @param {HTMLVideoElement} video @param {string} url
-   * @param {{onConnect: () => void, onReady: () => void, onText: (text: string) => void, onFrames: (count: number) => void}} events
-   *   `onReady`: enough is buffered to begin. `onText`: the picture that carries this text is shown.
-   */
-  constructor(video, url, events) { Object.assign(this, { video, url, events }); }
-
   /** Plays to the end of the stream. @param {AbortSignal} signal @throws {Error} The reason why playback stopped; see `verdict`. */
   async run(signal) {
-    const stop = () => this.#abort.abort();
-    signal.addEventListener("abort", stop);
-    const ticks = setInterval(() => this.#tick(), 100);
-    const fault = () => this.#fail(new RebuildError(this.video.error?.message || "The browser could not play the stream"));
+    const within = { signal: this.#abort.signal }, ticks = setInterval(() => this.#tick(), 100);
+    signal.addEventListener("abort", () => this.#abort.abort(), within);
     try {
-      const answer = await this.#listen(fetch(this.url, { signal: this.#abort.signal, cache: "no-store" }));
+      const answer = await this.#listen(fetch(this.url, { ...within, cache: "no-store" }));
       if (!answer.ok) throw await Refusal.of(answer);
       this.events.onConnect();
       const reader = new FLVReader((kind, time, body) => this.#take(kind, time, body)), stream = answer.body.getReader();
@@ -96,7 +101,8 @@ export class FLVSession {
         if (!this.#media) {
           // The last picture of the previous connection stays until here.
           this.#attach();
-          this.video.addEventListener("error", fault);
+          this.video.addEventListener("error", () =>
+            this.#fail(new RebuildError(this.video.error?.message || "The browser could not play the stream")), within);
         }
         reader.push(value);
         this.#flush();
@@ -107,8 +113,6 @@ export class FLVSession {
       throw this.#failure ?? (error instanceof TimelineError ? new RebuildError(error.message) : error);
     } finally {
       clearInterval(ticks);
-      signal.removeEventListener("abort", stop);
-      this.video.removeEventListener("error", fault);
       this.#abort.abort();
     }
   }
@@ -177,10 +181,9 @@ export class FLVSession {
   }
 
   #tick() {
-    const { video } = this;
+    const { video } = this, { buffered } = video;
     if (!this.#buffers || video.error) return;
-    const ranges = Array.from(video.buffered, (_, index) => index);
-    for (const index of ranges) ranges[index] = [video.buffered.start(index), video.buffered.end(index)];
+    const ranges = Array.from(buffered, (_, index) => [buffered.start(index), buffered.end(index)]);
     if (!this.#isStarted) return this.#begin(ranges);
     const { seek, rate, lag } = steer({ ranges, now: video.currentTime, rate: video.playbackRate, isBack: this.isBack });
     this.lag = lag;
@@ -211,5 +214,29 @@ export class FLVSession {
     this.isBack = false;
     const { buffered } = this.video;
     if (buffered.length) this.video.currentTime = Math.max(buffered.start(buffered.length - 1), buffered.end(buffered.length - 1) - LIVE.target);
+  }
+}
+
+/** Plays the program's HLS natively. */
+export class HLSSession extends Session {
+  /** Plays to the end of the playlist. @param {AbortSignal} signal @throws {Error} The reason why playback stopped; see `verdict`. */
+  async run(signal) {
+    const { video, url, events } = this, over = new AbortController(), within = { signal: over.signal };
+    // A video element does not tell why it fails, and playlists outlive their programs.
+    const answer = await fetch(url, { method: "HEAD", signal: AbortSignal.timeout?.(SILENCE) ?? signal, cache: "no-store" });
+    if (signal.aborted) return;
+    if (!answer.ok) throw await Refusal.of(answer);
+    events.onConnect();
+    await new Promise((resolve, reject) => {
+      signal.addEventListener("abort", resolve, within);
+      video.addEventListener("ended", resolve, within);
+      // Until the first segment, the playlist is that of an earlier session, which has ended and so has a duration.
+      video.addEventListener("loadedmetadata", () => { if (video.duration < Infinity) reject(new Refusal(404)); }, within);
+      video.addEventListener("error", () => reject(++events.failures < 7 ? new Error("The connection is lost")
+        : new UnplayableError("This browser can play only HLS, which is not available. Try another browser.")), within);
+      video.srcObject = null;
+      video.src = events.hls ?? url.replace(/\.flv(?=\?|$)/, "/index.m3u8");
+      events.onReady();
+    }).finally(() => over.abort());
   }
 }

@@ -3,8 +3,8 @@ import { Refusal } from "./player-policy.js";
 
 /** The time for which candidates are collected before they are sent to the server, in ms. */
 const COLLECTING = 100;
-/** The longest time that a request to a session may take, in ms. */
-const PATIENCE = 10000;
+/** The longest time that a request may take, in ms. */
+export const PATIENCE = 10000;
 
 /**
  * Reads the STUN and TURN servers in `Link` headers (RFC 9725 §4.6).

@@ -1,9 +1,6 @@
 // Plays over WebRTC (WHEP) with less than half a second of delay.
 import { ABSENCE } from "./player-policy.js";
-import { WebRTCSession } from "./player-webrtc.js";
-
-/** The longest time to wait for the service's response, in ms. A changed network is not reported otherwise. */
-const PATIENCE = 10000;
+import { PATIENCE, WebRTCSession } from "./player-webrtc.js";
 
 export class WHEPSession {
   /** The delay in seconds: this side's jitter buffer and half of the round-trip time. */

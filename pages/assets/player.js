@@ -1,10 +1,10 @@
 // <co-stream-player src="https://host/live/room.flv" controls></co-stream-player>: plays a live program in any page.
 // docs/player.md describes it. Apache License 2.0, as the rest of this project.
 //
-// It is a module so that its parts can be tested separately and load once. It defines one element and no globals.
+// It defines one element and no globals.
 import { Controls, handleKey } from "./player-controls.js";
-import { FLVSession, hasMediaSource } from "./player-media.js";
-import { LIVE, UnplayableError, verdict } from "./player-policy.js";
+import { FLVSession, hasMediaSource, HLSSession } from "./player-media.js";
+import { LIVE, verdict } from "./player-policy.js";
 import { WHEPSession } from "./player-whep.js";
 
 /** @typedef {"idle" | "connecting" | "playing" | "stalled" | "paused" | "waiting" | "ended" | "reconnecting" | "failed"} State */
@@ -16,8 +16,8 @@ const TEXT_AGE = 12000;
  * Attributes: `src` (HTTP-FLV), `hls` (in place of the URL derived from `src`, for browsers without Media Source Extensions),
  * `whep` (plays this URL over WebRTC instead), `controls`, `muted`. Children are shown over the picture.
  *
- * Events: `statechange` ({ state, message }), `layout` ({ canvas, regions } or null: the participants' places in the picture, if the
- * program reports them), `stall` ({ seconds }), `soundblocked` (playback began muted, because the browser requires a gesture for sound).
+ * Events: `statechange` ({ state, message }), `layout` ({ canvas, regions }, or null if unknown), `stall` ({ seconds }),
+ * `soundblocked` (the browser requires a gesture for sound).
  */
 export class CoStreamPlayer extends HTMLElement {
   static observedAttributes = ["src", "hls", "whep", "controls", "muted"];
@@ -183,17 +183,19 @@ export class CoStreamPlayer extends HTMLElement {
     this.#set("connecting", "Connecting…");
     const events = {
       onConnect: () => { this.figures.connections++; },
-      onReady: () => { hasPlayed = true; this.#start(signal); },
+      onReady: () => this.#start(signal),
       onText: text => this.#read(text),
       onFrames: count => { this.figures.frames += count; },
+      hls: this.getAttribute("hls"),
+      failures: 0,
     };
+    this.#video.addEventListener("playing", () => { hasPlayed = true; events.failures = 0; }, { signal });
     while (!signal.aborted) {
       const begun = performance.now();
       let failure = null;
       try {
-        if (whep) this.#session = new WHEPSession(this.#video, new URL(whep, document.baseURI).href, events);
-        else if (hasMediaSource) this.#session = new FLVSession(this.#video, new URL(source, document.baseURI).href, events);
-        else return this.#playHLS(source, signal);
+        const Session = whep ? WHEPSession : hasMediaSource ? FLVSession : HLSSession;
+        this.#session = new Session(this.#video, new URL(whep || source, document.baseURI).href, events);
         await this.#session.run(signal);
       } catch (error) { failure = error; }
       if (signal.aborted) return;
@@ -209,19 +211,6 @@ export class CoStreamPlayer extends HTMLElement {
       }
       await new Promise(resolve => setTimeout(resolve, next.delay * 1000));
     }
-  }
-
-  /** Plays HLS natively, in browsers without Media Source Extensions. */
-  #playHLS(source, signal) {
-    const video = this.#video;
-    if (!video.canPlayType("application/vnd.apple.mpegurl")) {
-      const error = new UnplayableError("This browser supports neither Media Source Extensions nor HLS. Try another browser.");
-      return this.#set("failed", verdict(error, {}).message);
-    }
-    video.src = this.getAttribute("hls") ?? source.replace(/\.flv(?=\?|$)/, "/index.m3u8");
-    video.addEventListener("error", () => this.#set("failed", "This program is not available as HLS. Try another browser."), { signal });
-    video.addEventListener("ended", () => this.#set("ended", "The program has ended."), { signal });
-    this.#start(signal);
   }
 
   async #start(signal) {
