@@ -92,6 +92,30 @@ const TESTS = {
       }
     });
   },
+  async aStepReplacesTheNumberThatWasTyped() {
+    const service = new Service();
+    const set = value => {
+      service.answers["/params"].params = [{ name: "score", type: "number", default: 0, value, min: 0, max: 99 }];
+    };
+    set(0);
+    service.answer = (path, options) => {
+      if (options.method === "PATCH") set(JSON.parse(options.body).score);
+      return Service.prototype.answer.call(service, path, options);
+    };
+    await service.open(async (_, root) => {
+      const input = () => root.querySelector("#param-score");
+      await until(input, "the value");
+      write(input(), "5");
+      check(root.textContent.includes("Not applied"), "typed");
+      for (const [count, sent] of [[1, { score: 6 }], [2, { score: 7 }]]) {
+        root.querySelector('[aria-label="Increase score immediately"]').click();
+        await until(() => service.bodies.length === count, "the step");
+        await turn(20);
+        equal([service.bodies.at(-1), input().value], [sent, String(sent.score)], "a step");
+        check(!root.textContent.includes("Not applied"), "nothing is left to apply");
+      }
+    });
+  },
   async aLateAnswerDoesNotReplaceANewerRoom() {
     const service = new Service();
     const param = value => ({ layout: "grid", params: [{ name: "title", type: "text", default: "", value, maxLength: 80 }] });

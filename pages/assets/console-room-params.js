@@ -123,6 +123,7 @@ export class ParamsPanel {
   #apply(changes) {
     const { view } = this;
     return run(view, "params", async () => {
+      const pending = { ...this.#changes };
       // The page reads other operators' values all the time, and shows this operator's own in their place.
       let before = this.#params.map(param => ({ name: param.name, value: this.#seen[param.name] ?? param.value }));
       for (;;) {
@@ -140,7 +141,8 @@ export class ParamsPanel {
           this.#reads.begin()();
           this.#take(data, etag);
           for (const [name, value] of Object.entries(changes)) {
-            if (this.#changes[name] === value || value === null) this.#drop(name);
+            // A step replaces the number that it started from, unless that was edited since.
+            if ([value, pending[name]].includes(this.#changes[name])) this.#drop(name);
             else if (name in this.#changes) this.#seen[name] = this.#params.find(param => param.name === name)?.value;
           }
           return announce(`${view.room.task ? "On air" : "Set"}: ${Object.entries(changes).map(([name, value]) => `${name} ${words(value)}`).join(", ")}`);
