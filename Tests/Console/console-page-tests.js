@@ -260,6 +260,45 @@ const TESTS = {
       }
     });
   },
+  async aSettingChangedWhileOthersAreAppliedIsKept() {
+    const service = new Service(), held = [], tags = [];
+    let version = 1;
+    const room = () => new Response(JSON.stringify(service.room), {
+      headers: { "Content-Type": "application/json", ETag: `"${version}"` } });
+    service.answer = (path, options) => {
+      if (path !== "/v1/rooms/show") return Service.prototype.answer.call(service, path, options);
+      if (options.method !== "PATCH") return room();
+      service.bodies.push(JSON.parse(options.body));
+      tags.push(options.headers["If-Match"]);
+      return new Promise(resolve => held.push(() => {
+        service.room = { ...service.room, policy: { ...service.room.policy, ...service.bodies.at(-1).policy } };
+        version++;
+        resolve(room());
+      }));
+    };
+    await service.open(async (_, root) => {
+      const choice = name => root.querySelector(`#set-${name}`);
+      const choose = (name, value) => {
+        choice(name).value = value;
+        choice(name).dispatchEvent(new Event("change"));
+      };
+      const apply = () => choice("leaves").closest("form").dispatchEvent(new Event("submit", { cancelable: true }));
+      await until(() => choice("leaves"), "the settings");
+      choose("leaves", "stop");
+      apply();
+      await until(() => held.length === 1, "the first request");
+      choose("bypass", "never");
+      held[0]();
+      await until(() => root.textContent.includes("Not applied: one participant on air"), "the first is applied");
+      equal([choice("leaves").value, choice("bypass").value], ["stop", "never"], "shown");
+      await turn(20);
+      apply();
+      await until(() => held.length === 2, "the second request");
+      held[1]();
+      await until(() => !root.textContent.includes("Not applied"), "the second is applied");
+      equal([service.bodies, tags], [[{ policy: { whenHostLeaves: "stop" } }, { policy: { bypass: "never" } }], ['"1"', '"2"']], "sent");
+    });
+  },
   async eachLayoutsPictureIsRequestedOnce() {
     const root = place(), asked = [], count = 250;
     const layouts = Array.from({ length: count }, (_, index) => ({ name: `l${index}`, version: 1, state: "good", rooms: [] }));

@@ -81,7 +81,8 @@ export class SettingsPanel {
   #change(key, value) {
     const { view } = this;
     this.#base ??= { etag: view.etag, settings: settingsOf(view.room) };
-    if (value === this.#base.settings[key]) delete this.#changes[key];
+    // A request that is under way may be about to change the value that was there.
+    if (value === this.#base.settings[key] && !view.busy?.has("settings")) delete this.#changes[key];
     else this.#changes[key] = value;
     if (!this.isChanged) this.#base = null;
     view.draw();
@@ -128,10 +129,10 @@ export class SettingsPanel {
     const { view } = this;
     return run(view, "settings", async () => {
       const changes = { ...this.#changes };
-      let { etag, settings: seen } = this.#base;
+      let { etag, settings: seen } = this.#base, applied;
       for (;;) {
         try {
-          await view.api.patch(view.path, patchFor(changes), etag);
+          applied = await view.api.patch(view.path, patchFor(changes), etag);
           break;
         } catch (error) {
           if (!error.isConflict) throw error;
@@ -148,7 +149,12 @@ export class SettingsPanel {
           seen = theirs;
         }
       }
-      this.#forget();
+      // Changes that were made meanwhile stay.
+      const settings = settingsOf(applied.data);
+      for (const [key, value] of Object.entries(this.#changes)) {
+        if (value === changes[key] || value === settings[key]) delete this.#changes[key];
+      }
+      this.#base = this.isChanged ? { etag: applied.etag, settings } : null;
       announce("Settings applied.");
       await view.read();
     });
