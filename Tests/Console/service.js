@@ -1,5 +1,6 @@
 // What tests of the console's views need: a place on the page, and a service in the place of the browser's requests.
 import { Api } from "../../pages/assets/console-api.js";
+import { h } from "../../pages/assets/console-dom.js";
 import { RoomView } from "../../pages/assets/console-room.js";
 import { check } from "../Player/checks.js";
 
@@ -72,4 +73,17 @@ export class Service {
       root.remove();
     }
   }
+}
+
+/**
+ * Runs tests one after another, on a page with the place where the console announces.
+ * @param {Record<string, () => any>} tests @returns {Promise<{ passed: number, failed: string[], seed: number }>}
+ */
+export async function runAll(tests) {
+  const failed = [];
+  document.body.append(h("div", { id: "announcer" }));
+  for (const [name, test] of Object.entries(tests)) {
+    try { await test(); } catch (error) { failed.push(`${name}: ${error.message}`); }
+  }
+  return { passed: Object.keys(tests).length - failed.length, failed, seed: 0 };
 }

@@ -39,9 +39,10 @@ struct ConsoleTests {
         #expect(found.failed == [] && found.passed >= 18, "seed \(found.seed)")
     }
 
-    /// The tests in `Tests/Console/console-page-tests.js` pass: drawing without a service.
-    @Test(.timeLimit(.minutes(12))) func thePartsThatDrawNeedNoService() async throws {
-        let found = try await Browser.runParts(of: "Tests/Console/console-page-tests.js")
+    /// The tests in these files in `Tests/Console` pass: drawing, and operators' changes, without a service.
+    @Test(.timeLimit(.minutes(12)), arguments: ["console-page-tests.js", "console-change-tests.js"])
+    func thePartsThatDrawNeedNoService(file: String) async throws {
+        let found = try await Browser.runParts(of: "Tests/Console/\(file)")
         #expect(found.failed == [] && found.passed >= 5)
     }
 
