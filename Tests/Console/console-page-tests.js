@@ -4,8 +4,10 @@ import { h, render } from "../../pages/assets/console-dom.js";
 import { HistoryPanels } from "../../pages/assets/console-history.js";
 import { LayoutEditorView } from "../../pages/assets/console-layout-editor.js";
 import { LayoutsView } from "../../pages/assets/console-layouts.js";
+import { RoomsView } from "../../pages/assets/console-rooms.js";
 import { CodeEditor } from "../../pages/assets/console-text.js";
 import { pill, problemBox } from "../../pages/assets/console-ui.js";
+import { WebhookView } from "../../pages/assets/console-webhook.js";
 import { check, equal } from "../Player/checks.js";
 import { json, place, runAll, Service, turn, until, write } from "./service.js";
 
@@ -82,6 +84,59 @@ const TESTS = {
       view.draw();
       equal(root.querySelector("#param-title").value, "title 2", "the layout's values");
     });
+  },
+  async aLateListIsNotShownUnderAnotherFilter() {
+    const root = place(), held = [], { room } = new Service();
+    const get = (path, { query }) => new Promise(resolve => held.push({ state: query.state, resolve }));
+    const view = new RoomsView({ api: { get }, root }), choice = () => root.querySelector("#room-state");
+    try {
+      view.open();
+      await until(() => held.length === 1, "the first request");
+      choice().value = "closed";
+      choice().dispatchEvent(new Event("change"));
+      await until(() => held.length === 2, "the filter's request");
+      for (const number of [1, 0]) {
+        const { state, resolve } = held[number];
+        resolve({ data: { rooms: [{ ...room, id: state || "every" }] } });
+        await turn(10);
+        equal([...root.querySelectorAll(".card-name")].map(one => one.textContent), ["closed"], `after answer ${number}`);
+      }
+    } finally {
+      view.close();
+      root.remove();
+    }
+  },
+  async lateDeliveriesAreNotShownUnderAnotherFilter() {
+    const root = place(), held = [], { setTimeout } = globalThis, time = "2026-01-01T00:00:00Z";
+    const hook = { id: "h", kind: "own", url: "http://receiver.example/", enabled: true, createdAt: time, delivery: { state: "active", waiting: 0, dead: 1 } };
+    const get = async (path, { query }) => {
+      if (query) return new Promise(resolve => held.push({ state: query.state, resolve }));
+      return { data: hook, etag: '"1"' };
+    };
+    const view = new WebhookView({ api: { get }, root, name: "h" }), choice = () => root.querySelector("#delivery-state");
+    /** Answers a request with a message whose event is the filter's name, and returns the events that are shown. */
+    const answer = async number => {
+      const { state, resolve } = held[number], event = state || "every";
+      resolve({ data: { deliveries: [{ id: event, event, state: "dead", attempts: 1, queuedAt: time }] } });
+      await turn(10);
+      return [...root.querySelectorAll("th[scope=row]")].map(one => one.textContent);
+    };
+    // The reads follow each other a hundred times as fast.
+    globalThis.setTimeout = (body, time) => setTimeout(body, time / 100);
+    try {
+      view.open();
+      await until(() => held.length === 1, "the first request");
+      equal(await answer(0), ["every"], "at first");
+      await until(() => held.length === 2, "the next request");
+      choice().value = "dead";
+      choice().dispatchEvent(new Event("change"));
+      await until(() => held.length === 3, "the filter's request");
+      equal([await answer(2), await answer(1)], [["dead"], ["dead"]], "with the filter");
+    } finally {
+      view.close();
+      globalThis.setTimeout = setTimeout;
+      root.remove();
+    }
   },
   async theTimelineShowsTheCauseThatWasChosenLast() {
     const held = [], root = place();

@@ -2,7 +2,7 @@
 import { part } from "./console-api.js";
 import { dialog, h, render } from "./console-dom.js";
 import { LOOK, Pictures } from "./console-pictures.js";
-import { repeat } from "./console-feed.js";
+import { Latest, repeat } from "./console-feed.js";
 import { actionButton, field, pill, problemBox, run } from "./console-ui.js";
 import { mode, plural } from "./console-words.js";
 
@@ -16,6 +16,7 @@ export class RoomsView {
   #limit = STEP;
   #filter = { text: "", state: "" };
   #problem = null;
+  #reads = new Latest();
 
   constructor({ api, root }) { Object.assign(this, { api, root, pictures: new Pictures(api) }); }
 
@@ -31,6 +32,7 @@ export class RoomsView {
   }
 
   async #read(signal) {
+    const isLatest = this.#reads.begin();
     try {
       const rooms = [];
       let after = null;
@@ -39,12 +41,13 @@ export class RoomsView {
         rooms.push(...data.rooms);
         after = data.next ?? null;
       } while (after && rooms.length < this.#limit);
+      if (!isLatest()) return;
       this.#rooms = rooms;
       this.#next = after;
       this.#problem = null;
     } catch (error) {
       if (signal.aborted) return;
-      this.#problem = error;
+      if (isLatest()) this.#problem = error;
       throw error;
     } finally {
       if (!signal.aborted) this.draw();

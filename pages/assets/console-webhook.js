@@ -1,7 +1,7 @@
 // The view of one webhook: its deliveries, redelivery, and its secret.
 import { part } from "./console-api.js";
 import { announce, confirmed, dialog, h, render } from "./console-dom.js";
-import { repeat } from "./console-feed.js";
+import { Latest, repeat } from "./console-feed.js";
 import { actionButton, facts, panel, pill, problemBox, run, select, table, trail } from "./console-ui.js";
 import { at, plural } from "./console-words.js";
 
@@ -37,6 +37,7 @@ export class WebhookView {
   #limit = 50;
   #state = "";
   #problem = null;
+  #reads = new Latest();
 
   constructor({ api, root, name }) { Object.assign(this, { api, root, name, path: `/v1/subscriptions/${part(name)}` }); }
 
@@ -48,18 +49,19 @@ export class WebhookView {
   close() { this.#abort.abort(); }
 
   async #read() {
-    const { signal } = this.#abort;
+    const { signal } = this.#abort, isLatest = this.#reads.begin();
     try {
       const [one, list] = await Promise.all([
         this.api.get(this.path, { signal }), this.api.get(`${this.path}/deliveries`, { query: { limit: this.#limit, state: this.#state }, signal }),
       ]);
+      if (!isLatest()) return;
       this.#one = one.data;
       this.#etag = one.etag;
       this.#deliveries = list.data.deliveries;
       this.#problem = null;
     } catch (error) {
       if (signal.aborted) return;
-      this.#problem = error;
+      if (isLatest()) this.#problem = error;
       throw error;
     } finally {
       if (!signal.aborted) this.draw();
