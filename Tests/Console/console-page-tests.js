@@ -247,6 +247,29 @@ const TESTS = {
       root.remove();
     }
   },
+  async aLayoutsPictureThatFailedIsRequestedAgain() {
+    const root = place(), { setTimeout } = globalThis;
+    let asked = 0;
+    const api = {
+      get: async () => ({ data: { layouts: [{ name: "grid", version: 1, state: "good", rooms: [] }] } }),
+      async call() {
+        if (++asked === 1) throw new Problem(503, { title: "Starting" });
+        return { text: "<svg/>" };
+      },
+    };
+    const view = new LayoutsView({ api, root });
+    // The reads follow each other a hundred times as fast.
+    globalThis.setTimeout = (body, time) => setTimeout(body, time / 100);
+    try {
+      view.open();
+      await until(() => root.querySelector(".shot img"), "the picture");
+      equal(asked, 2, "requests");
+    } finally {
+      view.close();
+      globalThis.setTimeout = setTimeout;
+      root.remove();
+    }
+  },
   async theLayoutsToChooseFromAreThoseOfNow() {
     const service = new Service(), { setTimeout } = globalThis;
     const read = () => service.asked.filter(one => one === "GET /v1/layouts").length;

@@ -15,6 +15,7 @@ export class LayoutsView {
   #abort = new AbortController();
   #layouts = null;
   #problem = null;
+  /** The layouts' pictures by what they show; `null` while one is fetched, and empty if that failed. */
   #pictures = new Map();
   #canvas = "720x1280";
   #people = 3;
@@ -44,10 +45,10 @@ export class LayoutsView {
 
   #key(layout) { return `${layout.name} ${layout.version} ${this.#people} ${this.#canvas}`; }
 
-  /** Drops pictures that are not shown. */
+  /** Drops pictures that are not shown, and those that failed, which are requested again. */
   #prune() {
     const shown = new Set(this.#layouts.map(layout => this.#key(layout)));
-    for (const key of this.#pictures.keys()) if (!shown.has(key)) this.#pictures.delete(key);
+    for (const [key, svg] of this.#pictures) if (svg === "" || !shown.has(key)) this.#pictures.delete(key);
   }
 
   #picture(layout) {
@@ -56,7 +57,7 @@ export class LayoutsView {
       this.#pictures.set(key, null);
       this.api.call("POST", `/v1/layouts/${part(layout.name)}/plan`, {
         query: { participants: this.#people, canvas: this.#canvas }, accept: "image/svg+xml", signal: this.#abort.signal, quiet: true,
-      }).then(({ text }) => { this.#pictures.set(key, text); this.draw(); }, () => { /* the card stays without a picture */ });
+      }).then(({ text }) => { this.#pictures.set(key, text); this.draw(); }, () => { this.#pictures.set(key, ""); });
     }
     return this.#pictures.get(key);
   }
