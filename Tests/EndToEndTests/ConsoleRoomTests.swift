@@ -23,6 +23,12 @@ struct ConsoleRoomTests {
                 let page = try await BrowserPage.open(
                     "http://127.0.0.1:\(stage.client.port)/\(path)", in: stage.directory, width: width)
                 try await page.wait(for: sign)
+                if path == "watch/show" {
+                    // The page shows no such badge without a program.
+                    let badge = "document.querySelector('main').appendChild(document.createElement('p'))"
+                    let _: Bool = try await page.evaluate(
+                        "(Object.assign(\(badge), { className: 'badge live', textContent: 'Live' }), true)")
+                }
                 #expect(try await page.faults() == [], "\(path)")
                 #expect(await page.complaints == [])
                 await page.close()

@@ -74,6 +74,12 @@ struct ConsoleTests {
                 try await page.wait(for: "document.querySelector('\(sign)')")
                 #expect(try await page.faults() == [], "\(view)")
             }
+            // No view shows these without a program.
+            let kinds = ["air bypass", "air mix", "air slate", "pill rec"]
+            let badges = kinds.map { "<span class='\($0)'>On air</span>" }.joined(separator: " ")
+            let _: Bool = try await page.evaluate(
+                "(document.body.insertAdjacentHTML('beforeend', \"<p>\(badges)</p>\"), true)")
+            #expect(try await page.faults() == [], "badges")
             // The checker finds a fault when there is one.
             let _: Bool = try await page.evaluate(
                 "(document.querySelector('main').append(document.createElement('button')), true)")

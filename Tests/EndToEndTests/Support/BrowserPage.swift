@@ -138,12 +138,18 @@ actor BrowserPage {
                 """)
     }
 
-    /// Returns the faults that `Tests/Console/accessibility.js` finds in the page as shown.
+    /// Returns the faults that `Tests/Console/accessibility.js` finds in the page, in light and in dark colours.
     func faults() async throws -> [String] {
-        try await waitUntilShown()
-        return try await evaluate(
-            String(
-                contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8))
+        let script = try String(
+            contentsOf: Workspace.root.appendingPathComponent("Tests/Console/accessibility.js"), encoding: .utf8)
+        var faults: [String] = []
+        for scheme in ["light", "dark"] {
+            let feature = ["name": "prefers-color-scheme", "value": scheme]
+            _ = try await call("Emulation.setEmulatedMedia", ["features": [feature]])
+            try await waitUntilShown()
+            faults += try await evaluate(script, as: [String].self).map { "\(scheme): \($0)" }
+        }
+        return faults
     }
 
     /// Clicks the button with this text, in an open dialog if there is one.
