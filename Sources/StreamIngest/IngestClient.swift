@@ -9,9 +9,7 @@ final class IngestClient {
     enum Event {
         case session([RTMPServerSession.Event])
         /// The client's stream is over, but the client may still have to read the reason.
-        ///
-        /// - Parameter reason: Description for operators.
-        case over(reason: String)
+        case over(RTMPServerEnd)
         /// The last event.
         case closed(reason: String)
     }
@@ -107,7 +105,7 @@ final class IngestClient {
         sendOutput()
         guard connection != nil, !isLeaving else { return }
         if case .over(let end)? = events.last {
-            onEvent(self, .over(reason: end.description))
+            onEvent(self, .over(end))
             leave()
         } else if session.phase != .playing, queued > Self.longestOutbox {
             close()

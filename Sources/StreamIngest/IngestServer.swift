@@ -168,11 +168,11 @@ final class IngestServer: @unchecked Sendable {
     private func take(_ event: IngestClient.Event, of client: IngestClient) {
         guard clients[client.id] != nil else { return }
         switch event {
-        case .over(let reason):
-            leaveStream(clients[client.id], isClean: false, reason: reason)
+        case .over(let end):
+            leaveStream(clients[client.id], isClean: false, isRefused: end.isRefusal, reason: end.description)
             clients[client.id]?.stream = nil
             clients[client.id]?.live = nil
-            noteStranger("a connection was ended: \(reason)")
+            noteStranger("a connection was ended: \(end)")
         case .closed(let reason):
             let entry = clients.removeValue(forKey: client.id)
             connections.leave(client.address, wasDecided: entry?.isDecided ?? false, isRelay: entry?.isRelay ?? false)
@@ -241,14 +241,15 @@ final class IngestServer: @unchecked Sendable {
         }
     }
 
-    private func leaveStream(_ entry: Entry?, isClean: Bool, reason: String) {
+    private func leaveStream(_ entry: Entry?, isClean: Bool, isRefused: Bool = false, reason: String) {
         guard let entry else { return }
         if let name = entry.stream, !entry.isPublisher {
             streams[name]?.remove(entry.client)
         } else if let name = entry.stream {
             logger.info("a publisher has left: \(reason)", metadata: ["stream": "\(name)"])
         }
-        perform(book.left(entry.client.id, isClean: isClean, reason: reason, now: MonotonicClock.now()))
+        let now = MonotonicClock.now()
+        perform(book.left(entry.client.id, isClean: isClean, isRefused: isRefused, reason: reason, now: now))
         forgetStream(entry.stream)
     }
 

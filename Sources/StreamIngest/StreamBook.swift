@@ -206,20 +206,31 @@ struct StreamBook: Sendable {
 
     /// Records that a connection no longer publishes, plays or waits for an answer.
     ///
-    /// - Parameter isClean: Whether the client ended the stream itself, so that it will not return.
-    mutating func left(_ connection: Int, isClean: Bool, reason: String, now: Int64) -> [Action] {
+    /// - Parameters:
+    ///   - isClean: Whether the client ended the stream itself, so that it will not return.
+    ///   - isRefused: Whether the server ended the stream, because it does not support what the client sends. The place of
+    ///     such a client is not kept.
+    mutating func left(
+        _ connection: Int, isClean: Bool, isRefused: Bool = false, reason: String, now: Int64
+    ) -> [Action] {
         patient[connection] = nil
         for (number, entry) in waiting where entry.connection == connection { waiting[number] = nil }
         guard let (name, stream) = streams.first(where: { $0.value.connection == connection }) else { return [] }
-        guard !isClean, let grace = settings?.grace, grace > 0 else { return end(name, stream, reason) }
+        guard !isClean, !isRefused, let grace = settings?.grace, grace > 0 else {
+            return end(name, stream, reason, isRefused: isRefused)
+        }
         streams[name]?.connection = nil
         streams[name]?.lostAt = now
         return [.tell(.interrupted(stream: name, session: stream.session, reason: reason))]
     }
 
-    private mutating func end(_ name: String, _ stream: Stream, _ reason: String) -> [Action] {
+    private mutating func end(
+        _ name: String, _ stream: Stream, _ reason: String, isRefused: Bool = false
+    ) -> [Action] {
         streams[name] = nil
-        return [.tell(.ended(stream: name, session: stream.session, reason: reason)), .end(stream: name)]
+        let report = IngestReport.ended(
+            stream: name, session: stream.session, reason: reason, isRefused: isRefused ? true : nil)
+        return [.tell(report), .end(stream: name)]
     }
 
     // MARK: - Time

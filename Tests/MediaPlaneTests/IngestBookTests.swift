@@ -126,6 +126,17 @@ import Testing
         }
     }
 
+    @Test func whatIsNotSupportedIsOverAtOnce() {
+        var book = book()
+        _ = publish(&book, 4)
+        let words = "audio codec Opus is not supported"
+        #expect(
+            book.left(4, isClean: false, isRefused: true, reason: words, now: 5) == [
+                .tell(.ended(stream: Self.key, session: "r-1", reason: words, isRefused: true)), .end(stream: Self.key),
+            ])
+        #expect(book.count == 0 && book.deadline == .max)
+    }
+
     @Test func aCleanEndIsOneAtOnceAndALossAfterTheGrace() {
         var book = book()
         _ = publish(&book, 4)

@@ -85,6 +85,21 @@ import Testing
         client.stop()
     }
 
+    @Test func aPublisherOfAnotherCodecIsOutAtOnce() async throws {
+        let rig = try await IngestRig.start(grace: 300)
+        defer { rig.stop() }
+        let publisher = RawClient(port: rig.port ?? 0)
+        publisher.begin("publish", "alice")
+        #expect(try await outputEventually { rig.figures?.publishers == 1 }, "\(rig.account)")
+        var message: [UInt8] = []
+        let writer = RTMPChunkWriter()
+        writer.append(.audio, on: 4, stream: 1, body: ([0x90] + Array("Opus".utf8))[...], to: &message)
+        publisher.send(message)
+        #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
+        #expect(rig.interrupted("alice") == 0)
+        #expect(await publisher.isClosed(within: 30))
+    }
+
     /// Killed without closing, and back within the grace period: the player's connection and its timeline continue.
     @Test func aPublisherThatComesBackGoesOn() async throws {
         let rig = try await IngestRig.start(grace: 12)

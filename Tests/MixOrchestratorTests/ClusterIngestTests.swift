@@ -65,6 +65,15 @@ import Testing
             }
             ingest.report(.ended(stream: stream, session: session, reason: "did not come back"))
             try await eventually { try await users("demo", at: a) == ["carol"] ? true : nil }
+
+            let dave = try await publish("demo__dave", at: b)
+            let words = "audio codec Opus is not supported"
+            ingest.report(.ended(stream: dave.stream, session: dave.session, reason: words, isRefused: true))
+            try await eventually {
+                try await a.call("GET", "/v1/tasks/auto-demo/timeline").text
+                    .contains("publisher refused: dave/camera: \(words)") ? true : nil
+            }
+            try await eventually { try await users("demo", at: a) == ["carol"] ? true : nil }
             for node in [a, b] { #expect(!node.log.text.contains("relay="), "a log shows a code") }
         }
     }

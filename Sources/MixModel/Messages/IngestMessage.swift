@@ -51,7 +51,9 @@ public enum IngestReport: Hashable, Codable, Sendable {
     ///
     /// - Parameter reason: Explanation for operators; `nil` from earlier releases.
     case interrupted(stream: String, session: String, reason: String? = nil)
-    case ended(stream: String, session: String, reason: String)
+    /// - Parameter isRefused: Whether the ingest ended the stream, because it does not support what the publisher sends;
+    ///   `nil` if it did not, and from earlier releases.
+    case ended(stream: String, session: String, reason: String, isRefused: Bool? = nil)
     /// Sent every few seconds.
     case figures(IngestFigures)
 }

@@ -14,6 +14,11 @@ package enum RTMPServerEnd: Error, Hashable, Sendable, CustomStringConvertible {
     /// The stream has a track of an unsupported codec.
     case unsupported(FLVReader.Failure)
 
+    /// Whether the server refuses what the client sends, so that coming back would not help.
+    package var isRefusal: Bool {
+        if case .unsupported = self { true } else { false }
+    }
+
     init(_ error: RTMPError) {
         if case .malformed(let fault) = error { self = .malformed(fault) } else { self = .notRTMP }
     }

@@ -148,9 +148,10 @@ actor IngestWorker {
             let place = "the place is kept for \(rules.grace) s"
             note("publisher lost", key.names, "\(words); \(place)", limit: &losses)
             return add(.interrupted(key, session: session))
-        case .ended(let text, let session, let reason):
+        case .ended(let text, let session, let reason, let isRefused):
             guard let key = IngestStreamKey(text) else { break }
             logger.info("a stream has ended: \(reason)", metadata: ["stream": "\(text)"])
+            if isRefused ?? false { note("publisher refused", key.names, reason, limit: &refusals) }
             return add(.end(key, session: session))
         }
         return []
