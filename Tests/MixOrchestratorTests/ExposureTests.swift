@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import TaskStore
+import TestSupport
 import Testing
 
 @testable import HTTPInterface
@@ -86,6 +87,25 @@ struct ExposureTests {
         #expect(try warnings(", drainSeconds: 300", "").isEmpty)
         #expect(try warnings(", drainSeconds: 0", kept).isEmpty)
         #expect(try warnings("", kept).isEmpty)
+    }
+
+    @Test func theDoctorChecksWhereTheIngestListens() async throws {
+        let (taken, free) = (try LoopbackListener(), try LoopbackListener())
+        close(free.descriptor)
+        defer { close(taken.descriptor) }
+        for (plain, secure, isGood) in [
+            (free.port, taken.port, [true, false, false]), (taken.port, free.port, [false, true, false]),
+        ] {
+            let settings = try configuration(
+                """
+                ingest:
+                  rtmp: { listen: "127.0.0.1:\(plain)" }
+                  rtmps: { listen: "127.0.0.1:\(secure)", certificate: /nowhere/certificate.pem, key: /nowhere/key.pem }
+                """)
+            let findings = try await DoctorCommand.ingest(try #require(settings.ingest?.rules))
+            #expect(findings.map(\.isGood) == isGood, "\(findings)")
+            #expect(findings.last?.text.hasPrefix("ingest.rtmps: /nowhere/certificate.pem: No such file") == true)
+        }
     }
 
     @Test func pagesOfOtherOriginsReadNothingByDefault() throws {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HTTPInterface
+import MixModel
 import NIOCore
 import NIOPosix
 import PostgreSQLStore
@@ -26,13 +27,8 @@ struct DoctorCommand: AsyncParsableCommand {
             findings.append(Finding(isGood: true, text: "configuration"))
             findings += Self.settings(configuration)
             findings.append(await Self.port(configuration.listen, setting: "--listen"))
-            if let files = configuration.http.tls { findings.append(Self.certificate(files)) }
-            if let rules = configuration.ingest?.rules {
-                let address = try ListenAddress(
-                    rules.host.contains(":") ? "[\(rules.host)]:\(rules.port)" : "\(rules.host):\(rules.port)",
-                    key: "ingest.rtmp.listen", hasTokens: true)
-                findings.append(await Self.port(address, setting: "ingest.rtmp.listen"))
-            }
+            if let files = configuration.http.tls { findings.append(Self.certificate(files, setting: "http.tls")) }
+            if let rules = configuration.ingest?.rules { findings += try await Self.ingest(rules) }
             findings += (configuration.webrtc?.notes ?? []).map { Finding(verdict: .note, text: $0) }
             if let pages = configuration.pages { findings.append(pages.finding) }
             findings += Self.directory(configuration.data)
@@ -61,6 +57,24 @@ struct DoctorCommand: AsyncParsableCommand {
             + (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
     }
 
+    /// Returns whether the ingest can listen on its ports, and use the certificate of RTMPS.
+    ///
+    /// - Throws: `StartupError` when an address cannot be read.
+    static func ingest(_ rules: IngestRules) async throws(StartupError) -> [Finding] {
+        func port(_ host: String, _ port: Int, setting: String) async throws(StartupError) -> Finding {
+            let text = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+            let address = try ListenAddress(text, key: setting, hasTokens: true)
+            return await Self.port(address, setting: setting)
+        }
+        var findings = [try await port(rules.host, rules.port, setting: "ingest.rtmp.listen")]
+        if let tls = rules.rtmps {
+            findings.append(try await port(tls.host, tls.port, setting: "ingest.rtmps.listen"))
+            let files = TLSFiles(certificate: tls.certificate, key: tls.key)
+            findings.append(certificate(files, setting: "ingest.rtmps"))
+        }
+        return findings
+    }
+
     private static func port(_ address: ListenAddress, setting: String) async -> Finding {
         do {
             let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -74,15 +88,15 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    private static func certificate(_ files: TLSFiles) -> Finding {
+    private static func certificate(_ files: TLSFiles, setting: String) -> Finding {
         do throws(ServerCertificate.Failure) {
             guard let problem = try ServerCertificate(files).problem() else {
-                return Finding(isGood: true, text: "http.tls: \(files.certificate) can be used")
+                return Finding(isGood: true, text: "\(setting): \(files.certificate) can be used")
             }
             return Finding(
-                verdict: problem.isFatal ? .bad : .note, text: "http.tls: \(files.certificate): \(problem.words)")
+                verdict: problem.isFatal ? .bad : .note, text: "\(setting): \(files.certificate): \(problem.words)")
         } catch {
-            return Finding(isGood: false, text: "http.tls: \(error)")
+            return Finding(isGood: false, text: "\(setting): \(error)")
         }
     }
 
