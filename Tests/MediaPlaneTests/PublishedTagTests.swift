@@ -35,6 +35,15 @@ import Testing
         }
     }
 
+    @Test func theFourCCsAreThoseOfTheAcceptedCodecs() {
+        let known = ["avc1", "hvc1", "av01", "vp09", "vp08", "vvc1", "mp4a", ".mp3", "Opus", "ac-3", "ec-3", "fLaC"]
+        let accepted = known.filter { name in
+            // A keyframe of video, and a frame of audio.
+            [FLVTag.Kind.video, .audio].contains { tag($0, [0x91] + Array(name.utf8) + [0, 0, 0, 7]) != nil }
+        }
+        #expect(Set(accepted) == Set(PublishedTag.fourCCs))
+    }
+
     @Test func whatIsNoMediaIsLeftOut() {
         for (kind, body) in [
             (FLVTag.Kind.video, []), (.video, [0x17]), (.video, [0x57, 0]), (.video, [0x17, 2, 0, 0, 0]),

@@ -245,6 +245,15 @@ import Testing
         return (session, random)
     }
 
+    @Test func theAcceptedCodecsAreAnnounced() {
+        var random = SeededGenerator(seed: 1)
+        var session = RTMPServerSession(now: 0)
+        _ = session.read(Self.handshake, now: 1, using: &random)
+        _ = session.read(Self.command("connect", 1), now: 1, using: &random)
+        let answer = String(decoding: session.takeOutput(), as: UTF8.self)
+        #expect(PublishedTag.fourCCs.allSatisfy { answer.contains($0) })
+    }
+
     func fault(of events: [RTMPServerSession.Event]) -> String? {
         if case .over(.malformed(let words))? = events.last { words } else { nil }
     }

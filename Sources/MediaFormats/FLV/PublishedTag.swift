@@ -11,6 +11,9 @@ package enum PublishedTag: Hashable, Sendable {
     case nothing
     case unsupported(FLVReader.Failure)
 
+    /// The FourCCs of the accepted codecs.
+    package static let fourCCs = ["avc1", "hvc1", "mp4a", "av01", "vp09", ".mp3"]
+
     /// - Parameter timestamp: Decoding time in ms.
     package init(_ kind: FLVTag.Kind, timestamp: UInt32, body: [UInt8]) {
         guard let first = body.first, body.count > 1 else {

@@ -57,7 +57,7 @@ extension RTMPServerSession {
                     .init(name: "description", value: .string("connected")),
                     .init(name: "objectEncoding", value: .number(0)),
                     // Enhanced RTMP v2, "Enhancing NetConnection connect Command".
-                    .init(name: "fourCcList", value: .array([.string("avc1"), .string("hvc1"), .string("mp4a")])),
+                    .init(name: "fourCcList", value: .array(PublishedTag.fourCCs.map { AMF0.string($0) })),
                 ]),
             ])
         phase = .idle
