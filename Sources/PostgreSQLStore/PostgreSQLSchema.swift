@@ -72,6 +72,33 @@ enum PostgreSQLSchema {
         return try taken.rows.first?.text("taken") == "t"
     }
 
+    /// Seconds for which a migration waits for a table, and for which it lets others pass before it waits again.
+    private static let (lockTimeout, lockPause) = (1, 2.0)
+    /// Time for which a migration tries to get its tables.
+    private static let lockPatience: Duration = .seconds(120)
+
+    /// Runs a migration. While it waits for a table that is in use, by a dump for example, everybody else who wants the
+    /// table waits behind it, and nodes that cannot renew their leases go off air. So it waits for a moment at a time.
+    ///
+    /// - Throws: `StoreError` if a table is in use for longer than `lockPatience`.
+    private static func apply(_ migration: String, _ connection: PGConnection, _ place: String) throws {
+        let end = ContinuousClock.now + lockPatience
+        while true {
+            try connection.run("SAVEPOINT migration; SET LOCAL lock_timeout = '\(lockTimeout)s'")
+            do {
+                return try connection.run(migration)
+            } catch {
+                guard error.state == "55P03" else { throw error }
+                try connection.run("ROLLBACK TO SAVEPOINT migration")
+            }
+            guard ContinuousClock.now < end else {
+                throw StoreError.engine(
+                    "\(place): its tables are in use, by a dump perhaps: start again when it has ended")
+            }
+            Thread.sleep(forTimeInterval: lockPause)
+        }
+    }
+
     /// Brings the schema up to date, in one transaction. If several programs start at once, one of them does it.
     ///
     /// - Returns: The versions before and after.
@@ -81,11 +108,9 @@ enum PostgreSQLSchema {
         do {
             // Another node's migration may take longer than a statement may, so no statement waits for its end.
             while try !takeLock(connection) { Thread.sleep(forTimeInterval: lockInterval) }
-            // Tables may be in use.
-            try connection.run("SET LOCAL lock_timeout = 0")
             let before = try state(connection, place)
             for number in before.version..<version {
-                try connection.run(migrations[Int(number)])
+                try apply(migrations[Int(number)], connection, place)
                 if number == 0 {
                     try connection.execute(
                         "INSERT INTO cluster (id, created) VALUES ($1, extract(epoch FROM clock_timestamp()))",

@@ -106,6 +106,38 @@ import Testing
         }
     }
 
+    /// A dump holds every table for as long as it lasts. Nodes of the earlier release renew their leases meanwhile.
+    @Test func aMigrationDoesNotHoldUpOthersBehindADump() async throws {
+        try await withSchema { server, schema in
+            await (try PostgreSQLTaskStore(target(server, schema))).close()
+            try server.sql(
+                """
+                DROP FUNCTION \(schema).begin_group_2; ALTER TABLE \(schema).commits DROP COLUMN elapsed; \
+                DELETE FROM \(schema).schema_version WHERE number = 5
+                """, database: "mix")
+            let place = try target(server, schema)
+            let dump = try PGConnection(place)
+            try dump.run("BEGIN; LOCK TABLE commits IN ACCESS SHARE MODE")
+            let migration = Task.detached { await (try PostgreSQLTaskStore(place)).close() }
+            let writer = try PGConnection(place)
+            // The migration waits by now, or has given up for a moment.
+            let isWaiting = try await poll(within: .seconds(20), every: .milliseconds(5)) {
+                let found = try writer.execute(
+                    "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = 'commits'::regclass"
+                )
+                return found.rows.isEmpty ? nil : true
+            }
+            #expect(isWaiting == true)
+            let asked = ContinuousClock.now
+            try writer.run("UPDATE commits SET number = number")
+            #expect(ContinuousClock.now - asked < .seconds(3))
+            try dump.run("COMMIT")
+            try await migration.value
+            let version = try server.sql("SELECT max(number) FROM \(schema).schema_version", database: "mix")
+            #expect(version == "5")
+        }
+    }
+
     /// A migration may take longer than a statement may.
     @Test func anotherNodesMigrationIsWaitedFor() async throws {
         try await withSchema { server, schema in
