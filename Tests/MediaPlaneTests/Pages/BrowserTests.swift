@@ -46,6 +46,29 @@ struct BrowserTests {
             ])
     }
 
+    /// A process that is ended does not answer, for which the browser gives an error, too.
+    @Test func aRefusalToEndThePageIsSaid() async throws {
+        let peer = BrowserPeer()
+        let events = Mutex<[Browser.Event]>([])
+        let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
+            events.withLock { $0.append(event) }
+        }
+        defer { SocketLoop.shared.perform { browser.close() } }
+        try await Self.prepare(browser, peer)
+        #expect(try await outputEventually { events.withLock { $0 == [.ready] } })
+        SocketLoop.shared.perform {
+            browser.crash()
+            browser.crash()
+        }
+        for words in ["Target crashed", "Page has pending navigations, not killing"] {
+            let id = try await peer.next("Page.crash")
+            peer.say(#"{"id":\#(id),"error":{"code":-32000,"message":"\#(words)"}}"#)
+        }
+        #expect(try await outputEventually { events.withLock { $0.count > 1 } })
+        let told = events.withLock { $0 }
+        #expect(told == [.ready, .crashRefused])
+    }
+
     @Test func theEndOfAnEarlierNavigationSaysNothing() async throws {
         let peer = BrowserPeer()
         let events = Mutex<[Browser.Event]>([])
