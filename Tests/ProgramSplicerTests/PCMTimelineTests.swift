@@ -1,3 +1,4 @@
+import Foundation
 import ProgramSplicer
 import Testing
 
@@ -55,6 +56,34 @@ struct PCMTimelineTests {
         timeline.append(at: .milliseconds(1), [3, 3])
         #expect(timeline.end == 3)
         #expect(read(timeline, 0..<5) == [1, 3, 3, 0, 0])
+    }
+
+    /// A guest's timestamps may be mapped anew while its sound is heard, so that it is placed at or before what is next.
+    @Test("Sound that is placed again over held sound leaves no step", arguments: [-40, -22, -10, 300, 900])
+    func placedAgain(offset: Int64) {
+        let rate = 48_000
+        func tone(_ range: Range<Int64>, phase: Double) -> [Float] {
+            range.map { index -> Float in
+                let angle = 2 * Double.pi * 660 * Double(index) / 48_000 + phase
+                return Float(0.14 * sin(angle))
+            }
+        }
+        var timeline = PCMTimeline(sampleRate: rate, channels: 1, edge: .milliseconds(5))
+        timeline.append(at: .zero, tone(0..<4096, phase: 0))
+        var heard = read(timeline, 0..<1024)
+        timeline.discard(before: 1024)
+        let begin = 1024 + offset
+        timeline.append(at: .units(begin, rate: rate), tone(begin..<begin + 4096, phase: 2))
+        for frame in 1..<4 as Range<Int64> {
+            let range = frame * 1024..<(frame + 1) * 1024
+            heard += read(timeline, range)
+            timeline.discard(before: range.upperBound)
+        }
+        let steps = (1..<heard.count - 1).map { index -> Float in
+            abs(heard[index + 1] - 2 * heard[index] + heard[index - 1])
+        }
+        // That of the tone itself is 0.001.
+        #expect(steps.max() ?? 1 < 0.005, "\(steps.max() ?? 1)")
     }
 
     @Test("What comes too late is dropped, and the samples behind it keep their place")

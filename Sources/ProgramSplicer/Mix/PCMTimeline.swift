@@ -11,7 +11,8 @@ import EncodedMedia
 /// block or removing one, except for the host, whose drift the mix's own grid follows (`disagreement`).
 ///
 /// Audio is faded over `edge` where it begins, breaks off or is placed again: a step in the waveform would be heard as
-/// a click. Audio that is present from the mix's first sample continues the previous feed and is not faded in.
+/// a click. Where it is placed again over audio that is held already, the two are cross-faded: what precedes the held audio
+/// may have been heard. Audio that is present from the mix's first sample continues the previous feed and is not faded in.
 public struct PCMTimeline: Sendable {
     /// Largest disagreement that counts as noise.
     public static let tolerance = MediaTime.milliseconds(20)
@@ -154,13 +155,20 @@ public struct PCMTimeline: Sendable {
         guard blockEnd > start else { return }
         let skipped = max(0, Int(start - index))
         let position = (Int(max(index, start) - start)) * channels
-        if position < samples.count { samples.removeLast(samples.count - position) }
-        if !isJoined { fadeOut(&samples) }
+        var replaced: [Float] = []
+        if position < samples.count {
+            if !isJoined { replaced = Array(samples[position...].prefix(min(edge, count - skipped) * channels)) }
+            samples.removeLast(samples.count - position)
+        }
+        if !isJoined, replaced.isEmpty { fadeOut(&samples) }
         if position > samples.count {
             samples.append(contentsOf: repeatElement(0, count: position - samples.count))
         }
         samples.append(contentsOf: block[(skipped * channels)...])
         if !isJoined { fadeIn(&samples, from: position) }
+        guard !replaced.isEmpty else { return }
+        fadeOut(&replaced)
+        for (offset, sample) in replaced.enumerated() { samples[position + offset] += sample }
     }
 
     /// Fades in the samples from a position of `samples`.
