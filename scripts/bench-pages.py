@@ -144,7 +144,8 @@ def page_workers(service):
 
 
 def renderers(worker):
-    return [pid for pid in descendants(worker) if "--type=renderer" in command_line(pid)]
+    # The browser writes the whole command line of such a process into its first word.
+    return [pid for pid in descendants(worker) if any("--type=renderer" in word for word in command_line(pid))]
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
