@@ -90,8 +90,8 @@ extension ClusterNode {
     }
 
     /// Time after which a refusal is final for a room: a node that has tried for longer shows that the room is hard to
-    /// prepare, and the rooms behind it have to wait.
-    /// Longer than two connections to a machine that does not answer (`NodeExchange`).
+    /// prepare, and the rooms behind it have to wait. It is longer than two connections to a machine that does not answer
+    /// (`NodeExchange`).
     private static let quickRefusal: Duration = .seconds(6)
 
     /// Moves a room to the best node that accepts it.

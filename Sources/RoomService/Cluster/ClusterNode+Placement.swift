@@ -66,7 +66,8 @@ extension RoomRegistry {
         return Set(
             urls.compactMap { url in
                 guard let parts = URLComponents(string: url), let host = parts.host else { return nil }
-                return "\(host):\(parts.port ?? 1935)"
+                let name = host.trimmingCharacters(in: ["[", "]"])
+                return IngestPlace(host: name, port: parts.port ?? 1935).text
             })
     }
 }

@@ -24,9 +24,9 @@ package struct NodeHealth: Sendable {
     /// nothing can be taken then.
     func trouble(_ store: any TaskStore) async -> String? {
         if let problem = disk.look() ?? workerProblem() { return problem }
-        let before = Self.timeOfDay()
+        let before = wallClock()
         guard let time = try? await store.time() else { return nil }
-        return Self.clockProblem(store: time, between: before, and: Self.timeOfDay())
+        return Self.clockProblem(store: time, between: before, and: wallClock())
     }
 
     /// Compares the store's time with the times of day before and after the question, all in s.
@@ -37,6 +37,4 @@ package struct NodeHealth: Sendable {
         let seconds = String(format: "%.1f", max(ahead, behind))
         return "its clock is \(seconds) s \(ahead > behind ? "ahead of" : "behind") the database's"
     }
-
-    private static func timeOfDay() -> Double { Date().timeIntervalSince1970 }
 }

@@ -8,25 +8,25 @@ import Testing
 
 /// The control of a browser, whose end of the debugging pipe is the test's.
 struct BrowserTests {
-    /// Answers a browser's first commands, until its page can be opened.
-    private static func prepare(_ browser: Browser, _ peer: BrowserPeer) async throws {
+    /// Begins a browser, and answers its first commands, until its page can be opened. The caller closes it.
+    private static func prepared() async throws -> (Browser, BrowserPeer) {
+        let peer = BrowserPeer()
+        let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
+            peer.events.withLock { $0.append(event) }
+        }
         let reading = peer.messages.fileHandleForReading
         SocketLoop.shared.perform { browser.begin(reading: reading) }
         let page = #"{"targetInfos":[{"targetId":"T","type":"page","url":"data:text/html,x"}]}"#
         peer.answer(try await peer.next("Target.getTargets"), page)
         peer.answer(try await peer.next("Target.attachToTarget"), #"{"sessionId":"S"}"#)
         peer.answer(try await peer.next("Target.setDiscoverTargets"), "{}")
+        return (browser, peer)
     }
 
     /// A server that is refused, or down, is not said to have answered.
     @Test func whoHasAnsweredIsSaid() async throws {
-        let peer = BrowserPeer()
-        let events = Mutex<[Browser.Event]>([])
-        let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
-            events.withLock { $0.append(event) }
-        }
+        let (browser, peer) = try await Self.prepared()
         defer { SocketLoop.shared.perform { browser.close() } }
-        try await Self.prepare(browser, peer)
         for (status, headers) in [
             (403, #"{"x-mixorchestrator-proxy":"refused"}"#), (502, #"{"x-mixorchestrator-proxy":"unreachable"}"#),
             (503, "{}"), (200, "{}"),
@@ -36,8 +36,8 @@ struct BrowserTests {
                     + #""response":{"status":\#(status),"headers":\#(headers)}}}"#)
         }
         peer.say(#"{"method":"Inspector.targetCrashed","sessionId":"S","params":{}}"#)
-        #expect(try await outputEventually { events.withLock { $0.last == .crashed } })
-        let told = events.withLock { $0 }
+        #expect(try await outputEventually { peer.events.withLock { $0.last == .crashed } })
+        let told = peer.events.withLock { $0 }
         #expect(
             told == [
                 .ready, .loadFailed("its address is refused (sources.allow)"),
@@ -48,14 +48,9 @@ struct BrowserTests {
 
     /// A process that is ended does not answer, for which the browser gives an error, too.
     @Test func aRefusalToEndThePageIsSaid() async throws {
-        let peer = BrowserPeer()
-        let events = Mutex<[Browser.Event]>([])
-        let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
-            events.withLock { $0.append(event) }
-        }
+        let (browser, peer) = try await Self.prepared()
         defer { SocketLoop.shared.perform { browser.close() } }
-        try await Self.prepare(browser, peer)
-        #expect(try await outputEventually { events.withLock { $0 == [.ready] } })
+        #expect(try await outputEventually { peer.events.withLock { $0 == [.ready] } })
         SocketLoop.shared.perform {
             browser.crash()
             browser.crash()
@@ -64,20 +59,15 @@ struct BrowserTests {
             let id = try await peer.next("Page.crash")
             peer.say(#"{"id":\#(id),"error":{"code":-32000,"message":"\#(words)"}}"#)
         }
-        #expect(try await outputEventually { events.withLock { $0.count > 1 } })
-        let told = events.withLock { $0 }
+        #expect(try await outputEventually { peer.events.withLock { $0.count > 1 } })
+        let told = peer.events.withLock { $0 }
         #expect(told == [.ready, .crashRefused])
     }
 
     @Test func theEndOfAnEarlierNavigationSaysNothing() async throws {
-        let peer = BrowserPeer()
-        let events = Mutex<[Browser.Event]>([])
-        let browser = Browser(to: peer.commands.fileHandleForWriting, hearsConsole: false) { event in
-            events.withLock { $0.append(event) }
-        }
+        let (browser, peer) = try await Self.prepared()
         defer { SocketLoop.shared.perform { browser.close() } }
-        try await Self.prepare(browser, peer)
-        #expect(try await outputEventually { events.withLock { $0 == [.ready] } })
+        #expect(try await outputEventually { peer.events.withLock { $0 == [.ready] } })
         SocketLoop.shared.perform {
             browser.navigate(to: "http://a.example/")
             browser.navigate(to: "http://a.example/again")
@@ -86,8 +76,8 @@ struct BrowserTests {
         let second = try await peer.next("Page.navigate")
         peer.answer(first, #"{"frameId":"T","errorText":"net::ERR_ABORTED"}"#)
         peer.answer(second, #"{"frameId":"T"}"#)
-        #expect(try await outputEventually { events.withLock { $0.contains(.loaded) } })
-        let told = events.withLock { $0 }
+        #expect(try await outputEventually { peer.events.withLock { $0.contains(.loaded) } })
+        let told = peer.events.withLock { $0 }
         #expect(told == [.ready, .loaded])
     }
 }
@@ -103,6 +93,8 @@ private final class BrowserPeer: @unchecked Sendable {
 
     let commands = Pipe()
     let messages = Pipe()
+    /// What the browser has told.
+    let events = Mutex<[Browser.Event]>([])
     private var splitter = BrowserMessages()
     private var waiting: [Command] = []
 
