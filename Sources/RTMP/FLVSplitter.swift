@@ -28,7 +28,10 @@ package struct FLVSplitter: Sendable {
             let start = position + FLVTag.headerLength
             let body = Array(buffer[start..<start + header.size])
             if kind == .script {
-                tags.append(FLVTag(role: .metadata, timestamp: header.timestamp, body: body))
+                // Players of RTMP and WebRTC would take a layout for metadata.
+                if !FLVCue.isLayout(body) {
+                    tags.append(FLVTag(role: .metadata, timestamp: header.timestamp, body: body))
+                }
             } else if case .tag(let tag) = PublishedTag(kind, timestamp: header.timestamp, body: body) {
                 tags.append(tag)
             }

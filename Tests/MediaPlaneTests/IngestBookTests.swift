@@ -126,6 +126,13 @@ import Testing
         }
     }
 
+    @Test func layoutsAreForPlayersOfFLV() throws {
+        let metadata = FLVTag(role: .metadata, timestamp: 0, body: [2, 0, 10] + Array("onMetaData".utf8))
+        let layout = FLVCue(name: FLVCue.layout, text: "{}").tag(at: 0)
+        var splitter = FLVSplitter()
+        #expect(try splitter.push(FLVTag.fileHeader + layout.encoded + metadata.encoded) == [metadata])
+    }
+
     @Test func whatIsNotSupportedIsOverAtOnce() {
         var book = book()
         _ = publish(&book, 4)

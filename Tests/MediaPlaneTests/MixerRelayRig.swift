@@ -30,6 +30,7 @@ final class RelayRig: Sendable {
         var fault: String?
         var segments: [TestTrack] = []
         var sound = TestTrack(configuration: CodecConfiguration(track: .audio, bytes: []), frames: [])
+        var layouts: [Layout] = []
         var revision = 0
 
         /// The state as text, for the messages of failures.
@@ -117,13 +118,14 @@ final class RelayRig: Sendable {
                     case .frame(let frame) where frame.track == .video:
                         if !state.segments.isEmpty { state.segments[state.segments.count - 1].frames.append(frame) }
                     case .frame(let frame): state.sound.frames.append(frame)
-                    case .metadata, .discontinuity: break
+                    case .metadata(let body): state.layouts += [Layout(body, after: state.segments)].compactMap(\.self)
+                    case .discontinuity: break
                     }
                 }
             }
         }
         try send(.hello(version: RelayCommand.version), on: control)
-        try send(.viewFLV(), on: viewer)
+        try send(.viewFLV(layouts: true), on: viewer)
     }
 
     /// Serves these tracks to later pulls of `name`.
@@ -212,6 +214,8 @@ final class RelayRig: Sendable {
     /// The program's pictures so far, split where their configuration changes.
     var segments: [TestTrack] { shared.state.withLock { $0.segments } }
     var sound: TestTrack { shared.state.withLock { $0.sound } }
+    /// The layouts so far.
+    var layouts: [Layout] { shared.state.withLock { $0.layouts } }
 
     /// Ends the relay, its mixers and everything else.
     func stop() async throws {

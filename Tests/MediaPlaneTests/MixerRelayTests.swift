@@ -66,10 +66,16 @@ extension RealTime {
             try rig.apply(.bypass(Self.alice), alone, [sources[0]])
             try await rig.waitFor(.bypass)
             try await rig.untilPictures(8, inSegment: 2)
-            let segments = rig.segments
+            let (segments, layouts) = (rig.segments, rig.layouts)
             try await rig.stop()
             expectNoGap(segments)
             try #require(segments.count == 3, "\(rig.account)")
+            let stated = layouts.map(\.regions)
+            #expect(stated.first == ["alice 360"] && layouts.first?.pictures == 0, "\(layouts)")
+            #expect(stated.last == ["alice 360"] && stated.count { $0 == ["alice 180", "bob 180"] } == 1, "\(layouts)")
+            #expect(zip(stated, stated.dropFirst()).allSatisfy { $0 != $1 }, "once for each change: \(layouts)")
+            let mixed = segments[0].frames.count..<segments[0].frames.count + segments[1].frames.count
+            #expect(layouts.dropFirst().dropLast().allSatisfy { mixed.contains($0.pictures) }, "\(layouts) of \(mixed)")
             var last = try await TestStreams.pictures(segments[0]).last.flatMap {
                 TestMark.read($0.picture.frame, width: 360)
             }

@@ -1,9 +1,19 @@
 import EncodedMedia
 
-/// A script tag that carries a timed text about a program, for consumers that are fed by a relay itself.
+/// A script tag that carries a timed text about a program, for consumers that are fed by a relay itself, and for players
+/// of the service's own feed.
 public struct FLVCue: Hashable, Sendable {
     public var name: String
     public var text: String
+
+    /// Name of the cues that tell players who is where in the picture. Their text is the JSON of a layout.
+    package static let layout = "onLayout"
+
+    /// Returns whether the body of a script tag is a layout's. Reads its name only.
+    package static func isLayout(_ body: some Sequence<UInt8>) -> Bool { body.starts(with: layoutPrefix) }
+
+    /// The bytes with which the body of a layout's tag begins.
+    private static let layoutPrefix: [UInt8] = [2, 0, UInt8(layout.utf8.count)] + Array(layout.utf8)
 
     public init(name: String, text: String) {
         self.name = name

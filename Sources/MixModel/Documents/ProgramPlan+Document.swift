@@ -114,8 +114,11 @@ extension RelayCommand: DocumentWritable {
             case .hello(let version): command.values(of: "hello") { $0.field("version", version) }
             case .apply(let plan): try command.values(of: "apply") { try $0.field("_0", plan) }
             case .drain: command.values(of: "drain")
-            case .viewFLV(let keyframeRequests):
-                command.values(of: "viewFLV") { $0.field("keyframeRequests", ifPresent: keyframeRequests) }
+            case .viewFLV(let keyframeRequests, let layouts):
+                command.values(of: "viewFLV") { values in
+                    values.field("keyframeRequests", ifPresent: keyframeRequests)
+                    values.field("layouts", ifPresent: layouts)
+                }
             case .requestKeyframe: command.values(of: "requestKeyframe")
             case .retryOutput(let output): command.values(of: "retryOutput") { $0.field("_0", output.rawValue) }
             case .hold(let deadline): command.values(of: "hold") { $0.field("until", deadline) }

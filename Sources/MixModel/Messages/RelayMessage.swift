@@ -11,10 +11,13 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     /// The first line of a viewer's connection. The relay answers with raw FLV bytes (header, metadata, sequence headers,
     /// then from the last keyframe) until the program ends.
     ///
-    /// - Parameter keyframeRequests: Whether the relay announces, with a tag before all others, that it accepts
-    ///   `requestKeyframe` on this connection. A relay of an earlier release does not, and would answer a second line
-    ///   among the FLV bytes. `nil` means false.
-    case viewFLV(keyframeRequests: Bool? = nil)
+    /// - Parameters:
+    ///   - keyframeRequests: Whether the relay announces, with a tag before all others, that it accepts
+    ///     `requestKeyframe` on this connection. A relay of an earlier release does not, and would answer a second line
+    ///     among the FLV bytes. `nil` means false.
+    ///   - layouts: Whether the relay sends script tags with the layout: the current one after the headers, and a new
+    ///     one before the picture with which it is on air. `nil` means false.
+    case viewFLV(keyframeRequests: Bool? = nil, layouts: Bool? = nil)
     /// A viewer needs a keyframe. The relay passes the request on to the source on air, at most every 350 ms for all
     /// viewers together.
     case requestKeyframe

@@ -23,6 +23,8 @@ struct Connection {
 
     let channel: SocketChannel
     var role = Role.unknown
+    /// Whether a viewer gets layouts.
+    var takesLayouts = false
     /// Whether it has asked the relay to stand by, so that its plans do not end the standby.
     var asksForSilence = false
     /// Commands that have arrived and have not been handled yet.
@@ -123,11 +125,13 @@ extension Relay {
             reply(.status(status), on: [id])
         case .hello(let version):
             reply(.refused(reason: "relay speaks version \(RelayCommand.version), not \(version)"), on: [id])
-        case .viewFLV(let keyframeRequests):
+        case .viewFLV(let keyframeRequests, let layouts):
             // A second request would begin another FLV stream in the middle of this one.
             guard connections[id]?.role != .viewer else { break }
             connections[id]?.role = .viewer
-            connections[id]?.channel.send(viewerPreamble(announcesRequests: keyframeRequests ?? false))
+            connections[id]?.takesLayouts = layouts ?? false
+            connections[id]?.channel.send(
+                viewerPreamble(announcesRequests: keyframeRequests ?? false, hasLayout: layouts ?? false))
         case .requestKeyframe:
             requestKeyframe()
         case .preview(let source, let hasPicture):

@@ -26,7 +26,9 @@ extension Relay {
                 distribute(program.configure(configuration))
             case .emit(let frame):
                 noteKeyframe(frame)
-                distribute(program.write(withMessages(frame)))
+                let tags = program.write(withMessages(frame))
+                sendLayout(with: tags, of: frame)
+                distribute(tags)
                 noteAnchor(frame)
             case .requestIDR(let generation, let time):
                 logger.debug("asks mixer \(generation) for an IDR at \(time), now \(now)")
@@ -58,11 +60,27 @@ extension Relay {
 
     /// Returns the layout of the picture on air, for the SEI messages.
     private func layout(at milliseconds: Int64) -> SEILayout {
+        SEILayout(picture, volumes: mixer?.volumes ?? [:], at: milliseconds)
+    }
+
+    /// The picture on air.
+    private var picture: SEILayout.Picture {
         if case .source(let source) = splicer.onAir {
-            return SEILayout(bypass: source, size: sources[source]?.timeline.pictureSize, at: milliseconds)
+            return .bypass(source, size: sources[source]?.timeline.pictureSize)
         }
-        let scene = sceneOnAir ?? plan?.scene ?? Scene(canvas: .portrait, panes: [])
-        return SEILayout(scene: scene, volumes: mixer?.volumes ?? [:], at: milliseconds)
+        return .mix(sceneOnAir ?? plan?.scene ?? Scene(canvas: .portrait, panes: []))
+    }
+
+    /// Sends a changed layout to the viewers who take layouts, ahead of the frame's tags and at their time.
+    private func sendLayout(with tags: [FLVTag], of frame: EncodedFrame) {
+        guard frame.track == .video || splicer.tracks == .audio, let timestamp = tags.last?.timestamp else { return }
+        // Volumes are measured only for programs that carry them.
+        let volumes: [SourceID: Int]? = messages.settings?.layoutVolume == nil ? nil : mixer?.volumes ?? [:]
+        let changed = viewerLayout.note(
+            picture, volumes: volumes, at: timestamp, isEntry: frame.isIDR || frame.track == .audio,
+            wallClock: { wallClock(of: frame) })
+        guard let bytes = changed?.encoded else { return }
+        for connection in connections.values where connection.takesLayouts { connection.channel.send(bytes) }
     }
 
     /// Changes the program's tracks from now on.
@@ -98,11 +116,14 @@ extension Relay {
 
     /// Returns the FLV header, metadata, sequence headers, and all tags since the last keyframe.
     ///
-    /// - Parameter announcesRequests: Whether a leading tag announces that the viewer may ask for keyframes.
-    func viewerPreamble(announcesRequests: Bool) -> [UInt8] {
+    /// - Parameters:
+    ///   - announcesRequests: Whether a leading tag announces that the viewer may ask for keyframes.
+    ///   - hasLayout: Whether the current layout is among the tags.
+    func viewerPreamble(announcesRequests: Bool, hasLayout: Bool) -> [UInt8] {
         let announcement = announcesRequests ? [KeyframeRequest.announcement] : []
-        return FLVTag.fileHeader(of: splicer.tracks)
-            + (announcement + program.preamble + program.currentGOP).flatMap { $0.encoded }
+        let (headers, group) = (announcement + program.preamble, program.currentGOP)
+        let tags = hasLayout ? viewerLayout.inserted(between: headers, and: group) : headers + group
+        return FLVTag.fileHeader(of: splicer.tracks) + tags.flatMap { $0.encoded }
     }
 
     private func report(_ splice: Splice) {

@@ -62,6 +62,8 @@ public actor Relay {
     var place: ProgramPlace?
     /// Schedule of the SEI messages for players.
     var messages = SEISchedule()
+    /// The layout on air, for viewers.
+    var viewerLayout = ViewerLayout()
     /// Video configuration on air: the codec, and the size of the length before each NAL unit.
     var pictures: VideoConfiguration?
     /// Holds the program back while another relay sends it.

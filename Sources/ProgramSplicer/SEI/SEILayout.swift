@@ -5,6 +5,13 @@ import MixModel
 /// The participants in the picture, with their positions and volumes, for players: the JSON format of Agora's cloud
 /// transcoder (`ver` 20190611), in pixels of the canvas.
 public struct SEILayout: Hashable, Sendable, Encodable {
+    /// The picture on air, as far as its layout depends on it.
+    public enum Picture: Hashable, Sendable {
+        /// One participant fills the picture, whose size is not known before its parameter sets.
+        case bypass(SourceID, size: LayoutParticipant.Size?)
+        case mix(Scene)
+    }
+
     public struct Frame: Hashable, Sendable, Encodable {
         public var w: Int
         public var h: Int
@@ -35,6 +42,16 @@ public struct SEILayout: Hashable, Sendable, Encodable {
     /// Time at which the layout was made, in ms since 1970.
     public var ts: Int64
     public var ver = "20190611"
+
+    /// Creates the layout of a picture.
+    ///
+    /// - Parameter volumes: Volumes of a mix by source, 0…255.
+    public init(_ picture: Picture, volumes: [SourceID: Int], at milliseconds: Int64) {
+        switch picture {
+        case .bypass(let source, let size): self.init(bypass: source, size: size, at: milliseconds)
+        case .mix(let scene): self.init(scene: scene, volumes: volumes, at: milliseconds)
+        }
+    }
 
     /// Creates the layout of a mix.
     ///

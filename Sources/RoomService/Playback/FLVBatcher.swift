@@ -86,7 +86,7 @@ struct FLVBatcher: Sendable {
     /// - Returns: Whether a player can start with this tag.
     private mutating func noteTracks(_ tag: ViewedTag) -> Bool {
         switch tag.role {
-        case .metadata: return false
+        case .metadata, .layout: return false
         case .videoHeader:
             tracks |= Self.video
             lastPicture = tag.timestamp

@@ -1,9 +1,12 @@
+import MediaFormats
 import NIOCore
 
 /// One tag of a program as sent to viewers (Adobe Flash Video File Format 10.1, §E.4.1).
 struct ViewedTag: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case metadata
+        /// Who is where in the picture (`FLVCue.layout`).
+        case layout
         /// Sequence headers.
         case videoHeader, audioHeader
         case picture(isIDR: Bool)
@@ -12,7 +15,7 @@ struct ViewedTag: Hashable, Sendable {
         var isFrame: Bool {
             switch self {
             case .picture, .sound: true
-            case .metadata, .videoHeader, .audioHeader: false
+            case .metadata, .layout, .videoHeader, .audioHeader: false
             }
         }
     }
@@ -97,7 +100,7 @@ struct FLVTagScanner: Sendable {
             // Enhanced RTMP v1 ("Defining Additional Video Codecs"): frame type, then packet type.
             return first & 0x0F == 0 ? .videoHeader : .picture(isIDR: first == 0x91 || first == 0x93)
         case 9: return second == 0 ? .videoHeader : .picture(isIDR: first >> 4 == 1 && second == 1)
-        default: return .metadata
+        default: return FLVCue.isLayout(bytes.readableBytesView.dropFirst(ViewedTag.headerLength)) ? .layout : .metadata
         }
     }
 }

@@ -54,7 +54,7 @@ struct ProgramStitcher: Sendable {
         var tag = tag
         tag.timestamp &+= offset
         switch tag.role {
-        case .metadata, .videoHeader, .audioHeader: return tag
+        case .metadata, .layout, .videoHeader, .audioHeader: return tag
         case .picture(let isIDR):
             if awaitsIDR && !isIDR { return nil }
             awaitsIDR = false

@@ -1,8 +1,9 @@
 import NIOCore
 
-/// The current metadata and sequence headers, which a player needs before the first frame.
+/// The current metadata, sequence headers and layout, which a player needs before the first frame.
 struct StreamHeaders: Sendable {
     private var metadata: ViewedTag?
+    private var layout: ViewedTag?
     private(set) var video: ViewedTag?
     private(set) var audio: ViewedTag?
     /// The video header of a program that has become audio-only. Pictures may come back without another one.
@@ -17,6 +18,7 @@ struct StreamHeaders: Sendable {
         let old: ViewedTag?
         switch tag.role {
         case .metadata: old = metadata
+        case .layout: old = layout
         case .videoHeader: old = video
         case .audioHeader: old = audio
         case .picture, .sound: return true
@@ -27,6 +29,7 @@ struct StreamHeaders: Sendable {
         own.bytes = ByteBuffer(bytes: tag.bytes.readableBytesView)
         switch tag.role {
         case .metadata: metadata = own
+        case .layout: layout = own
         case .videoHeader:
             video = own
             aside = nil
@@ -58,7 +61,7 @@ struct StreamHeaders: Sendable {
     ///   - timestamp: Timestamp of the headers, in ms.
     ///   - tracks: Track flags as the relay announced them; see `FLVTagScanner.tracks`.
     func entry(at timestamp: UInt32, tracks: UInt8) -> FLVBatch.Entry {
-        let tags = [metadata, video, audio].compactMap(\.self)
+        let tags = [metadata, video, audio, layout].compactMap(\.self)
         let size = tags.reduce(FLVTagScanner.fileHeaderLength) { $0 + $1.bytes.readableBytes }
         var opening = HTTPChunk(capacity: size)
         opening.write([0x46, 0x4C, 0x56, 1, tracks, 0, 0, 0, 9, 0, 0, 0, 0])

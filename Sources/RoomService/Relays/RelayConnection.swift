@@ -146,7 +146,7 @@ struct RelayConnection: Sendable {
     /// Does not read faster than `onBytes` returns.
     func viewFLV(_ onBytes: (ByteBuffer) async throws -> Void) async throws {
         try await asyncChannel().executeThenClose { inbound, outbound in
-            try await outbound.write(Self.line(.viewFLV()))
+            try await outbound.write(Self.line(.viewFLV(layouts: true)))
             for try await buffer in inbound.cancelOnGracefulShutdown() { try await onBytes(buffer) }
         }
     }

@@ -92,8 +92,8 @@ import Testing
 
     @Test func commandsAreTheSame() throws {
         let commands: [RelayCommand] = [
-            .hello(version: 1), .apply(plan), .drain, .viewFLV(), .viewFLV(keyframeRequests: true), .requestKeyframe,
-            .retryOutput("c\"dn"), .hold(until: .max), .standBy,
+            .hello(version: 1), .apply(plan), .drain, .viewFLV(), .viewFLV(keyframeRequests: true),
+            .viewFLV(layouts: true), .requestKeyframe, .retryOutput("c\"dn"), .hold(until: .max), .standBy,
             .resume(ProgramPlace(wallZero: 1.7e9, noted: .seconds(3), ahead: .milliseconds(40))),
         ]
         for command in commands {

@@ -43,6 +43,13 @@ struct FLVTagScannerTests {
         #expect(try Program.one(Program.tag(9, 3, [])).role == .picture(isIDR: false))
     }
 
+    @Test func layoutsAreNoMetadata() throws {
+        #expect(try Program.one(Program.layout("a")).role == .layout)
+        #expect(try Program.one(Program.metadata()).role == .metadata)
+        #expect(try Program.one(Program.tag(18, 0, [2, 0, 8] + Array("onLayou".utf8))).role == .metadata)
+        #expect(try Program.one(Program.tag(18, 0, [])).role == .metadata)
+    }
+
     /// H.265: sequence header, pictures with and without composition offsets, colour metadata.
     @Test(
         arguments: [
@@ -100,6 +107,24 @@ struct FLVBatcherTests {
         #expect(try batches.map(names) == [["V1@0"], ["I0"], ["V2@500"], ["I520"]])
         #expect(batches.map(\.revision) == [1, 1, 2, 2])
         #expect(batches.compactMap(\.entry?.revision) == [1, 2])
+    }
+
+    @Test func layoutsGoAheadOfTheirPictureAndToThoseWhoJoin() throws {
+        let batches = try batches([
+            (0, Program.layout("a")), (0, Program.metadata()), (0, Program.videoHeader(1)),
+            (0, Program.picture(0, isIDR: true)), (50, Program.layout("b", at: 50)), (50, Program.picture(50)),
+            (60, Program.layout("b", at: 40)), (100, Program.picture(100, isIDR: true)),
+        ])
+        #expect(
+            try batches.map(names) == [["La@0"], ["m@0", "V1@0"], ["I0"], ["Lb@50"], ["P50"], ["I100"]],
+            "a repeated one is left out")
+        let openings = try batches.compactMap(\.entry).map { entry in
+            let content = try #require(Program.content(ofChunks: Array(entry.opening.readableBytesView)))
+            return try Program.scanned(content).map(\.name)
+        }
+        #expect(openings == [["m@0", "V1@0", "La@0"], ["m@100", "V1@100", "Lb@100"]])
+        // A viewer who has received every batch gets no headers again.
+        #expect(batches[4].revision == batches[5].entry?.revision)
     }
 
     @Test func soundAloneCanBeBegunTwiceASecond() throws {

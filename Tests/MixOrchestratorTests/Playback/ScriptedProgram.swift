@@ -11,6 +11,10 @@ enum ScriptedProgram {
     static func metadata(_ name: String = "a", at timestamp: UInt32 = 0) -> [UInt8] {
         tag(18, timestamp, [2, 0, 10] + Array("onMetaData".utf8) + Array(name.utf8))
     }
+    /// - Parameter text: One character.
+    static func layout(_ text: String, at timestamp: UInt32 = 0) -> [UInt8] {
+        tag(18, timestamp, [2, 0, 8] + Array("onLayout".utf8) + [12, 0, 0, 0, 1] + Array(text.utf8))
+    }
     static func videoHeader(_ number: UInt8 = 1, at timestamp: UInt32 = 0) -> [UInt8] {
         tag(9, timestamp, [0x17, 0, 0, 0, 0, number])
     }
@@ -73,6 +77,7 @@ extension ViewedTag {
     var name: String {
         switch role {
         case .metadata: "m@\(timestamp)"
+        case .layout: "L\(Unicode.Scalar(body[body.index(body.startIndex, offsetBy: 16)]))@\(timestamp)"
         case .videoHeader: "V\(body.last.map { _ in body[body.index(body.startIndex, offsetBy: 5)] } ?? 0)@\(timestamp)"
         case .audioHeader: "A\(body[body.index(body.startIndex, offsetBy: 2)])@\(timestamp)"
         case .picture(let isIDR): "\(isIDR ? "I" : "P")\(timestamp)"

@@ -69,6 +69,25 @@ struct ViewerRouteTests {
         }
     }
 
+    @Test func viewersGetTheLayoutThatTheyBeginWithAndItsChanges() async throws {
+        try await withProgram { bench, relay in
+            let first = try await RawViewer.open(bench, "/live/demo.flv")
+            try await eventually { try names(first).last == "I0" ? true : nil }
+            relay.sendToViewers(Program.layout("a", at: 100) + Program.picture(100, isIDR: true))
+            try await eventually { try names(first).last == "I100" ? true : nil }
+            let second = try await RawViewer.open(bench, "/live/demo.flv")
+            try await eventually { try names(second).last == "I100" ? true : nil }
+            relay.sendToViewers(Program.layout("b", at: 150) + Program.picture(150))
+            for viewer in [first, second] {
+                try await eventually { try names(viewer).last == "P150" ? true : nil }
+            }
+            #expect(try names(first) == ["m@0", "V1@0", "A1@0", "I0", "La@100", "I100", "Lb@150", "P150"])
+            #expect(try names(second) == ["m@100", "V1@100", "A1@100", "La@100", "I100", "Lb@150", "P150"])
+            try await first.close()
+            try await second.close()
+        }
+    }
+
     @Test func theBodyEndsWithTheProgram() async throws {
         try await withProgram { bench, relay in
             let viewer = try await RawViewer.open(bench, "/live/demo.flv")
