@@ -94,6 +94,9 @@ struct BrowserTests {
         var behind: Double?
         /// Number of viewers, as text.
         var viewers: String?
+        /// The sentence that tells who is on air, and the names over the panes.
+        var people: String?
+        var names: [String]
         var words: String
     }
 
@@ -110,6 +113,10 @@ struct BrowserTests {
             try await waitUntil("the page plays: \(String(describing: latest()))\n\(page.messages())") {
                 (latest()?.shown ?? 0) > 40
             }
+            // Programs carry no SEI messages by default; the feed states the layout.
+            try await waitUntil("the page names alice: \(String(describing: latest()))") {
+                latest()?.names == ["alice"] && latest()?.people == "On air: alice"
+            }
             var pauses: [String: [Int]] = [:]
             /// Counts the player's pauses from now to three seconds after the switch.
             func count(_ kind: String, _ change: () async throws -> Void) async throws {
@@ -121,7 +128,13 @@ struct BrowserTests {
             }
             for _ in 0..<TestLength.of(short: 2, long: 10) {
                 try await count("mix") { try await stage.join("bob") }
+                try await waitUntil("the page names both: \(String(describing: latest()))") {
+                    Set(latest()?.names ?? []) == ["alice", "bob"]
+                }
                 try await count("bypass") { try await stage.leave("bob") }
+            }
+            try await waitUntil("the page names alice: \(String(describing: latest()))") {
+                latest()?.names == ["alice"]
             }
             try await waitUntil("it is near: \(String(describing: latest()))") {
                 guard let now = latest() else { return false }

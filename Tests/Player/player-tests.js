@@ -1,7 +1,7 @@
 // Tests of the player's pure parts. A browser runs them (BrowserPlayerTests), and so does
 // `node --experimental-default-type=module Tests/Player/player-tests.js`.
 import { readFormat, textsIn } from "../../pages/assets/player-codecs.js";
-import { FLVReader, joined, readUnit } from "../../pages/assets/player-flv.js";
+import { FLVReader, joined, layoutIn, readUnit } from "../../pages/assets/player-flv.js";
 import { backOff, LIVE, Refusal, RebuildError, steer, unplayable, UnplayableError, verdict } from "../../pages/assets/player-policy.js";
 import { Clock, TimelineError, Track } from "../../pages/assets/player-track.js";
 import { listed, place } from "../../pages/assets/watch-names.js";
@@ -45,6 +45,13 @@ const tests = {
     equal(readUnit(8, bytes("2f01aabb")).codec, "audio codec 2", "MP3");
     equal(readUnit(18, bytes("0200")), null, "metadata");
   },
+  "a layout is read from its script tag"() {
+    const text = '{"regions":[],"name":"Zoë"}', data = new TextEncoder().encode(text), name = new TextEncoder().encode("onLayout");
+    const script = (...head) => joined([head, name, [12, 0, 0, 0, data.length], data]);
+    equal(layoutIn(script(2, 0, 8)), text, "text");
+    equal(layoutIn(bytes("02000a6f6e4d65746144617461080000000000")), "", "metadata");
+    equal([layoutIn(bytes("")), layoutIn(bytes("0200086f6e4c61796f7574"))], ["", ""], "cut off");
+  },
   "configurations name codec and size"() {
     const read = (codec, config) => { const { type, width, height, scale, channels } = readFormat(codec, config); return [type, width, height, scale, channels]; };
     equal(read("avc", AVC), ['video/mp4; codecs="avc1.64001e"', 642, 358, 1000, 0], "H.264");
@@ -56,6 +63,7 @@ const tests = {
     for (let round = 0; round < 3000; round++) {
       const junk = Uint8Array.from({ length: random() * 60 }, () => random() * 256);
       readUnit(random() < 0.5 ? 8 : 9, junk);
+      layoutIn(junk);
       for (const codec of ["avc", "hevc", "aac"]) { try { readFormat(codec, junk); } catch { /* too short */ } }
       const config = AVC.slice();
       config[8 + Math.floor(random() * (config.length - 8))] = random() * 256;

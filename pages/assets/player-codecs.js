@@ -89,7 +89,7 @@ export function hevcSize(set) {
   return { width, height };
 }
 
-const hexadecimal = byte => byte.toString(16).padStart(2, "0");
+const hexadecimal = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
 
 /** Returns the first parameter set of a type in an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15 §8.3.3.1). */
 function hevcSet(config, type) {
@@ -132,7 +132,7 @@ export function readFormat(codec, config) {
   const format = { codec, config, type: "", scale: 1000, width: 0, height: 0, channels: 0, lengthSize: 4 };
   if (config.length < { avc: 9, hevc: 23, aac: 2 }[codec]) throw new Error("The stream has a broken codec configuration");
   if (codec === "avc") {
-    format.type = `video/mp4; codecs="avc1.${[...config.subarray(1, 4)].map(hexadecimal).join("")}"`;
+    format.type = `video/mp4; codecs="avc1.${hexadecimal(config.subarray(1, 4))}"`;
     Object.assign(format, avcSize(config.subarray(8, 8 + (config[6] << 8 | config[7]))), { lengthSize: (config[4] & 3) + 1 });
   } else if (codec === "hevc") {
     format.type = `video/mp4; codecs="${hevcName(config)}"`;
@@ -146,7 +146,7 @@ export function readFormat(codec, config) {
   return format;
 }
 
-const UUID = [0x5B, 0x1C, 0x6C, 0x0E, 0x7D, 0x0F, 0x4A, 0x52, 0x9E, 0x0B, 0x3F, 0x6C, 0x2A, 0x9D, 0x4E, 0x71];
+const UUID = "5b1c6c0e7d0f4a529e0b3f6c2a9d4e71";
 
 /**
  * Returns the texts that a picture carries for players in SEI messages (H.264 §7.3.2.3) before its first slice, at most 16.
@@ -171,7 +171,7 @@ function messages(unit) {
     const coded = () => { let value = 0; while (bytes[at] === 255) { value += 255; at++; } return value + (bytes[at++] || 0); };
     const type = coded(), size = coded(), payload = bytes.subarray(at, at + size);
     at += size;
-    const isOurs = type === 5 && UUID.every((byte, index) => payload[index] === byte);
+    const isOurs = type === 5 && hexadecimal(payload.subarray(0, 16)) === UUID;
     if (isOurs || type >= 100) texts.push(new TextDecoder().decode(isOurs ? payload.subarray(16) : payload));
   }
   return texts;

@@ -38,6 +38,12 @@ export class FLVReader {
   }
 }
 
+/** Returns the text of a script tag `onLayout`, otherwise "". @param {Uint8Array} body */
+export function layoutIn(body) {
+  const read = (from, to) => new TextDecoder().decode(body.subarray(from, to));
+  return read(3, 11) === "onLayout" ? read(16) : "";
+}
+
 /**
  * @typedef {object} Unit The content of a tag.
  * @property {"video" | "audio"} kind

@@ -1,6 +1,6 @@
 // Plays a program from its first byte to its end: HTTP-FLV with Media Source Extensions, otherwise HLS.
 import { textsIn } from "./player-codecs.js";
-import { FLVReader, readUnit } from "./player-flv.js";
+import { FLVReader, layoutIn, readUnit } from "./player-flv.js";
 import { LIVE, RebuildError, Refusal, steer, UnplayableError, unplayable } from "./player-policy.js";
 import { Clock, TimelineError, Track } from "./player-track.js";
 
@@ -61,9 +61,10 @@ class Session {
 
   /**
    * @param {HTMLVideoElement} video @param {string} url
-   * @param {{onConnect: () => void, onReady: () => void, onText: (text: string) => void, onFrames: (count: number) => void,
-   *   hls: string | null, failures: number}} events
-   *   `onReady`: enough is buffered to begin. `onText`: the picture that carries this text is shown. `failures`: of HLS in a row.
+   * @param {{onConnect: () => void, onReady: () => void, onText: (found: {text: string, isLasting?: boolean}) => void,
+   *   onFrames: (count: number) => void, hls: string | null, failures: number}} events
+   *   `onReady`: enough is buffered to begin. `onText`: the picture that has this text is shown. `isLasting`: until the next one.
+   *   `failures`: of HLS in a row.
    */
   constructor(video, url, events) { Object.assign(this, { video, url, events }); }
 
@@ -139,7 +140,9 @@ export class FLVSession extends Session {
   }
 
   #take(kind, time, body) {
-    const unit = readUnit(kind, body);
+    const layout = kind === 18 && layoutIn(body), unit = readUnit(kind, body);
+    if (layout) this.#texts.push({ at: this.#clock.unwrap(time), text: layout, isLasting: true });
+    while (this.#texts.length > 200) this.#texts.shift();
     if (!unit) return;
     if (!["avc", "hevc", "aac"].includes(unit.codec)) throw new UnplayableError(unplayable(unit.codec));
     const track = this.#tracks[unit.kind];
@@ -150,7 +153,6 @@ export class FLVSession extends Session {
     if (unit.kind !== "video" || !track.format) return;
     this.events.onFrames(1);
     for (const text of textsIn(unit.data, track.format)) this.#texts.push({ at: at + unit.offset, text });
-    if (this.#texts.length > 200) this.#texts.shift();
   }
 
   #flush() {
@@ -193,10 +195,10 @@ export class FLVSession extends Session {
     if (seek !== null && !video.seeking) video.currentTime = seek;
     if (rate !== video.playbackRate) video.playbackRate = rate;
     const shown = this.#base + video.currentTime * 1000;
-    while (this.#texts.length && this.#texts[0].at <= shown) this.events.onText(this.#texts.shift().text);
+    while (this.#texts.length && this.#texts[0].at <= shown) this.events.onText(this.#texts.shift());
   }
 
-  /** Shows the first picture at once, and starts playing when enough is buffered to continue without a pause. */
+  /** Shows the first picture at once, and starts playing when enough is buffered to continue. */
   #begin(ranges) {
     if (!ranges.length) return;
     const [start, end] = ranges.at(-1);

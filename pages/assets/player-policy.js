@@ -30,8 +30,8 @@ export function steer({ ranges, now, rate, isBack = false }) {
 export const backOff = (attempt, random) => Math.min(8, 0.5 * 2 ** attempt) * (0.75 + random / 2);
 
 /**
- * The time without packets after which a WebRTC connection is replaced, in ms. By then the server, which waits for packets for about as
- * long, has ended the session. Browsers report a failure only some 15 s later.
+ * The time without packets after which a WebRTC connection is replaced, in ms. By then the server has ended the session, too. Browsers
+ * report a failure only some 15 s later.
  */
 export const ABSENCE = 3000;
 
@@ -96,6 +96,6 @@ export function verdict(error, { attempt, random, hasPlayed }) {
 /** Returns the message for a codec that the browser cannot decode. @param {string} codec */
 export function unplayable(codec) {
   const name = { hevc: "H.265", avc: "H.264", aac: "AAC" }[codec] ?? codec;
-  return codec === "hevc" ? "This program is in H.265, which this browser cannot play. Try Safari, or Chrome or Edge on a device "
-    + "with hardware decoding." : `This program uses ${name}, which this browser cannot play.`;
+  return `This program is in ${name}, which this browser cannot play.`
+    + (codec === "hevc" ? " Try Safari, or Chrome or Edge on a device with hardware decoding." : "");
 }

@@ -24,8 +24,7 @@ export function iceServers(links) {
 export class WebRTCSession {
   /**
    * Sends the offer of a connection that has its transceivers but no descriptions yet, and reads the answer.
-   *
-   * The connection gathers candidates only afterwards, with the STUN and TURN servers that the answer names.
+   * The connection gathers candidates only afterwards, with the servers that the answer names.
    * @param {RTCPeerConnection} peer @param {string} url
    * @param {{headers: () => Record<string, string>, signal: AbortSignal}} request
    * @throws {Refusal} The service refused the session.

@@ -1,7 +1,5 @@
 // <co-stream-player src="https://host/live/room.flv" controls></co-stream-player>: plays a live program in any page.
-// docs/player.md describes it. Apache License 2.0, as the rest of this project.
-//
-// It defines one element and no globals.
+// Apache License 2.0, as the rest of this project. It defines one element and no globals.
 import { Controls, handleKey } from "./player-controls.js";
 import { FLVSession, hasMediaSource, HLSSession } from "./player-media.js";
 import { LIVE, verdict } from "./player-policy.js";
@@ -9,16 +7,10 @@ import { WHEPSession } from "./player-whep.js";
 
 /** @typedef {"idle" | "connecting" | "playing" | "stalled" | "paused" | "waiting" | "ended" | "reconnecting" | "failed"} State */
 
-/** The time in ms after which a text of the program expires unless it is repeated. Programs repeat them every 1 to 5 s. */
+/** The time in ms after which a picture's text expires. Programs repeat them every 1 to 5 s. */
 const TEXT_AGE = 12000;
 
-/**
- * Attributes: `src` (HTTP-FLV), `hls` (in place of the URL derived from `src`, for browsers without Media Source Extensions),
- * `whep` (plays this URL over WebRTC instead), `controls`, `muted`. Children are shown over the picture.
- *
- * Events: `statechange` ({ state, message }), `layout` ({ canvas, regions }, or null if unknown), `stall` ({ seconds }),
- * `soundblocked` (the browser requires a gesture for sound).
- */
+/** docs/player.md lists its attributes, properties and events. Children are shown over the picture. */
 export class CoStreamPlayer extends HTMLElement {
   static observedAttributes = ["src", "hls", "whep", "controls", "muted"];
 
@@ -38,6 +30,7 @@ export class CoStreamPlayer extends HTMLElement {
   #restart = 0;
   #stallAt = 0;
   #lastShown = 0;
+  /** When the layout was read, from which its age counts. */
   #layoutAt = 0;
   /** The last delay by the program's time of day, in seconds, and when it was measured. */
   #wall = { delay: 0, at: -Infinity };
@@ -101,7 +94,7 @@ export class CoStreamPlayer extends HTMLElement {
 
   toggle() { if (this.#abort) this.pause(); else this.play(); }
 
-  /** Stops and closes the connection. The program is not buffered meanwhile. */
+  /** Closes the connection. The program is not buffered meanwhile. */
   pause() { this.#end("paused", "Paused."); }
 
   /** Mutes or unmutes. Unmuting also raises a volume of 0. */
@@ -251,18 +244,18 @@ export class CoStreamPlayer extends HTMLElement {
     this.#set("playing");
   }
 
-  #read(text) {
+  #read({ text, isLasting }) {
     let value;
     try { value = JSON.parse(text); } catch { return; }
-    if (Array.isArray(value?.regions) && value.canvas) return this.#tellLayout(value);
+    if (Array.isArray(value?.regions) && value.canvas) return this.#tellLayout(value, isLasting ? Infinity : performance.now());
     const delay = typeof value?.ts === "number" ? (Date.now() - value.ts) / 1000 : -1;
     // An implausible delay means that this machine's clock is wrong.
     if (delay > 0 && delay < 60) this.#wall = { delay, at: performance.now() };
   }
 
-  #tellLayout(layout) {
+  #tellLayout(layout, at = 0) {
     const had = this.#layoutAt;
-    this.#layoutAt = layout ? performance.now() : 0;
+    this.#layoutAt = at;
     if (layout || had) this.dispatchEvent(new CustomEvent("layout", { detail: layout }));
   }
 

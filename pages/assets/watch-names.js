@@ -1,4 +1,4 @@
-// Shows participants' names over the picture, at the regions that the program's SEI reports (canvas and regions in pixels).
+// Shows participants' names over the picture, at the regions of the program's layout (canvas and regions in pixels).
 
 /** @typedef {{uid: string, stream: string, room?: string, volume?: number, x: number, y: number, w: number, h: number}} Region */
 

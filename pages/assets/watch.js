@@ -101,7 +101,7 @@ if (words().has("figures")) {
     const { video, figures } = player, quality = video.getVideoPlaybackQuality();
     console.log("WATCH " + JSON.stringify({ ...figures, shown: quality.totalVideoFrames - quality.droppedVideoFrames,
       dropped: quality.droppedVideoFrames, size: `${video.videoWidth}x${video.videoHeight}`, behind: player.latency, state: player.state,
-      people: at("people")?.textContent, viewers: at("viewers")?.textContent, words: player.state === "playing" ? `Live: ${room}` : player.message }));
+      people: at("people")?.textContent, names: Array.from(document.querySelectorAll("#names .pane .name"), name => name.textContent), viewers: at("viewers")?.textContent, words: player.state === "playing" ? `Live: ${room}` : player.message }));
   }, 1000);
 }
 tune();
