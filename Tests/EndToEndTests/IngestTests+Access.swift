@@ -76,4 +76,40 @@ extension IngestTests {
             #expect(!stage.service.messages(last: .max).contains("auth_key="))
         }
     }
+
+    /// An app at its limit refuses its next publisher, and no one else.
+    @Test(.timeLimit(.minutes(12))) func anAppsPublishersAreLimited() async throws {
+        let port = HookingMediaServer.anyPort()
+        var environment = Self.environment(port)
+        environment["MIXORCHESTRATOR_INGEST_PATTERNS"] = "{app}/{room}__{user}"
+        environment["MIXORCHESTRATOR_APPS_0_ID"] = "shop"
+        environment["MIXORCHESTRATOR_APPS_0_QUOTAS_PUBLISHERS"] = "1"
+        environment["MIXORCHESTRATOR_APPS_1_ID"] = "zoo"
+        try await Stage.run(environment: environment) { stage in
+            try await Self.waitForIngest(stage, port)
+            func publish(_ user: String, of app: String) throws -> ManagedProcess {
+                try ManagedProcess(
+                    "publisher-\(app)-\(user)-\(UInt16.random(in: 0...9999))", "ffmpeg",
+                    Self.source(1).arguments(url: "rtmp://127.0.0.1:\(port)/\(app)/lobby__\(user)"),
+                    in: stage.directory)
+            }
+            func isIn(_ app: String, _ user: String) async throws -> Bool {
+                try await stage.client.request("GET", "/v1/rooms/lobby?app=\(app)").text
+                    .contains(#""user":"\#(user)""#)
+            }
+            let alice = try publish("alice", of: "shop")
+            try await waitUntil("alice is in the shop") { try await isIn("shop", "alice") }
+            let bob = try publish("bob", of: "shop")
+            try await waitUntil("bob is refused") { !bob.isRunning }
+            #expect(bob.messages().contains("the app shop may have 1 publishers"), "\(bob.messages())")
+            let other = try publish("bob", of: "zoo")
+            try await waitUntil("bob is in the zoo") { try await isIn("zoo", "bob") }
+            // A second publisher takes over the stream, and with it the place.
+            let second = try publish("alice", of: "shop")
+            try await waitUntil("the first one is replaced") { !alice.isRunning }
+            #expect(second.isRunning && other.isRunning, "\(second.messages())")
+            #expect(try await isIn("shop", "alice"))
+            for process in [second, other] { await process.stop() }
+        }
+    }
 }

@@ -273,7 +273,7 @@ import Testing
         let quotas = settings.apps.quotas
         #expect(quotas.of("shop")[.rooms] == 7 && quotas.of("shop")[.feeds] == 9)
         #expect(quotas.of("zoo")[.rooms] == 50 && quotas.of(.standard)[.rooms] == 50)
-        #expect(quotas.of("zoo")[.tasks] == 10_000)
+        #expect(quotas.of("zoo")[.tasks] == 10_000 && quotas.of("zoo")[.publishers] == 512)
     }
 
     @Test func quotasStandInFilesAndInTheEnvironment() throws {

@@ -45,7 +45,7 @@ enum ConfigurationKeys {
         "upload.retrySeconds": .scalar, "upload.giveUpHours": .scalar, "upload.recordings": .scalar,
         "upload.hls": .scalar, "upload.thumbnails": .scalar,
         "quotas.rooms": .scalar, "quotas.tasks": .scalar, "quotas.subscriptions": .scalar, "quotas.feeds": .scalar,
-        "quotas.participants": .scalar, "quotas.storedBytes": .scalar,
+        "quotas.participants": .scalar, "quotas.publishers": .scalar, "quotas.storedBytes": .scalar,
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
         "hooks.unmatched": .scalar, "hooks.failClosed": .scalar,

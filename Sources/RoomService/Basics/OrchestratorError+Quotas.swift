@@ -15,6 +15,7 @@ extension OrchestratorError {
             case .subscriptions: ("subscriptions", "delete some with DELETE /v1/subscriptions/{subscription}")
             case .feeds: ("feed listeners at a time", "end some, or use a subscription (POST /v1/subscriptions)")
             case .participants: ("participants in a room", "remove some, or use another room")
+            case .publishers: ("publishers at this node's ingest at a time", "end some")
             case .storedBytes: ("bytes in its rooms' documents", "delete rooms with DELETE /v1/rooms/{room}")
             }
         var error = OrchestratorError(

@@ -13,6 +13,8 @@ package struct Quotas: Hashable, Sendable {
         case feeds
         /// Participants of one room.
         case participants
+        /// Streams of publishers at the service's ingest, with those whose places are kept.
+        case publishers
         /// Size of the documents of the app's rooms, in bytes.
         case storedBytes
     }
@@ -26,6 +28,8 @@ package struct Quotas: Hashable, Sendable {
         case .subscriptions: 100
         case .feeds: 1024
         case .participants: 1000
+        // Half of what an ingest takes, so that one app alone cannot fill it.
+        case .publishers: 512
         case .storedBytes: 1 << 30
         }
     }

@@ -22,6 +22,8 @@ struct IngestDesk: Sendable {
     private let run: String
     private var sessions: PublisherSessions
     private var known: [IngestStreamKey: Known] = [:]
+    /// Streams whose publishers are about to be let in.
+    private var beginning: Set<IngestStreamKey> = []
     /// Whether the service is connected to an ingest, which then reports the end of each of its streams. No stream
     /// begins before the first connection.
     private var hasIngest = true
@@ -50,18 +52,35 @@ struct IngestDesk: Sendable {
 
     func has(_ key: IngestStreamKey) -> Bool { known[key] != nil }
 
+    /// Whether the event of a publisher of the stream is being stored.
+    func isBeginning(_ key: IngestStreamKey) -> Bool { beginning.contains(key) }
+
+    /// Whether a publisher of the stream may begin if its app may have this many streams.
+    ///
+    /// A publisher that takes over a stream or returns to it has the stream's place. Streams of other apps do not count.
+    func hasPlace(for key: IngestStreamKey, most: Int) -> Bool {
+        guard !has(key) else { return true }
+        let app = key.names.room.app
+        let isOfApp = { (other: IngestStreamKey) in other.names.room.app == app }
+        return known.keys.count(where: isOfApp) + beginning.count { isOfApp($0) && !has($0) } < most
+    }
+
     /// The publisher whose stream is in its room; `nil` if it is not.
     func session(of key: IngestStreamKey) -> String? { known[key]?.session }
 
-    /// Returns the event of a publisher who wants to begin, to be stored before it goes on.
+    /// Returns the event of a publisher who wants to begin, to be stored before it goes on. The caller must then call
+    /// `settle` with the result.
     mutating func begins(_ key: IngestStreamKey, session: String, url: String, now: Int64) -> RoomEvent? {
-        admit(published(key, session, .begins, url), now)
+        guard let event = admit(published(key, session, .begins, url), now) else { return nil }
+        beginning.insert(key)
+        return event
     }
 
     /// Records the result of storing the event of `begins`.
     mutating func settle(
         _ key: IngestStreamKey, session: String, url: String, as settlement: PublisherSessions.Settlement, now: Int64
     ) {
+        beginning.remove(key)
         sessions.settle(
             published(key, session, .begins, url), of: Self.hook, peer: Self.peer, as: settlement)
         guard settlement == .stored else { return }

@@ -16,11 +16,14 @@ extension IngestWorker {
         if let refusal = await circle(key, request) {
             return refuse(request, isName: refusal.isName, refusal.reason)
         }
-        if let fault = await store(key, request.session, now, rules.takeover == .refuse ? .yields : .none) {
+        let quota = registry.services.quotas.quotas.of(key.names.room.app)[.publishers]
+        let courtesy: StreamCourier.Courtesy = rules.takeover == .refuse ? .yields : .none
+        if let fault = await store(key, request.session, now, courtesy, within: quota) {
             circles.end(key)
             guard fault != .publishedElsewhere else { return refuse(request, isName: true, Self.occupied) }
             let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
-            return refuse(request, isName: false, reason, logged: fault.title)
+            // Quotas name the app and the setting, and no part of the stream key.
+            return refuse(request, isName: false, reason, logged: fault.quota == nil ? fault.title : reason)
         }
         send(.allow(request: request.request, session: request.session, stream: key.text))
     }
@@ -29,15 +32,19 @@ extension IngestWorker {
 
     /// Stores the event of a publisher that begins.
     ///
+    /// - Parameter quota: Maximum number of the app's streams; `nil` for one that is already at the ingest.
     /// - Returns: The reason why it may not begin; `nil` if it may.
     private func store(
-        _ key: IngestStreamKey, _ session: String, _ now: Int64, _ courtesy: StreamCourier.Courtesy
+        _ key: IngestStreamKey, _ session: String, _ now: Int64, _ courtesy: StreamCourier.Courtesy,
+        within quota: Int? = nil
     ) async -> OrchestratorError? {
+        // Nothing waits between this and the desk's `begins`, so that two rooms do not take the last place.
+        if let quota, !desk.hasPlace(for: key, most: quota) {
+            return .overQuota(.publishers, quota, key.names.room.app)
+        }
         let url = key.url(of: rules, secret: secret)
         // The start of a publisher is always admitted.
         guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
-        beginning.insert(key)
-        defer { beginning.remove(key) }
         do throws(OrchestratorError) {
             let former = try await courier.begin(
                 event, of: key.text, path: key.relayPath(secret: secret), courtesy: courtesy)
@@ -86,7 +93,7 @@ extension IngestWorker {
     /// As for `LocalStreams.hasPublisher`.
     func hasPublisher(of text: String) -> Bool? {
         guard configuration.isOn, let key = IngestStreamKey(text) else { return false }
-        if desk.hasPublisher(key) || beginning.contains(key) { return true }
+        if desk.hasPublisher(key) || desk.isBeginning(key) { return true }
         return isSynced ? false : nil
     }
 

@@ -34,8 +34,6 @@ actor IngestWorker {
     private let hook: PublishHookCaller?
     private var lanes = IngestLanes()
     var circles: ProgramCircles
-    /// Streams whose publishers are about to be let in.
-    var beginning: Set<IngestStreamKey> = []
     /// Whether the ingest has named all of its streams.
     var isSynced = false
     /// What other ingests are told with the next tick.
