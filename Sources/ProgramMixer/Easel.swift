@@ -11,8 +11,8 @@ struct Easel: Sendable {
     /// - Throws: `GStreamerError` if an element for drawing is missing, or an image cannot be read or decoded.
     func draw(_ graphic: Graphic) async throws(GStreamerError) -> Still {
         switch graphic {
-        case .card(let card, let width, let height):
-            let drawing = try await layer(card.svg(width: width, height: height))
+        case .card(let card, let notice, let width, let height):
+            let drawing = try await layer(card.svg(width: width, height: height, notice: notice))
             return .picture(try flat(drawing, on: card.colour))
         case .label(let label, let width):
             return .layer(try await layer(label.svg(width: width)))

@@ -3,7 +3,7 @@ import LayoutEngine
 
 /// A still picture in scenes. It is drawn once, in parallel to the mix, and kept for as long as scenes need it.
 enum Graphic: Hashable, Sendable {
-    case card(Card, width: Int, height: Int)
+    case card(Card, notice: Card.Notice? = nil, width: Int, height: Int)
     case label(Label, width: Int)
     /// A text, or a clock or countdown at this time, in seconds since 1970.
     case text(Overlay.Content, width: Int, height: Int, time: Int)
@@ -60,12 +60,15 @@ extension Graphic {
     /// large.
     private static let largestCard = 1280
 
-    init(cardOf pane: Pane) {
+    /// - Parameter isReconnecting: Whether the card stands in for a stream that has stalled, and says so.
+    init(cardOf pane: Pane, isReconnecting: Bool = false) {
         let longest = max(pane.width, pane.height)
         func limited(_ side: Int) -> Int {
             longest > Self.largestCard ? max(side * Self.largestCard / longest / 2 * 2, 2) : side
         }
-        self = .card(pane.card, width: limited(pane.width), height: limited(pane.height))
+        let height = limited(pane.height)
+        let notice = isReconnecting ? Card.Notice(of: pane, height: height) : nil
+        self = .card(pane.card, notice: notice, width: limited(pane.width), height: height)
     }
 
     init?(labelOf pane: Pane) {

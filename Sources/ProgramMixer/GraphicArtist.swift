@@ -1,4 +1,5 @@
 import GStreamerKit
+import LayoutEngine
 import MixModel
 
 /// Draws the graphics that a mix has ordered, one after another, in parallel to the thread that makes its frames.
@@ -58,7 +59,10 @@ final class GraphicArtist: Sendable {
     private static func warning(_ graphic: Graphic) async -> String? {
         let text: String
         switch graphic {
-        case .card(let card, _, _): text = card.name
+        case .card(let card, let notice, _, _):
+            // Every usable font has the ellipsis of the usual notice.
+            let own = notice.map(\.text).flatMap { $0 == Pane.usualReconnecting ? nil : $0 }
+            text = card.name + (own ?? "")
         case .label(let label, _): text = label.text
         case .text(.text(let words, _), _, _, _): text = words
         case .text, .image, .backdrop, .watermark, .page: return nil

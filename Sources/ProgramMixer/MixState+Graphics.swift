@@ -27,7 +27,7 @@ extension MixState {
         var needed: [Graphic] = []
         if let background = scene.background { needed.append(.backdrop(background)) }
         for pane in scene.panes {
-            if needsFallback(pane, now: now, waitingSince: since) { needed += fallbackGraphics(of: pane) }
+            if needsFallback(pane, now: now, waitingSince: since) { needed += fallbackGraphics(of: pane, now: now) }
             if let label = Graphic(labelOf: pane) { needed.append(label) }
         }
         return needed + scene.overlays.compactMap { Graphic($0, time: clock) }
@@ -54,17 +54,34 @@ extension MixState {
         return started.map { now - $0 < Patience.firstCard } ?? true
     }
 
-    private func fallbackGraphics(of pane: Pane) -> [Graphic] {
+    private func fallbackGraphics(of pane: Pane, now: MediaTime) -> [Graphic] {
         switch pane.fallback {
-        case .card: return [Graphic(cardOf: pane)]
-        case .lastFrame: return hasPicture(SourceID(pane.source)) ? [] : lastResort(of: pane)
-        case .image(let file): return shelf.hasFailed(.image(file)) ? lastResort(of: pane) : [.image(file)]
+        case .card: return [card(of: pane, now: now)]
+        case .lastFrame: return hasPicture(SourceID(pane.source)) ? [] : lastResort(of: pane, now: now)
+        case .image(let file): return shelf.hasFailed(.image(file)) ? lastResort(of: pane, now: now) : [.image(file)]
         case .nothing: return []
         }
     }
 
     /// Returns the card, or nothing for a pane with a matte, which is shown instead.
-    private func lastResort(of pane: Pane) -> [Graphic] { pane.matte == nil ? [Graphic(cardOf: pane)] : [] }
+    private func lastResort(of pane: Pane, now: MediaTime) -> [Graphic] {
+        pane.matte == nil ? [card(of: pane, now: now)] : []
+    }
+
+    private func card(of pane: Pane, now: MediaTime) -> Graphic {
+        Graphic(cardOf: pane, isReconnecting: isReconnecting(pane, now: now))
+    }
+
+    /// Whether the pane's source has delivered pictures and delivers nothing now. A participant who is still heard is
+    /// connected.
+    private func isReconnecting(_ pane: Pane, now: MediaTime) -> Bool {
+        let id = SourceID(pane.source)
+        guard pane.isLive, hasPicture(id), let source = sources[id] else { return false }
+        if source.hasEnded { return true }
+        // A source that a scene shows again has no picture either until its next keyframe.
+        let hasStalled = source.isStalled || source.lastPicture.map { now - $0 > pane.timeToCard / 2 } ?? false
+        return hasStalled && source.lastSound.map { now - $0 > Patience.silence } ?? true
+    }
 
     private func hasPicture(_ id: SourceID) -> Bool {
         sources[id].map { $0.lastShown != nil || $0.lastPicture != nil } ?? false
@@ -79,6 +96,7 @@ extension MixState {
         let isMoving = player?.isMoving(at: tick) ?? false
         let target = player?.scene ?? scene
         let targets = Dictionary(target.panes.map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
+        let previous = drawn
         drawn = [:]
         var panes: [PaneContent] = []
         panes.reserveCapacity(scene.panes.count)
@@ -86,7 +104,9 @@ extension MixState {
             let end = isMoving ? targets[pane.source] : pane
             var shown = pane
             if let ring = pane.speaking, speakers.speaking.contains(SourceID(pane.source)) { shown.border = ring }
-            let content = content(of: &shown, end: end, chosen: chosen[SourceID(pane.source)], tick: tick, now: now)
+            let content = content(
+                of: &shown, end: end, chosen: chosen[SourceID(pane.source)], previous: previous[pane.source]?.card,
+                tick: tick, now: now)
             panes.append(PaneContent(pane: shown, content: content, label: label(of: pane, end: end, tick: tick)))
         }
         let layers = scene.overlays.compactMap { layer(of: $0, tick: tick, clock: clock) }
@@ -98,8 +118,9 @@ extension MixState {
     /// - Parameters:
     ///   - pane: The pane as it is drawn. A card fills it, regardless of its fit.
     ///   - end: The source's pane in the scene that the transition leads to; `nil` if the source leaves.
+    ///   - previous: The card in the frame before, which stays until a card with another text is drawn.
     private mutating func content(
-        of pane: inout Pane, end: Pane?, chosen: SourcePicture?, tick: Int64, now: MediaTime
+        of pane: inout Pane, end: Pane?, chosen: SourcePicture?, previous: Graphic?, tick: Int64, now: MediaTime
     ) -> PaneContent.Content {
         let id = SourceID(pane.source)
         // A leaving source keeps its last pictures until it is gone from the canvas.
@@ -109,7 +130,9 @@ extension MixState {
         if pane.isLive, !isStalled, let chosen {
             sources[id]?.lastShown = chosen
             // The card is ordered before the source counts as stalled.
-            if needsFallback(pane, now: now, waitingSince: nil) { order(fallbackGraphics(of: end ?? pane), tick) }
+            if needsFallback(pane, now: now, waitingSince: nil) {
+                order(fallbackGraphics(of: end ?? pane, now: now), tick)
+            }
             return .picture(chosen)
         }
         let last = (sources[id]?.lastShown ?? (pane.isLive ? chosen : nil)).map { PaneContent.Content.picture($0) }
@@ -121,7 +144,8 @@ extension MixState {
         case .lastFrame where last == nil && pane.matte != nil:
             return .nothing
         case .lastFrame:
-            return last ?? card(of: &pane, end: end, tick: tick) ?? .colour(pane.card.ground)
+            return last ?? card(of: &pane, end: end, previous: previous, tick: tick, now: now)
+                ?? .colour(pane.card.ground)
         case .image(let file):
             if let image = shelf.still(.image(file), tick: tick)?.picture {
                 return .picture(SourcePicture(frame: image, colour: nil))
@@ -129,17 +153,21 @@ extension MixState {
             guard shelf.hasFailed(.image(file)), pane.matte == nil else {
                 return last ?? (pane.matte == nil ? .colour(pane.card.ground) : .nothing)
             }
-            return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.ground)
+            return card(of: &pane, end: end, previous: previous, tick: tick, now: now) ?? last
+                ?? .colour(pane.card.ground)
         case .card:
-            return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.ground)
+            return card(of: &pane, end: end, previous: previous, tick: tick, now: now) ?? last
+                ?? .colour(pane.card.ground)
         }
     }
 
     /// Returns the card in its final size. It is scaled until then.
-    private mutating func card(of pane: inout Pane, end: Pane?, tick: Int64) -> PaneContent.Content? {
+    private mutating func card(
+        of pane: inout Pane, end: Pane?, previous: Graphic?, tick: Int64, now: MediaTime
+    ) -> PaneContent.Content? {
         let before = drawnBefore[pane.source]?.card
-        let wanted = end.map { Graphic(cardOf: $0) } ?? before ?? Graphic(cardOf: pane)
-        for graphic in [wanted, before].compactMap({ $0 }) {
+        let wanted = end.map { card(of: $0, now: now) } ?? before ?? card(of: pane, now: now)
+        for graphic in [wanted, before, previous].compactMap({ $0 }) {
             guard let picture = shelf.still(graphic, tick: tick)?.picture else { continue }
             drawn[pane.source, default: PaneGraphics()].card = graphic
             pane.fit = .cover

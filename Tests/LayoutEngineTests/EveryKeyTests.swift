@@ -110,14 +110,16 @@ struct EveryKeyTests {
             """,
             top: """
                 "fit": "contain", "align": "bottom-left", "border": { "width": 0.01, "color": "#FF0000" },
-                "label": { "edge": "top" }, "fallback": { "cameraOff": "nothing", "absent": "last-frame", "cardAfter": 3.5, "dropAfter": 45 },
+                "label": { "edge": "top" }, "fallback": { "cameraOff": "nothing", "absent": "last-frame", "cardAfter": 3.5, "dropAfter": 45,
+                  "reconnecting": "Back soon" },
                 """)
         var style = PaneStyle(
             fit: .contain, align: .bottomLeft, opacity: half,
             border: .init(width: UnitFraction(0.01), colour: red),
             label: .init(edge: .top, side: .right, colour: red),
             fallback: .init(
-                cameraOff: .nothing, absent: .lastFrame, stalled: .nothing, cardAfter: 3500, dropAfter: 45_000))
+                cameraOff: .nothing, absent: .lastFrame, stalled: .nothing, cardAfter: 3500, dropAfter: 45_000,
+                reconnecting: "Back soon"))
         #expect(arrangement.settings.style == style)
         guard case .panes(let panes, nil) = arrangement.placement else {
             Issue.record("\(arrangement.placement)")

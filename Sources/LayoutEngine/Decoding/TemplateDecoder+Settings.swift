@@ -48,6 +48,7 @@ extension TemplateDecoder {
         if let seconds = reader.number("dropAfter", in: 1...3600, issues: &issues) {
             style.fallback.dropAfter = Int((seconds * 1000).rounded())
         }
+        if let text = reader.line("reconnecting", issues: &issues) { style.fallback.reconnecting = text }
         reader.finish(issues: &issues)
     }
 

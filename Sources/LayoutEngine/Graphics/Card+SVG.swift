@@ -1,13 +1,15 @@
 extension Card {
     /// Returns the card as an SVG picture of this size in pixels: initials in a circle and the name, on the card's
-    /// colour.
+    /// colour, and a notice if it fits.
     ///
     /// The name is below the circle, or beside it on wide and low cards. It is left out where it would be too small to
     /// read. A name without letters gets a silhouette instead of initials. Sides below 1 count as 1. The result is
     /// well-formed for any name, and the same card gives the same text.
-    public func svg(width: Int, height: Int) -> String {
+    public func svg(width: Int, height: Int, notice: Notice? = nil) -> String {
         let (width, height) = (SVG.side(width), SVG.side(height))
-        return SVG.document(width: width, height: height, drawing(width: width, height: height))
+        let withNotice = notice.flatMap { drawing(width: width, height: height, $0) }
+        return SVG.document(
+            width: width, height: height, withNotice ?? drawing(width: width, height: height))
     }
 
     /// The colour that stands for the card where it is not drawn: near the middle of its gradient, or its own.
@@ -17,8 +19,8 @@ extension Card {
     func drawing(width: Int, height: Int) -> String {
         let ground = background(width: width, height: height)
         let shorter = min(width, height)
-        let isBeside = width >= height * 2 && height < 120
-        let size = isBeside ? height * 3 / 10 : min(max(shorter / 10, Self.smallest), max(height / 9, Self.smallest))
+        let isBeside = Self.isBeside(width: width, height: height)
+        let size = isBeside ? height * 3 / 10 : Self.letters(width: width, height: height)
         let text = TextLines(
             size: size, width: isBeside ? width - height * 5 / 4 - size : width - size
         ).shortened(name)
@@ -41,10 +43,18 @@ extension Card {
     }
 
     /// The smallest size of letters that are legible in a video, in pixels.
-    private static let smallest = 11
+    static let smallest = 11
+
+    /// Whether the name is beside the circle, and not below it.
+    static func isBeside(width: Int, height: Int) -> Bool { width >= height * 2 && height < 120 }
+
+    /// Returns the size in pixels of a name below the circle.
+    static func letters(width: Int, height: Int) -> Int {
+        min(max(min(width, height) / 10, smallest), max(height / 9, smallest))
+    }
 
     /// Draws the circle with the initials. All lengths are in tenths of a pixel.
-    private func badge(x: Int, y: Int, radius: Int) -> String {
+    func badge(x: Int, y: Int, radius: Int) -> String {
         let circle = """
             <circle cx="\(SVG.decimal(tenths: x))" cy="\(SVG.decimal(tenths: y))" r="\(SVG.decimal(tenths: radius))" \
             fill="\(style == .gradient ? colour : colour.mixed(with: .white, UnitFraction(0.2)))"\(ring(radius))/>
@@ -57,7 +67,7 @@ extension Card {
             + SVG.text(letters, x: x, baseline: y + size * 36 / 10, size: size, fill: .white, isBold: true)
     }
 
-    private func background(width: Int, height: Int) -> String {
+    func background(width: Int, height: Int) -> String {
         guard style == .gradient else { return SVG.rectangle(width: width, height: height, fill: "\(colour)") }
         let gradient = Gradient(
             from: colour.mixed(with: Self.night, UnitFraction(0.55)),

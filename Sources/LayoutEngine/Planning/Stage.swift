@@ -82,7 +82,8 @@ struct Stage {
             dropAfter: style.fallback.dropAfter == Pane.usualDropAfter ? nil : style.fallback.dropAfter,
             radius: radius > 0 ? radius : nil, shadow: isWhole ? nil : style.shadow.map { $0.shadow(on: shorterSide) },
             speaking: isWhole ? nil : style.speaking.flatMap(border),
-            surround: style.fit == .contain ? style.surround.map { $0.surround(on: shorterSide) } : nil)
+            surround: style.fit == .contain ? style.surround.map { $0.surround(on: shorterSide) } : nil,
+            reconnecting: style.fallback.reconnecting == Pane.usualReconnecting ? nil : style.fallback.reconnecting)
     }
 
     private func label(_ name: String, isMuted: Bool, _ style: PaneStyle.LabelStyle) -> Label {

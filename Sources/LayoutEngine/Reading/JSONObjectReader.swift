@@ -159,6 +159,16 @@ extension JSONObjectReader {
         return text
     }
 
+    /// Returns a text that may be empty.
+    mutating func line(_ key: String, issues: inout [LayoutIssue]) -> String? {
+        guard let node = optional(key) else { return nil }
+        guard case .string(let text) = node.value, text.utf8.count <= 256 else {
+            issues.append(LayoutIssue(node, path(of: key), expected: "a text of at most 256 bytes"))
+            return nil
+        }
+        return text
+    }
+
     /// Returns a point in time in seconds since 1970, rounded down; `nil` also for an empty text, which means none.
     mutating func time(_ key: String, issues: inout [LayoutIssue]) -> Int? {
         guard let node = optional(key) else { return nil }

@@ -39,6 +39,9 @@ public struct Pane: Hashable, Codable, Sendable {
     /// Time without a packet after which the stream counts as absent, so that its pane is given to other streams, in
     /// ms; `nil` means `usualDropAfter`.
     public var dropAfter: Int?
+    /// Text on the card while a stream that was shown sends nothing; `nil` means `usualReconnecting`, an empty text
+    /// means none.
+    public var reconnecting: String?
     /// The card that `Fallback.card` shows, and that replaces a fallback that cannot be shown.
     public var card: Card
     /// Colour that fills the pane behind its content; `nil` lets the content behind the pane show through.
@@ -52,14 +55,17 @@ public struct Pane: Hashable, Codable, Sendable {
     public static let usualCardAfter = 2000
     /// The usual `dropAfter`, in ms: longer than a publisher's software takes to reconnect.
     public static let usualDropAfter = 30_000
+    /// The usual `reconnecting`.
+    public static let usualReconnecting = "Reconnecting…"
 
     public init(
         source: String, user: String, x: Int, y: Int, width: Int, height: Int, z: Int = 0, fit: Fit = .cover,
         align: Alignment = .centre, opacity: UnitFraction = .whole, border: Border? = nil, label: Label? = nil,
         isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil, matte: RGB? = nil,
         cardAfter: Int? = nil, dropAfter: Int? = nil, radius: Int? = nil, shadow: Shadow? = nil,
-        speaking: Border? = nil, surround: Surround? = nil
+        speaking: Border? = nil, surround: Surround? = nil, reconnecting: String? = nil
     ) {
+        self.reconnecting = reconnecting
         self.surround = surround
         self.radius = radius
         self.shadow = shadow

@@ -128,11 +128,15 @@ public struct PaneStyle: Hashable, Sendable {
         public var cardAfter: Int
         /// Time without a packet after which a participant loses the pane, in ms. 1000…3600000.
         public var dropAfter: Int
+        /// Text on the card of a stream that has stalled, at most 256 bytes; empty for none.
+        public var reconnecting: String
 
         public init(
             cameraOff: Pane.Fallback = .card, absent: Pane.Fallback = .nothing, stalled: Pane.Fallback = .card,
-            cardAfter: Int = Pane.usualCardAfter, dropAfter: Int = Pane.usualDropAfter
+            cardAfter: Int = Pane.usualCardAfter, dropAfter: Int = Pane.usualDropAfter,
+            reconnecting: String = Pane.usualReconnecting
         ) {
+            self.reconnecting = reconnecting
             self.cardAfter = cardAfter
             self.dropAfter = dropAfter
             self.cameraOff = cameraOff

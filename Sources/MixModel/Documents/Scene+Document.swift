@@ -43,6 +43,7 @@ extension Pane: DocumentWritable {
             try pane.field("fallback", fallback)
             pane.field("cardAfter", ifPresent: cardAfter)
             pane.field("dropAfter", ifPresent: dropAfter)
+            pane.field("reconnecting", ifPresent: reconnecting)
             try pane.field("card", card)
             pane.field("matte", ifPresent: matte?.description)
             pane.field("radius", ifPresent: radius)

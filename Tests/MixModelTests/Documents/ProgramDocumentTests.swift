@@ -18,7 +18,7 @@ import Testing
             isLive: false, fallback: .image("a/\"b\".png"), card: Card(name: "Böb", user: "böb", style: .gradient),
             matte: RGB(red: 1, green: 0xAB, blue: 255), cardAfter: 3500, dropAfter: 12_000, radius: 12,
             shadow: Shadow(blur: 8, offset: 2), speaking: .init(width: 4, colour: .black),
-            surround: Surround(blur: 9, dim: UnitFraction(0.25)))
+            surround: Surround(blur: 9, dim: UnitFraction(0.25)), reconnecting: "Zurück in \"Kürze\"")
         return Scene(
             canvas: Canvas(width: 720, height: 1280, fps: 20, background: .white),
             background: .init(
