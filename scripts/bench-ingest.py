@@ -6,18 +6,25 @@ both. Processor time is that of all threads of a server (/proc/PID/task/*/scheds
 
     scripts/bench-ingest.py --worker .build-release/release/mixworker
     scripts/bench-ingest.py --worker .build-release/release/mixworker --attack 10000
+    scripts/bench-ingest.py --worker .build-release/release/mixworker --service .build-release/release/mixorchestrator
 
 The second form has strangers make crafted connections (seeded, from a process of the lowest priority) to the service's server
 only, and prints the delays of pictures through both servers without and with them.
+
+The third form runs a service with two rooms: a publisher of the one sends to the service's own server, that of the other to
+nginx-rtmp, from which the service pulls. It prints the delays from sending a picture to receiving it in the room's program, a
+bypass, over HTTP-FLV.
 """
 import argparse
 import hashlib
 import hmac
+import http.client
 import json
 import os
 import pathlib
 import random
 import select
+import shutil
 import socket
 import statistics
 import struct
@@ -26,11 +33,33 @@ import sys
 import tempfile
 import time
 
+from bench_media.http_flv import Viewer
 from bench_media.rtmp import Player
+from bench_media.stage import free_port
+from bench_media.waiting import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECRET = "0123456789abcdef0123456789abcdef"
 SETUP = bytes.fromhex("0142c01effe100086742c01ed900a04701000468ce3c80")
+# The beginning of a slice of a picture, behind which its number is.
+MARK = b"\x88\x84mixbench"
+
+
+def picture(number, size, is_key):
+    """Returns a picture of this size as one slice, for which the relay takes it. It cannot be decoded."""
+    slice_ = (b"\x65" if is_key else b"\x41") + MARK + b"%016x" % number
+    slice_ += b"\xaa" * (size - 4 - len(slice_))
+    return struct.pack(">I", len(slice_)) + slice_
+
+
+def number(body):
+    """Returns the number of a picture, in front of which the service may have put other units."""
+    at = body.index(MARK) + len(MARK)
+    return int(body[at:at + 16], 16)
+
+
+# A publisher of 1.5 Mbit/s: pictures per second, their bytes; frames of sound per second, their bytes.
+USUAL = (25, 6900, 47, 340)
 
 
 class Client(Player):
@@ -73,7 +102,7 @@ class Publisher:
         while (at := self.start + self.pictures / self.fps) <= now:
             self.late = max(self.late, now - at)
             is_key = self.pictures % (2 * self.fps) == 0
-            body = struct.pack(">Q", self.pictures) + bytes(self.picture - 8)
+            body = picture(self.pictures, self.picture, is_key)
             self.sent.append(time.monotonic())
             self._put(9, int(self.pictures * 1000 / self.fps), (b"\x17" if is_key else b"\x27") + b"\1\0\0\0" + body)
             self.pictures += 1
@@ -180,6 +209,51 @@ def resident(pid):
         return int(file.read().split()[1]) * 4096 / 2**20
 
 
+class Service:
+    """`mixorchestrator serve` with its own RTMP server."""
+
+    def __init__(self, program, worker, directory):
+        self.port, self.ingest = free_port(), free_port()
+        shutil.copytree(ROOT / "layouts", f"{directory}/layouts", ignore=shutil.ignore_patterns("pictures"))
+        configuration = pathlib.Path(directory) / "mixorchestrator.yaml"
+        configuration.write_text(json.dumps({
+            "http": {"listen": f"127.0.0.1:{self.port}"}, "data": f"{directory}/data", "layouts": f"{directory}/layouts",
+            "worker": os.path.abspath(worker), "ingest": {"rtmp": {"listen": f"127.0.0.1:{self.ingest}"}},
+            "relay": {"keep": False}, "admission": {"cores": 0}, "overload": {"highestLevel": 0}, "log": {"level": "warning"},
+        }))
+        self.process = subprocess.Popen([program, "serve", "--config", str(configuration)])
+        wait_until(self._is_ready, "the service does not answer")
+
+    def _is_ready(self):
+        assert self.process.poll() is None, "the service has ended"
+        try:
+            return self.call("GET", "/readyz")[0] == 200 and socket.create_connection(("127.0.0.1", self.ingest), 1).close() is None
+        except OSError:
+            return False
+
+    def call(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"} if body else {})
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        return answer.status, data
+
+    def is_copied(self, room):
+        status, data = self.call("GET", f"/v1/tasks/auto-{room}")
+        return status == 200 and json.loads(data).get("onAir") == "bypass"
+
+    def listen(self):
+        pass
+
+    def client(self, name, verb):
+        return Client(self.ingest, "live", name, verb)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
 class Stage:
     def __init__(self, servers):
         self.servers, self.publishers, self.players = servers, [], []
@@ -199,12 +273,20 @@ class Stage:
 
     def add(self, server, name, verb, kind=None, phase=0.0):
         client = server.client(name, verb)
-        self.sockets[client.fileno()] = client.socket
-        self.poll.register(client.fileno(), select.EPOLLIN)
+        self._register(client)
         if verb == "publish":
             self.publishers.append(Publisher(client, kind, phase))
         else:
             self.players.append(client)
+
+    def watch(self, viewer):
+        """Adds a viewer, for `delays` alone."""
+        self._register(viewer)
+        self.players.append(viewer)
+
+    def _register(self, client):
+        self.sockets[client.fileno()] = client.socket
+        self.poll.register(client.fileno(), select.EPOLLIN)
 
     def clear(self):
         for client in [publisher.client for publisher in self.publishers] + self.players:
@@ -244,9 +326,8 @@ class Stage:
                     continue
                 player, publisher, found = players[descriptor]
                 messages, arrival = player.read(), time.monotonic()
-                # Behind the header of a picture of H.264 in FLV.
-                found += [arrival - publisher.sent[struct.unpack(">Q", body[5:13])[0]] for kind, _, body in messages
-                          if kind == 9 and body[1] == 1]
+                # Pictures of H.264 in FLV.
+                found += [arrival - publisher.sent[number(body)] for kind, _, body in messages if kind == 9 and body[1] == 1]
             for server in self.servers:
                 server.listen()
         return [sorted(delay * 1000 for delay in found) for _, _, found in players.values()]
@@ -315,6 +396,40 @@ def beside_strangers(stage, servers, options):
                   f"{late} of {len(found)} more than 2 ms behind the median")
 
 
+def through_programs(options, directory):
+    """Prints the delays from publishers to viewers of the rooms `ingest` and `nginx`."""
+    nginx, service = Nginx(directory), None
+    try:
+        service = Service(options.service, options.worker, directory)
+        stage, rooms = Stage([service, nginx]), ("ingest", "nginx")
+        stage.add(service, "ingest__alice", "publish", USUAL)
+        stage.add(nginx, "alice", "publish", USUAL)
+        event = {"type": "stream.published", "user": "alice", "url": f"rtmp://127.0.0.1:{nginx.port}/live/alice"}
+        status, data = service.call("POST", "/v1/rooms/nginx/events", event)
+        assert status == 202, data
+        end = time.monotonic() + 30
+        while not all(service.is_copied(room) for room in rooms):
+            assert time.monotonic() < end, "a room is not on air as a bypass within 30 s"
+            stage.run(0.2)
+        for room in rooms:
+            stage.watch(Viewer(service.port, room))
+        stage.delays(5)
+        for publisher in stage.publishers:
+            publisher.late = 0
+        labels = ("service's own server", "nginx-rtmp, pulled by the service")
+        for label, delays in zip(labels, stage.delays(options.seconds * options.rounds)):
+            print_delays(f"{label}: from sending a picture to receiving it in the program", delays)
+        print(f"latest message {max(publisher.late for publisher in stage.publishers) * 1000:.0f} ms")
+    finally:
+        for server in filter(None, (service, nginx)):
+            server.stop()
+
+
+def print_delays(label, delays):
+    print(f"{label} p50 {delays[len(delays) // 2]:.2f} ms, p99 {delays[len(delays) * 99 // 100]:.2f} ms, "
+          f"max {delays[-1]:.2f} ms, {len(delays)} pictures")
+
+
 def shown(values, count):
     values = [value / count for value in values]
     return f"{statistics.median(values):.3f} ({min(values):.3f}–{max(values):.3f})"
@@ -323,6 +438,7 @@ def shown(values, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worker", required=True, help="mixworker of a release build")
+    parser.add_argument("--service", help="mixorchestrator of the same build: measures up to the program, and nothing else")
     parser.add_argument("--streams", type=int, default=20, help="publishers of 1.5 Mbit/s, each with a relay")
     parser.add_argument("--idle", type=int, default=500, help="publishers of 100 kbit/s")
     parser.add_argument("--seconds", type=float, default=8, help="length of a window")
@@ -331,10 +447,13 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="seed of the crafted connections")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
+        if options.service:
+            through_programs(options, directory)
+            return
         servers = [Ingest(options.worker, directory), Nginx(directory)]
         stage = Stage(servers)
         try:
-            usual, idle = (25, 6900, 47, 340), (10, 1000, 10, 250)
+            usual, idle = USUAL, (10, 1000, 10, 250)
             for server in servers:
                 stage.add(server, "latency", "publish", usual)
                 stage.add(server, "latency", "play")
@@ -343,8 +462,7 @@ def main():
                 return
             stage.delays(5)
             for server, delays in zip(servers, stage.delays(options.seconds * options.rounds)):
-                print(f"{server.name}: from sending to receiving a picture p50 {delays[len(delays) // 2]:.2f} ms, "
-                      f"p99 {delays[len(delays) * 99 // 100]:.2f} ms, max {delays[-1]:.2f} ms, {len(delays)} pictures")
+                print_delays(f"{server.name}: from sending to receiving a picture", delays)
             stage.clear()
             for index in range(options.streams):
                 for server in servers:
