@@ -7,6 +7,7 @@ Chromium at 60 Hz on Xvfb with PulseAudio, captured by ffmpeg at the same rate a
 """
 import argparse
 import array
+import contextlib
 import http.server
 import json
 import os
@@ -50,35 +51,57 @@ def test_page(fps, more=""):
     return html.replace("</body>", patches + more + "</body>")
 
 
-OVERLAY = """<!doctype html><html><body style="margin:0;background:rgb(255,0,0)"><script>
-async function follow() {
-  for (;;) {
+# Follows what `Pages.tell` says. It begins late: a page that waits for an answer has no idle network, and would go on air
+# only after `pages.readyTimeout`.
+FOLLOW = """<script>
+async function follow(take) {
+  await new Promise(done => setTimeout(done, 3000));
+  for (let number = -1;;) {
     try {
-      const answer = await fetch("/next?" + Math.random());
-      document.body.style.background = await answer.text();
+      const news = await (await fetch("/next?after=" + number)).json();
+      const isNew = number >= 0 && news.number !== number;
+      number = news.number;
+      if (isNew) take(news.text);
     } catch (error) { await new Promise(done => setTimeout(done, 200)); }
   }
 }
-follow();
+</script>"""
+# The call is answered before the loop begins, so the server knows the moment.
+HANG = FOLLOW + """<script>
+follow(() => {
+  const call = new XMLHttpRequest();
+  call.open("GET", "/hung?" + Math.random(), false);
+  call.send();
+  for (;;) {}
+});
+</script>"""
+OVERLAY = """<!doctype html><html><body style="margin:0;background:rgb(255,0,0)">""" + FOLLOW + """<script>
+follow(color => { document.body.style.background = color; });
 %s</script></body></html>"""
 MOVING = 'let n = 0; setInterval(() => { document.body.style.opacity = 0.9 + 0.1 * (n++ % 2); }, 100);'
 
 
 class Pages:
-    """A web server on loopback: pages by their paths, and `/next`, which answers when `tell` is called."""
+    """A web server on loopback: pages by their paths, `/next`, which answers when `tell` is called, and `/hung`."""
 
     def __init__(self, pages):
         self.news = threading.Condition()
-        self.color, self.number = "", 0
+        self.text, self.number = "", 0
+        self.hung = []    # when pages have said that they hang from now on, in ns
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                path = self.path.partition("?")[0]
-                body = outer.next() if path == "/next" else pages.get(path)
+                path, _, query = self.path.partition("?")
+                kind, body = "text/html; charset=utf-8", pages.get(path)
+                if path == "/next":
+                    kind, body = "application/json", outer.next(query.removeprefix("after="))
+                elif path == "/hung":
+                    outer.hung.append(time.monotonic_ns())
+                    body = "now"
                 self.send_response(404 if body is None else 200)
                 data = (body or "").encode()
-                self.send_header("Content-Type", "text/plain" if path == "/next" else "text/html; charset=utf-8")
+                self.send_header("Content-Type", kind)
                 self.send_header("Cache-Control", "no-store")
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
@@ -98,18 +121,28 @@ class Pages:
     def url(self, path):
         return f"http://127.0.0.1:{self.port}{path}"
 
-    def next(self):
+    def next(self, after):
+        """Returns the news once their number is another one, and the same after 10 s."""
         with self.news:
-            number = self.number
-            self.news.wait_for(lambda: self.number != number, timeout=30)
-            return self.color
+            self.news.wait_for(lambda: str(self.number) != after, timeout=10)
+            return json.dumps({"number": self.number, "text": self.text})
 
-    def tell(self, color):
-        """Lets the page that waits have a colour; returns the time in ns."""
+    def tell(self, text):
+        """Tells the pages that follow something; returns the time in ns."""
         with self.news:
-            self.color, self.number = color, self.number + 1
+            self.text, self.number = text, self.number + 1
             self.news.notify_all()
             return time.monotonic_ns()
+
+    def hang(self):
+        """Lets the page that follows hang; returns the time of it in ns."""
+        count = len(self.hung)
+
+        def has_hung():
+            self.tell("hang")
+            return len(self.hung) > count
+        wait_until(has_hung, "the page does not hang", 15, pause=0.25)
+        return self.hung[count]
 
 
 # --- The service ------------------------------------------------------------------------------------------------------
@@ -139,6 +172,13 @@ def wait_for_air(service, room, seconds=60):
     return time.monotonic_ns()
 
 
+def wait_for_overlay(service, room, seconds=60):
+    def is_there():
+        pages = json.loads(service.call("GET", f"/v1/rooms/{room}")[1]).get("overlayPages") or [{}]
+        return pages[0].get("state") == "on-air"
+    wait_until(is_there, f"the page over {room} is not on air", seconds)
+
+
 def page_workers(service):
     return [pid for pid in descendants(service.process.pid) if command_line(pid)[1:2] == ["page"]]
 
@@ -149,6 +189,13 @@ def renderers(worker):
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
+
+def whole(stream, what):
+    """Returns the frames of a stream; raises if its publisher left, since what follows is not in it."""
+    if stream.fault:
+        raise BenchError(f"{what}: the program cannot be judged: {stream.fault}")
+    return stream.frames
+
 
 class Table:
     def __init__(self):
@@ -252,14 +299,16 @@ def sound_offsets(options, path, canvas, frames):
          f"bandpass=f={2000 + 400 * SOURCE}:width_type=h:w=400,aresample={rate}", "-ac", "1", "-f", "s16le", "-"],
         capture_output=True)
     sound = array.array("h", answer.stdout[:len(answer.stdout) // 2 * 2])
-    start = next(frame.time for frame in frames if frame.kind == "a")
+    starts = [frame.time for frame in frames if frame.kind == "a"]
     step = rate // 500
     levels = [max(map(abs, sound[at:at + step]), default=0) for at in range(0, len(sound), step)]
     loud, offsets = max(levels, default=0), []
     for index in range(1, len(levels)):
         if levels[index] >= loud / 2 > levels[index - 1]:
+            # By the frame that contains it: a gap must not shift all that follows. A frame has 1024 samples at 48 kHz.
+            number = min(int(index * 2 * 48 // 1024), len(starts) - 1)
             # The beep is half as loud as it becomes 10 ms after its beginning.
-            beep = start + index * 2 - 10
+            beep = starts[number] + index * 2 - number * 1024 / 48 - 10
             near = min(flashes, key=lambda flash: abs(flash - beep), default=None)
             if near is not None and abs(beep - near) < 400:
                 offsets.append(beep - near)
@@ -278,10 +327,12 @@ def measure_picture(stage, options, table, pages):
         reader, path = stage.open_reader(), stage.file(f"{canvas.name}.flv")
         reader.add("page", stage.program(canvas.name), path)
         time.sleep(options.seconds + 2)
-        frames = reader.streams()["page"].frames
+        frames = whole(reader.streams()["page"], text)
         reader.end()
         service.end()
         video = [frame for frame in frames if frame.kind == "v"]
+        if len(video) < 2:
+            raise BenchError(f"{text}: the program has {len(video)} pictures")
         rate = 1000 * (len(video) - 1) / (video[-1].time - video[0].time)
         table.add(f"{text}: pictures per second", f"{rate:.2f}", "± 2 %", abs(rate / canvas.fps - 1) <= 0.02)
         x, y, edge, _ = canvas.mark()
@@ -300,8 +351,24 @@ def measure_picture(stage, options, table, pages):
             table.add(f"{text}: sound after picture",
                       f"{statistics.median(offsets):.0f} ms ({min(offsets):.0f} to {max(offsets):.0f})", "± 60 ms",
                       max(map(abs, offsets)) <= 60)
+            measure_drift(options, table, text, offsets, video)
         else:
             table.add(f"{text}: sound after picture", "no beep was heard", "± 60 ms", False)
+
+
+def measure_drift(options, table, name, offsets, video):
+    """What changes slowly: sound against picture, and the program's timestamps against time. Short windows show noise only."""
+    if options.seconds < 60:
+        return
+    fifth = max(1, len(offsets) // 5)
+    moved = statistics.median(offsets[-fifth:]) - statistics.median(offsets[:fifth])
+    expected = int(options.seconds) - 2
+    table.add(f"{name}: sound after picture, end less beginning, {len(offsets)} beeps", f"{moved:+.0f} ms", "± 20 ms",
+              abs(moved) <= 20 and len(offsets) >= 0.9 * expected)
+    # Each picture comes late by a different delay; the least of many is that of an idle moment.
+    late = [frame.arrival / 1e6 - frame.time for frame in video]
+    part = max(1, len(late) // 5)
+    table.add(f"{name}: timestamps behind time, end less beginning", f"{min(late[-part:]) - min(late[:part]):+.0f} ms", "", None)
 
 
 class UsualWay:
@@ -375,10 +442,14 @@ class UsualWay:
 
 def use(processes, duration):
     """Returns cores and MiB of a group of processes."""
+    if not processes():
+        raise BenchError("the processes to be measured are not there")
     account = Account(lambda: {"all": processes()})
     account.open()
     time.sleep(duration)
-    result, _ = account.close()
+    result, doubts = account.close()
+    for doubt in doubts:
+        print(f"  doubtful: {doubt}", flush=True)
     return total(result, "cpu") / 100, total(result, "memory")
 
 
@@ -415,7 +486,7 @@ def measure_failures(stage, options, table, pages):
     canvas = Canvas.parse("1280x720@30")
     service = start_service(stage, options, canvas)
     for kind, limit in (("crash", 0.5), ("hang", 2.0)):
-        cards, lasts, returns = [], [], []
+        cards, lasts, returns, lost = [], [], [], []
         for number in range(options.runs):
             room = f"{kind}-{number}"
             service.call("PUT", f"/v1/rooms/{room}", {"outputs": [{"id": "cdn", "url": stage.program(room)}]})
@@ -428,35 +499,57 @@ def measure_failures(stage, options, table, pages):
             time.sleep(3)
             if kind == "crash":
                 begin = time.monotonic_ns()
-                os.kill(renderers(page_workers(service)[0])[0], signal.SIGKILL)
+                # One of them shows the page, others wait for one.
+                for renderer in renderers(page_workers(service)[0]):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(renderer, signal.SIGKILL)
             else:
-                begin = pages.tell("hang")
+                begin = pages.hang()
             time.sleep(14)
-            frames = [frame for frame in reader.streams()["page"].frames if frame.kind == "v"]
+            stream = reader.streams()["page"]
             reader.end()
-            x, y, edge, _ = canvas.mark()
-            numbers = marks.read(options, path, (x, y, edge), SOURCE)
-            after = [(frame, mark) for frame, mark in zip(frames, numbers) if frame.arrival >= begin]
-            # The first picture that is not the page's, the last one of the page before it, and the page again.
-            card = next((index for index, (_, mark) in enumerate(after) if mark is None), None)
-            if card is None:
-                print(f"  {kind}: the page was never off the air; gap {max(b.arrival - a.arrival for (a, _), (b, _) in zip(after, after[1:])) / 1e9:.2f} s")
-            else:
-                cards.append((after[card][0].arrival - begin) / 1e9)
-                back = next((frame for frame, mark in after[card:] if mark is not None), None)
-                if back:
-                    returns.append((back.arrival - begin) / 1e9)
-            if card:
-                lasts.append((after[card - 1][0].arrival - begin) / 1e9)
+            if stream.fault:
+                lost.append(f"{room}: {stream.fault}")
+            seen = times_of_failure(options, room, stream, path, canvas, begin)
+            for times, value in zip((lasts, cards, returns), seen):
+                times += [] if value is None else [value]
             service.close_room(room)
             wait_until(lambda: not page_workers(service), "the page does not end")
         if lasts:
             table.add(f"{kind}: last picture of the page", seconds(lasts), "", None)
         table.add(f"{kind}: card", seconds(cards) if cards else "none was seen", f"{limit} s",
-                  bool(cards) and len(cards) == options.runs and max(cards) <= limit)
-        if returns:
-            table.add(f"{kind}: page again", seconds(returns), "", None)
+                  len(cards) == options.runs and max(cards) <= limit)
+        table.add(f"{kind}: page again", seconds(returns) if returns else "it was not seen", "", None)
+        table.add(f"{kind}: connections of the destination that ended", "; ".join(lost) or "0", "0", not lost)
     service.end()
+
+
+def times_of_failure(options, room, stream, path, canvas, begin):
+    """When the destination got the last picture of the page, the first one without it, and the page again: s after `begin`.
+
+    `None` for what was not seen. The page counts as seen only if the pictures just before are its own: what is unreadable
+    from the start is not the card.
+    """
+    frames = [frame for frame in stream.frames if frame.kind == "v"]
+    x, y, edge, _ = canvas.mark()
+    shown = list(zip(frames, marks.read(options, path, (x, y, edge), SOURCE)))
+    before = [mark for frame, mark in shown if frame.arrival < begin][-2 * canvas.fps:]
+    after = [(frame, mark) for frame, mark in shown if frame.arrival >= begin]
+    readable = len(before) - before.count(None)
+    if len(before) < canvas.fps // 2 or readable < 0.9 * len(before):
+        raise BenchError(f"{room}: before the failure, the page's mark is in {readable} of {len(before)} pictures")
+    if len({mark for mark in before if mark is not None}) < 2:
+        raise BenchError(f"{room}: the page did not move before the failure")
+
+    def time_of(frame):
+        return (frame.arrival - begin) / 1e9
+    card = next((index for index, (_, mark) in enumerate(after) if mark is None), None)
+    if card is None:
+        gap = max((later.arrival - earlier.arrival for (earlier, _), (later, _) in zip(shown, shown[1:])), default=0)
+        print(f"  {room}: the page was never off the air; longest gap {gap / 1e9:.2f} s", flush=True)
+        return None, None, None
+    back = next((frame for frame, mark in after[card:] if mark is not None), None)
+    return (time_of(after[card - 1][0]) if card else None, time_of(after[card][0]), time_of(back) if back else None)
 
 
 def measure_overlay(stage, options, table, pages):
@@ -473,20 +566,23 @@ def measure_overlay(stage, options, table, pages):
         open_page(service, room, pages.url("/page30"))
         wait_for_air(service, room)
         service.wait_for(room, "mix")
+        if path:
+            wait_for_overlay(service, room)
         time.sleep(6)
         mixers = service.groups().get("mixer", [])
         pages_over = [pid for pid in page_workers(service) if "--headless=new" in " ".join(
             word for child in descendants(pid) for word in command_line(child))]
-        mixing, _ = use(lambda: mixers, options.seconds)
-        showing, memory = use(lambda: [pid for root in pages_over for pid in [root, *descendants(root)]], options.seconds)
-        figures[name] = mixing
+        figures[name], _ = use(lambda: mixers, options.seconds)
         if path:
+            showing, memory = use(lambda: [pid for root in pages_over for pid in [root, *descendants(root)]], options.seconds)
             table.add(f"page over a program, {name}: cores of its browser", f"{showing:.2f}, {memory:.0f} MiB", "", None)
-            table.add(f"page over a program, {name}: cores of the mixer", f"{mixing:.2f}, {figures['none']:.2f} without it", "", None)
+            table.add(f"page over a program, {name}: cores of the mixer",
+                      f"{figures[name]:.2f}, {figures['none']:.2f} without it", "", None)
         if name == "still":
             measure_change(stage, options, table, pages, room, canvas)
         service.close_room(room)
-        wait_until(lambda: not [pid for pid in page_workers(service) if pid not in pages_over], "the page does not end")
+        # A page over a program stays for 10 s: in the next measurement there must be one only.
+        wait_until(lambda: not page_workers(service), "the pages do not end", 40)
     service.end()
 
 
@@ -499,21 +595,19 @@ def measure_change(stage, options, table, pages, room, canvas):
     for number in range(max(10, options.runs)):
         changes.append(pages.tell(("rgb(0,0,255)", "rgb(255,0,0)")[number % 2]))
         time.sleep(1.2 + 0.037 * number)
-    frames = [frame for frame in reader.streams()["page"].frames if frame.kind == "v"]
+    frames = [frame for frame in whole(reader.streams()["page"], room) if frame.kind == "v"]
     reader.end()
     x, y = canvas.width // 2 - 8, int(canvas.height * 0.85) - 8
     data = decode(options, path, f"crop=16:16:{x}:{y}:exact=1,scale=1:1:flags=area,format=rgb24", "rgb24")
     colors = [(data[at] > 128, data[at + 2] > 128) for at in range(0, len(data), 3)]
     delays = []
-    for number, begin in enumerate(changes):
+    for number, (begin, end) in enumerate(zip(changes, changes[1:] + [sys.maxsize])):
         wanted = (number % 2 == 1, number % 2 == 0)
-        shown = next((frame for frame, color in zip(frames, colors) if frame.arrival >= begin and color == wanted), None)
+        shown = next((frame for frame, color in zip(frames, colors) if begin <= frame.arrival < end and color == wanted), None)
         if shown:
             delays.append((shown.arrival - begin) / 1e9)
-    if delays:
-        table.add("page over a program: change to picture", seconds(delays), "", None)
-    else:
-        table.add("page over a program: change to picture", "none was seen", "", None)
+    what = f"page over a program: change to picture, {len(delays)} of {len(changes)} seen"
+    table.add(what, seconds(delays) if delays else "none was seen", "all seen", len(delays) == len(changes))
 
 
 def main():
@@ -534,8 +628,7 @@ def main():
         if not shutil.which(program):
             sys.exit(f"bench-pages: {program} is missing: run deploy/setup.sh --pages")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
-    hang = '<script>fetch("/next?" + Math.random()).then(() => { for (;;) {} });</script>'
-    pages = Pages({"/page30": test_page(30), "/page20": test_page(20), "/hanging": test_page(30, hang),
+    pages = Pages({"/page30": test_page(30), "/page20": test_page(20), "/hanging": test_page(30, HANG),
                    "/overlay": OVERLAY % "", "/moving": OVERLAY % MOVING})
     table = Table()
     begun = os.getloadavg()[0]
