@@ -30,6 +30,7 @@ extension EventParser {
         }
         page.frameRate = try data.integer("frameRate", in: PageSource.frameRates)
         page.ready = try Self.readiness(&data)
+        page.end = try Self.ending(&data)
         page.parameters = try Self.parameters(&data)
         page.token = try data.string("token", expected: "the page's token")
         if let token = page.token, !(1...PageSource.longestValue ~= token.utf8.count) {
@@ -58,11 +59,28 @@ extension EventParser {
         case "painted": return .painted
         case "console": return .console
         default:
-            guard 1...PageSource.longestExpression ~= text.utf8.count else {
-                throw data.invalid("ready", .string(text), "1 to \(PageSource.longestExpression) bytes")
-            }
-            return .expression(text)
+            return .expression(try expression(text, "ready", data))
         }
+    }
+
+    private static func ending(_ data: inout FieldReader) throws(InputError) -> PageEnding? {
+        guard let text = try data.string("end", expected: "\"never\", \"console\", or a JavaScript expression") else {
+            return nil
+        }
+        switch text {
+        case "never": return .never
+        case "console": return .console
+        default: return .expression(try expression(text, "end", data))
+        }
+    }
+
+    private static func expression(
+        _ text: String, _ field: String, _ data: FieldReader
+    ) throws(InputError) -> String {
+        guard 1...PageSource.longestExpression ~= text.utf8.count else {
+            throw data.invalid(field, .string(text), "1 to \(PageSource.longestExpression) bytes")
+        }
+        return text
     }
 
     private static func parameters(_ data: inout FieldReader) throws(InputError) -> [PageSource.Parameter] {

@@ -17,6 +17,8 @@ final class Browser: @unchecked Sendable {
         case networkIsIdle
         case wrote(String)
         case expressionIs(Bool)
+        /// Whether the expression for the page's end is true.
+        case endIs(Bool)
         case answered
         case crashed
         /// The page's process is not ended, since the page navigates on.
@@ -148,12 +150,13 @@ final class Browser: @unchecked Sendable {
         }
     }
 
-    func evaluate(_ expression: String) {
+    /// Evaluates an expression in the page. `event` makes an event of the result, which is false if there is none.
+    func evaluate(_ expression: String, event: @escaping (Bool) -> Event) {
         let parameters: [String: BrowserCommand.Value] = [
             "expression": .text("!!(\(expression)\n)"), "returnByValue": .flag(true), "silent": .flag(true),
         ]
         send("Runtime.evaluate", parameters) { [weak self] answer in
-            self?.onEvent(.expressionIs(answer.result?.result?.isTrue ?? false))
+            self?.onEvent(event(answer.result?.result?.isTrue ?? false))
         }
     }
 

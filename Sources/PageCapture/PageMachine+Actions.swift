@@ -16,7 +16,7 @@ extension PageMachine {
         var suspicion: Int64 = 250_000_000
         /// Time in ns for a hung page to be ended.
         var crash: Int64 = 1_000_000_000
-        /// Interval in ns between two evaluations of the expression that says whether a page is ready.
+        /// Interval in ns between two evaluations of the expression that says whether a page is ready, or over.
         var evaluation: Int64 = 200_000_000
         /// Time on air in ns after which failures are forgotten.
         var calm: Int64 = 30_000_000_000
@@ -40,6 +40,8 @@ extension PageMachine {
         case navigate(String)
         /// Evaluates the page's expression: `expressionIs` follows.
         case evaluate(String)
+        /// Evaluates the expression for the page's end: `endIs` follows.
+        case evaluateEnd(String)
         /// Checks whether the page answers: `answered` follows if it does.
         case probe
         /// Ends the page's process: `crashed` follows, or `crashRefused`.

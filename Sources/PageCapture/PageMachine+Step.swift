@@ -19,6 +19,8 @@ extension PageMachine {
         var lacked: Int64 = 0
         /// Whether its pictures are hidden until it answers.
         var isHidden = false
+        /// Earliest time of the next evaluation of the expression for its end.
+        var evaluateAt: Int64 = 0
     }
 
     enum Step: Hashable, Sendable {

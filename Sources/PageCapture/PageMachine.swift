@@ -7,6 +7,8 @@ import RTMP
 /// Pictures of the screen leave the worker only in the state on air: while a page loads, has crashed or hangs, the
 /// screen shows content that is not the page's.
 struct PageMachine: Sendable {
+    private static let endedByPage = "the page has ended it"
+
     let limits: Limits
     private var job: PageJob?
     var step = Step.waiting
@@ -126,11 +128,10 @@ struct PageMachine: Sendable {
 
     /// Records a text that the page has written to its console.
     mutating func wrote(_ text: String, now: Int64) -> [Action] {
-        guard job?.ready == .console else { return [] }
         switch (text, step) {
-        case ("START", .loading): return show(now)
-        case ("END", .loading), ("END", .onAir): return end("the page has ended it")
-        default: return []
+        case ("START", .loading): job?.ready == .console ? show(now) : []
+        case ("END", .loading), ("END", .onAir): job?.ending == .console ? end(Self.endedByPage) : []
+        default: []
         }
     }
 
@@ -138,6 +139,8 @@ struct PageMachine: Sendable {
         guard isTrue, case .loading = step else { return [] }
         return show(now)
     }
+
+    mutating func endIs(true isTrue: Bool) -> [Action] { isTrue && isOnAir ? end(Self.endedByPage) : [] }
 
     private mutating func show(_ now: Int64) -> [Action] {
         step = .onAir(Showing(since: now, probeAt: now.saturatingSum(limits.probe)))
@@ -283,6 +286,10 @@ extension PageMachine {
                 showing.askedAt = now
                 showing.probeAt = now.saturatingSum(limits.probe)
                 actions.append(.probe)
+            } else if case .expression(let text)? = job?.ending, now >= showing.evaluateAt {
+                // Not of a page that owes an answer: commands to a page that hangs would pile up.
+                showing.evaluateAt = now.saturatingSum(limits.evaluation)
+                actions.append(.evaluateEnd(text))
             }
             step = .onAir(showing)
             return actions

@@ -122,7 +122,10 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             case .navigate(let address):
                 picture?.forget()
                 stage?.browser.navigate(to: address)
-            case .evaluate(let expression): stage?.browser.evaluate(expression)
+            case .evaluate(let expression):
+                stage?.browser.evaluate(expression) { .expressionIs($0) }
+            case .evaluateEnd(let expression):
+                stage?.browser.evaluate(expression) { .endIs($0) }
             case .probe: stage?.browser.probe()
             case .crash: stage?.browser.crash()
             case .show: show()
@@ -178,7 +181,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
     private func rule() {
         guard let job else { return }
         surroundings?.proxy.rule(by: ProxyRules(job))
-        if job.ready == .console { stage?.browser.hearConsole() }
+        if job.hearsConsole { stage?.browser.hearConsole() }
     }
 
     private func beginCapture() async {
@@ -268,6 +271,7 @@ package final class PagePublication: StreamDuty, @unchecked Sendable {
             case .networkIsIdle: perform(machine.networkIsIdle(now: now))
             case .wrote(let text): perform(machine.wrote(text, now: now))
             case .expressionIs(let isTrue): perform(machine.expressionIs(true: isTrue, now: now))
+            case .endIs(let isTrue): perform(machine.endIs(true: isTrue))
             case .answered: perform(machine.answered())
             case .picture(let bytes): picture?.take(bytes)
             case .crashed: perform(machine.crashed(now: now))

@@ -52,7 +52,7 @@ final class PageStage: @unchecked Sendable {
                 }
             }
             let film = host.screen == nil ? Browser.Size(width: job.width, height: job.height) : nil
-            let browser = Browser(to: host.toBrowser, hearsConsole: job.ready == .console, film: film) {
+            let browser = Browser(to: host.toBrowser, hearsConsole: job.hearsConsole, film: film) {
                 onEvent(.browser($0))
             }
             let stage = PageStage(browser: browser, pipeline: pipeline, host: host)

@@ -33,6 +33,20 @@ struct EventParserPageTests {
                 == .expression("window.x"))
     }
 
+    @Test func theEndIsRead() throws {
+        func end(_ fields: String) throws -> PageEnding? {
+            try Self.publication(#""kind":"page","url":"http://127.0.0.1/""# + fields).page?.end
+        }
+        #expect(try end("") == nil)
+        #expect(try end(#","end":null"#) == nil)
+        #expect(try end(#","end":"never","ready":"console""#) == .never)
+        #expect(try end(#","end":"console""#) == .console)
+        #expect(try end(#","end":"window.over","ready":"painted""#) == .expression("window.over"))
+        let long = String(repeating: "a", count: PageSource.longestExpression)
+        #expect(try end(#","end":"\#(long)""#) == .expression(long))
+        #expect(throws: InputError.self) { _ = try end(#","end":"\#(long)a""#) }
+    }
+
     @Test func aMeetingIsAPage() throws {
         #expect(try Self.publication(#""meetingURL":"http://127.0.0.1/m""#).page?.url == "http://127.0.0.1/m")
         #expect(try Self.publication(#""kind":"stream","url":"rtmp://127.0.0.1/live/a""#).page == nil)
@@ -49,6 +63,9 @@ struct EventParserPageTests {
         (#""kind":"page","url":"http://127.0.0.1/","height":100000"#, "height"),
         (#""kind":"page","url":"http://127.0.0.1/","frameRate":0"#, "frameRate"),
         (#""kind":"page","url":"http://127.0.0.1/","ready":"""#, "ready"),
+        (#""kind":"page","url":"http://127.0.0.1/","end":"""#, "end"),
+        (#""kind":"page","url":"http://127.0.0.1/","end":true"#, "end"),
+        (#""url":"rtmp://127.0.0.1/live/a","end":"never""#, "end"),
         (#""kind":"page","url":"http://127.0.0.1/","parameters":{"a":1}"#, "parameters"),
         (#""kind":"page","url":"http://127.0.0.1/","parameters":{"":"x"}"#, "parameters"),
         (#""kind":"page","url":"http://127.0.0.1/","token":"""#, "token"),

@@ -45,15 +45,19 @@ struct PageSourceTests {
         let job = PageJob(
             address: "https://a/", firstAddress: "https://a/?token=t", target: "rtmp://127.0.0.1/x", width: 2,
             height: 4,
-            frameRate: 30, ready: .expression("a"), hosts: HostList(entries: [HostList.Entry(host: "a", port: 443)]),
+            frameRate: 30, ready: .expression("a"), end: .expression("b"),
+            hosts: HostList(entries: [HostList.Entry(host: "a", port: 443)]),
             user: "nobody", processors: 2, niceness: 5)
         let line = try DocumentEncoder.json(PageCommand.publish(job))
         #expect(try JSONDecoder().decode(PageCommand.self, from: Data(line.utf8)) == .publish(job))
-        // Pages that an earlier release has stored have no limits.
+        // Pages that an earlier release has stored have no limits, and the end that their beginning implies.
         var old = job
-        (old.hosts, old.processors, old.niceness) = (nil, nil, nil)
+        (old.hosts, old.processors, old.niceness, old.end) = (nil, nil, nil, nil)
         let stored = try DocumentEncoder.json(PageCommand.publish(old))
-        #expect(!["hosts", "processors", "niceness"].contains { stored.contains($0) })
+        #expect(!["hosts", "processors", "niceness", "\"end\""].contains { stored.contains($0) })
         #expect(try JSONDecoder().decode(PageCommand.self, from: Data(stored.utf8)) == .publish(old))
+        #expect(old.ending == .never && job.ending == .expression("b"))
+        old.ready = .console
+        #expect(old.ending == .console)
     }
 }

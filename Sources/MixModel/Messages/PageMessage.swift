@@ -68,6 +68,8 @@ public struct PageJob: Hashable, Codable, Sendable {
     public var height: Int
     public var frameRate: Int
     public var ready: PageReadiness
+    /// `nil` = the end that `ready` implies.
+    public var end: PageEnding?
     /// Seconds within which a page must be ready.
     public var readyLimit: Double
     /// Addresses in local networks to which the page may send requests.
@@ -85,9 +87,9 @@ public struct PageJob: Hashable, Codable, Sendable {
 
     public init(
         address: String, firstAddress: String? = nil, target: String, picture: String? = nil, width: Int, height: Int,
-        frameRate: Int, ready: PageReadiness = .painted, readyLimit: Double = 30, reach: Reach = Reach(places: []),
-        hosts: HostList? = nil, user: String? = nil, isUnconfined: Bool = false, processors: Int? = nil,
-        niceness: Int? = nil
+        frameRate: Int, ready: PageReadiness = .painted, end: PageEnding? = nil, readyLimit: Double = 30,
+        reach: Reach = Reach(places: []), hosts: HostList? = nil, user: String? = nil, isUnconfined: Bool = false,
+        processors: Int? = nil, niceness: Int? = nil
     ) {
         self.address = address
         self.firstAddress = firstAddress
@@ -97,6 +99,7 @@ public struct PageJob: Hashable, Codable, Sendable {
         self.height = height
         self.frameRate = frameRate
         self.ready = ready
+        self.end = end
         self.readyLimit = readyLimit
         self.reach = reach
         self.hosts = hosts
@@ -108,6 +111,12 @@ public struct PageJob: Hashable, Codable, Sendable {
 }
 
 extension PageJob {
+    /// The end that applies.
+    public var ending: PageEnding { end ?? ready.impliedEnd }
+
+    /// Whether the page's console is read.
+    public var hearsConsole: Bool { ready == .console || ending == .console }
+
     /// Whether a browser that was started for one job can show the page of the other.
     public func hasBrowser(like other: PageJob) -> Bool {
         (width, height, frameRate) == (other.width, other.height, other.frameRate)

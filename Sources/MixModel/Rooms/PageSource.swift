@@ -25,6 +25,8 @@ public struct PageSource: Hashable, Codable, Sendable {
     /// Pictures per second; `nil` = the frame rate of the room's canvas.
     public var frameRate: Int?
     public var ready: PageReadiness
+    /// `nil` = the end that `ready` implies.
+    public var end: PageEnding?
 
     public static let sizes = 160...1920
     public static let frameRates = 1...60
@@ -36,7 +38,7 @@ public struct PageSource: Hashable, Codable, Sendable {
 
     public init(
         url: String, parameters: [Parameter] = [], token: String? = nil, width: Int? = nil, height: Int? = nil,
-        frameRate: Int? = nil, ready: PageReadiness = .painted
+        frameRate: Int? = nil, ready: PageReadiness = .painted, end: PageEnding? = nil
     ) {
         self.url = url
         self.parameters = parameters
@@ -45,6 +47,7 @@ public struct PageSource: Hashable, Codable, Sendable {
         self.height = height
         self.frameRate = frameRate
         self.ready = ready
+        self.end = end
     }
 
     /// The URL without its fragment.
@@ -71,8 +74,21 @@ public struct PageSource: Hashable, Codable, Sendable {
 public enum PageReadiness: Hashable, Codable, Sendable {
     /// The page has been painted, and the network has been idle for half a second.
     case painted
-    /// The page writes START to its console. END ends the publication.
+    /// The page writes START to its console.
     case console
     /// A JavaScript expression becomes true.
+    case expression(String)
+
+    /// The end of a page for which none is given. Scripts that know nothing of the service may write END for themselves, so
+    /// it counts only for pages that are known to speak to it.
+    public var impliedEnd: PageEnding { self == .console ? .console : .never }
+}
+
+/// The moment at which a page ends its publication by itself.
+public enum PageEnding: Hashable, Codable, Sendable {
+    case never
+    /// The page writes END to its console, also before it is on air.
+    case console
+    /// A JavaScript expression becomes true while the page is on air.
     case expression(String)
 }

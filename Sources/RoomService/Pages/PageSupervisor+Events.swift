@@ -130,7 +130,7 @@ extension PageSupervisor {
             firstAddress: page.token == nil ? nil : page.address(hasToken: true),
             target: key.publishingURL(of: configuration.ingest, secret: configuration.secret),
             width: page.width ?? canvas.width, height: page.height ?? canvas.height,
-            frameRate: page.frameRate ?? canvas.fps, ready: page.ready, readyLimit: rules.readyTimeout,
+            frameRate: page.frameRate ?? canvas.fps, ready: page.ready, end: page.end, readyLimit: rules.readyTimeout,
             reach: PageRules.reach(of: url, allowed: configuration.allowed),
             hosts: rules.hosts(of: url, allowed: configuration.allowed), user: user, isUnconfined: isUnconfined,
             processors: rules.cpu, niceness: rules.niceness)

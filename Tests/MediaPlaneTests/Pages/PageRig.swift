@@ -44,13 +44,13 @@ final class PageScene: Sendable {
     ///   - query: Query of the page's URL, with `?`, or another path without its first `/`.
     ///   - redirects: URLs to which the page's server redirects requests, by path.
     static func start(
-        _ query: String = "", ready: PageReadiness = .painted, allowed: [Reach.Place] = [],
+        _ query: String = "", ready: PageReadiness = .painted, end: PageEnding? = nil, allowed: [Reach.Place] = [],
         page: String = TestPage.html(source: 3), redirects: [String: String] = [:], processors: Int? = nil,
         niceness: Int? = nil
     ) async throws -> PageScene {
         let scene = try await PageScene(page, redirects: redirects)
         var job = scene.job(query, ready, allowed)
-        (job.processors, job.niceness) = (processors, niceness)
+        (job.end, job.processors, job.niceness) = (end, processors, niceness)
         scene.worker.send(.publish(job))
         return scene
     }

@@ -171,6 +171,21 @@ import TextFormats
         #expect(try await outputEventually { scene.ingest.ended("alice") == 1 }, "unpublished cleanly")
     }
 
+    /// Neither end depends on how the page begins.
+    @Test(
+        arguments: [
+            ("?console=1&end=15000", .console), ("?ready=15000", .expression("window.isReady === true")),
+        ] as [(String, PageEnding)]) func aPaintedPageEndsItself(_ query: String, _ end: PageEnding) async throws
+    {
+        let scene = try await PageScene.start(query, end: end)
+        defer { scene.stop() }
+        #expect(
+            try await outputEventually(within: .seconds(90)) { scene.worker.end == "the page has ended it" },
+            "\(scene.worker.end ?? "") \(scene.worker.log)")
+        #expect(scene.worker.states.contains(.onAir))
+        #expect(scene.worker.process.waitForExit() == .status(0))
+    }
+
     @Test func anExpressionSaysWhenItIsReady() async throws {
         let begin = ContinuousClock.now
         let scene = try await PageScene.start("?ready=6000", ready: .expression("window.isReady === true"))
