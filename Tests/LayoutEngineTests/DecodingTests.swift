@@ -189,10 +189,10 @@ struct DecodingTests {
             "2:1: $.overlays[0].y: found nothing, expected a number from 0 to 1",
             "2:1: $.overlays[0].height: found nothing, expected a number from 0.02 to 1",
             #"2:32: $.overlays[0].place: found an unknown key, expected "height", "opacity", "page", "visible", "#
-                + #""width", "x" or "y""#,
+                + #""width", "x", "y" or "z""#,
             #"3:10: $.overlays[1].page: found "ftp://a.example/", expected an http or https URL of printable ASCII"#,
             #"3:71: $.overlays[1].align: found an unknown key, expected "height", "opacity", "page", "visible", "#
-                + #""width", "x" or "y""#),
+                + #""width", "x", "y" or "z""#),
         // Overlays.
         Broken(
             """
@@ -209,15 +209,15 @@ struct DecodingTests {
             #"3:1: $.overlays[1]: found image and text, expected exactly one of "image", "text", "clock" and "page""#,
             #"4:10: $.overlays[2].text: found "", expected a text of 1 to 256 bytes"#,
             #"4:30: $.overlays[2].align: found an unknown key, expected "background", "backgroundOpacity", "bold", "#
-                + #""color", "font", "margin", "opacity", "outline", "place", "radius", "size", "text", "until", "utcOffset" or "visible""#,
+                + #""color", "font", "margin", "opacity", "outline", "place", "radius", "size", "text", "until", "utcOffset", "visible" or "z""#,
             "5:1: $.overlays[3].height: found nothing, expected a number from 0.02 to 1",
             #"5:11: $.overlays[3].clock: found "HH", expected "HH:mm:ss", "HH:mm", "yyyy-MM-dd" or "#
                 + #""yyyy-MM-dd HH:mm:ss""#,
             "5:54: $.overlays[3].place: found both a place and a rectangle, expected one of the two",
             #"6:1: $.overlays[4].place: found nothing, expected "top-left", "top", "top-right", "left", "center", "#
                 + #""right", "bottom-left", "bottom" or "bottom-right", or x, y, width and height"#,
-            #"6:20: $.overlays[4].bold: found an unknown key, expected "image", "margin", "opacity", "place", "size" "#
-                + #"or "visible""#
+            #"6:20: $.overlays[4].bold: found an unknown key, expected "image", "margin", "opacity", "place", "size", "#
+                + #""visible" or "z""#
         ),
         // Pixels.
         Broken(

@@ -219,7 +219,7 @@ struct EveryKeyTests {
                 "background": "#FF0000", "backgroundOpacity": 1 },
               { "clock": "HH:mm", "utcOffset": -90, "x": 0, "y": 0, "width": 0.5, "height": 1, "align": "bottom" },
               { "page": "https://boards.example/score?room=1", "x": 0, "y": 0, "width": 0.5, "height": 1,
-                "opacity": 0.5 },
+                "z": 7, "opacity": 0.5 },
               { "text": "{countdown}", "until": "1970-01-01T01:00:01.5Z", "place": "top" } ] }
             """
         ).settings.overlays
@@ -240,7 +240,7 @@ struct EveryKeyTests {
                 id: "overlay-4", place: .area(area),
                 content: .clock(.minutes, utcOffset: -90, .init(align: .bottom))),
             OverlayTemplate(
-                id: "overlay-5", place: .area(area), opacity: half,
+                id: "overlay-5", place: .area(area), z: 7, opacity: half,
                 content: .page(try #require(PageAddress("https://boards.example/score?room=1")), picture: nil)),
             OverlayTemplate(
                 id: "overlay-6", place: .at(.top, margin: UnitFraction(0.02)),

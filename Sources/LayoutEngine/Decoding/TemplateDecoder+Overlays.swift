@@ -32,6 +32,7 @@ extension TemplateDecoder {
                     path: reader.path(of: "place"), at: place.position, found: "both a place and a rectangle",
                     expected: "one of the two"))
         }
+        let z = reader.integer("z", in: 0...100, issues: &issues) ?? 0
         let opacity = reader.fraction("opacity", in: 0...1, issues: &issues) ?? .whole
         let content: OverlayTemplate.Content? =
             switch kind {
@@ -56,7 +57,7 @@ extension TemplateDecoder {
         let isVisible = reader.boolean("visible", issues: &issues) ?? true
         reader.finish(issues: &issues)
         guard let place, let content, isVisible else { return nil }
-        return OverlayTemplate(id: id, place: place, opacity: opacity, content: content)
+        return OverlayTemplate(id: id, place: place, z: z, opacity: opacity, content: content)
     }
 
     private mutating func anchor(_ reader: inout JSONObjectReader) -> OverlayTemplate.Position? {

@@ -40,7 +40,7 @@ public enum LayoutEngine {
             }
         return Scene(
             canvas: canvas, background: ground, panes: panes,
-            overlays: settings.overlays.prefix(LayoutLimits.mostOverlays).compactMap {
+            overlays: settings.overlays.fromBackToFront.compactMap {
                 ($0.hasNames ? $0.filling(texts) : $0)?.overlay(on: canvas)
             },
             sound: settings.sound.sound(of: roster.all), transition: settings.transition)

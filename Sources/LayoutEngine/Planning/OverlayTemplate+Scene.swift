@@ -56,6 +56,14 @@ extension OverlayTemplate {
     }
 }
 
+extension [OverlayTemplate] {
+    /// The overlays of a scene: by `z`, and those of equal `z` in the order of the list.
+    var fromBackToFront: [OverlayTemplate] {
+        prefix(LayoutLimits.mostOverlays).enumerated()
+            .sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
+    }
+}
+
 extension OverlayTemplate.Style {
     fileprivate func style(on shorter: Int) -> TextStyle {
         TextStyle(

@@ -3,12 +3,15 @@ public struct OverlayTemplate: Hashable, Sendable {
     /// Identifier, unique among the overlays of an arrangement.
     public var id: String
     public var place: Position
+    /// Stacking order among overlays, 0…100; a higher value is nearer to the viewer. All are in front of the panes.
+    public var z: Int
     public var opacity: UnitFraction
     public var content: Content
 
-    public init(id: String, place: Position, opacity: UnitFraction = .whole, content: Content) {
+    public init(id: String, place: Position, z: Int = 0, opacity: UnitFraction = .whole, content: Content) {
         self.id = id
         self.place = place
+        self.z = z
         self.opacity = opacity
         self.content = content
     }

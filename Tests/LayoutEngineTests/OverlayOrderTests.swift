@@ -1,0 +1,46 @@
+import Testing
+
+@testable import LayoutEngine
+
+/// The order in which overlays are drawn over each other.
+struct OverlayOrderTests {
+    private static func scene(_ overlays: String) throws -> Scene {
+        let json = #"{"overlays": [\#(overlays)], "arrangements": [{"algorithm": "solo"}]}"#
+        return LayoutEngine.plan(
+            try LayoutTemplate.decode(json.utf8, name: "order"), participants: people(1), canvas: .landscape)
+    }
+
+    private static func page(_ number: Int, _ more: String = "") -> String {
+        #"{"page": "https://a.example/\#(number)", "x": 0, "y": 0, "width": 1, "height": 1\#(more)}"#
+    }
+
+    @Test func aHigherLevelIsInFront() throws {
+        let scene = try Self.scene(
+            [Self.page(1, #", "z": 100"#), #"{"text": "a", "place": "top"}"#, Self.page(2, #", "z": 3"#)]
+                .joined(separator: ","))
+        #expect(scene.overlays.map(\.id) == ["overlay-2", "overlay-3", "overlay-1"], "from back to front")
+        #expect(scene.panes.count == 1)
+    }
+
+    @Test func theOrderOfTheListDecidesBetweenEqualLevels() throws {
+        let levels = [2, 0, 2, 0, 2, 0, 2, 0]
+        let pages = levels.enumerated().map { Self.page($0.offset, #", "z": \#($0.element)"#) }
+        let scene = try Self.scene(pages.joined(separator: ","))
+        #expect(scene.overlays.map(\.id) == [2, 4, 6, 8, 1, 3, 5, 7].map { "overlay-\($0)" })
+        let plain = try Self.scene((1...3).map { Self.page($0) }.joined(separator: ","))
+        #expect(plain.overlays.map(\.id) == ["overlay-1", "overlay-2", "overlay-3"])
+    }
+
+    /// A program on air has to be told.
+    @Test func anotherLevelIsAnotherScene() throws {
+        let before = try Self.scene([Self.page(1), Self.page(2)].joined(separator: ","))
+        let after = try Self.scene([Self.page(1, #", "z": 1"#), Self.page(2)].joined(separator: ","))
+        let difference = after.difference(from: before)
+        #expect(difference.overlays?.map(\.id) == ["overlay-2", "overlay-1"])
+        #expect(before.applying(difference) == after)
+    }
+
+    @Test(arguments: ["-1", "101", "1.5", "true"]) func otherLevelsAreRefused(_ level: String) {
+        #expect(throws: LayoutError.self) { try Self.scene(Self.page(1, #", "z": \#(level)"#)) }
+    }
+}
