@@ -26,7 +26,9 @@ extension TaskView {
             IdleStatus(state: $0.state, media: $0.media, error: $0.error.map(Redaction.text))
         }
         scene = status?.onAir == .bypass ? nil : status?.scene ?? (mixMode == 1 ? plan?.scene : nil)
-        sources = (plan?.sources ?? []).map { Source($0, status) }
+        sources = (plan?.sources ?? []).map { source in
+            Source(source, status, fault: services.pageFaults.reason(of: source.id, in: room.id))
+        }
         outputs = (plan?.outputs ?? []).destinations.map { Output($0, status) }
         settings = Settings(of: machine.seen(room), services)
         if case .waiting = machine.phase {
@@ -124,11 +126,12 @@ extension TaskView.Thrift {
 }
 
 extension TaskView.Source {
-    fileprivate init(_ source: PlannedSource, _ status: RelayStatus?) {
+    /// - Parameter fault: Why the page that is this source is not on air. It says more than the silence that follows.
+    fileprivate init(_ source: PlannedSource, _ status: RelayStatus?, fault: String?) {
         let actual = status?.sources.first { $0.id == source.id }
         self.init(
             id: source.id, url: StreamURL.redacted(source.url), state: actual?.state ?? .connecting,
-            error: actual?.error.map(Redaction.text), poor: actual?.poor, usesBackup: actual?.usesBackup,
+            error: fault ?? actual?.error.map(Redaction.text), poor: actual?.poor, usesBackup: actual?.usesBackup,
             muted: source.muted)
     }
 }

@@ -1,4 +1,5 @@
 import LayoutEngine
+import TextFormats
 
 /// An event in a room, as reported by an app server or a media server.
 ///
@@ -67,6 +68,17 @@ public struct RoomEvent: Hashable, Codable, Sendable {
         case .roomSnapshot(let snapshot): "\(type) of \(snapshot.streams.count) streams"
         }
     }
+
+    /// `summary` with the reason that the event gives, if any, such as
+    /// `stream.unpublished board/camera: the page has ended it`. One line, with URLs redacted.
+    public var account: String {
+        guard case .streamUnpublished(_, _, let reason?) = kind, !reason.isEmpty else { return summary }
+        let words = URLRedaction.redact(OneLine.of(reason)).shortened(toBytes: Self.longestReason)
+        return "\(summary): \(words)"
+    }
+
+    /// Largest length of a reason in `account`, in bytes of UTF-8.
+    private static let longestReason = 400
 }
 
 /// A stream that can now be pulled.

@@ -19,6 +19,8 @@ actor PageSession {
         let files: PageFiles
         let starter: SocketWorkerStarter
         let logger: Logger
+        /// Called with each new state.
+        var onState: (@Sendable (PageState) -> Void)?
     }
 
     nonisolated let id: String
@@ -137,6 +139,7 @@ actor PageSession {
                 return shown
             }
             guard state != before else { return }
+            surroundings.onState?(state)
             surroundings.logger.info(
                 "a page is \(state.step.rawValue)\(state.reason.map { ": \($0)" } ?? "")", metadata: metadata)
         case .end(let reason):

@@ -119,7 +119,9 @@ package final class PageSupervisor: Service {
             for await session in starts {
                 group.addTask {
                     let reason = await session.run()
-                    if case .stream(let names) = session.subject { await self.ended(session, names, reason) }
+                    guard case .stream(let names) = session.subject else { return }
+                    self.forgetFault(of: names, by: session.id)
+                    await self.ended(session, names, reason)
                 }
             }
         }
@@ -158,7 +160,9 @@ package final class PageSupervisor: Service {
     ) -> PageSession {
         PageSession(
             id: id, subject: .stream(names), job: job, isAdopted: isAdopted,
-            in: PageSession.Surroundings(files: configuration.files, starter: configuration.starter, logger: logger))
+            in: PageSession.Surroundings(
+                files: configuration.files, starter: configuration.starter, logger: logger,
+                onState: { [weak self] state in self?.told(state, of: names, by: id) }))
     }
 
     func measure() {
@@ -168,6 +172,22 @@ package final class PageSupervisor: Service {
             registry.services.load.reserve(cores: count * (configuration?.rules?.cores ?? 0))
             registry.services.metrics.set(.pages, count)
         }
+    }
+
+    /// Shows the state of a page in its room's tasks.
+    private func told(_ page: PageState, of names: StreamNames, by id: String) {
+        guard state.withLock({ $0.sessions[names]?.id == id }) else { return }
+        registry.services.pageFaults.set(page.step == .onAir ? nil : page.reason, of: names)
+        guard page.step == .failing, let reason = page.reason else { return }
+        let source = SourceID(user: names.user, stream: names.stream)
+        registry.note(
+            TimelineEntry(kind: .event, message: "page \(source) fails: \(reason)", cause: "the page"), in: names.room)
+    }
+
+    /// - Parameter id: The session that has ended. Another one may be in its place.
+    private func forgetFault(of names: StreamNames, by id: String) {
+        let isReplaced = state.withLock { $0.sessions[names].map { $0.id != id } ?? false }
+        if !isReplaced { registry.services.pageFaults.set(nil, of: names) }
     }
 
     /// Removes a page that has ended by itself from its room.

@@ -60,7 +60,7 @@ struct RoomDraft {
         if let event, task.machine.isActive || !entries.isEmpty {
             let reference = EventReference(source: event.source, id: event.id)
             entries.insert(
-                TimelineEntry(kind: .event, message: event.summary, causes: causes, event: reference), at: 0)
+                TimelineEntry(kind: .event, message: event.account, causes: causes, event: reference), at: 0)
         }
         return entries
     }

@@ -42,6 +42,8 @@ package final class RoomServices: Sendable {
     package let news = RoomNews()
     /// Rooms with web pages as sources, whose pages end with their streams.
     let pageNews = RoomNews()
+    /// Why those pages are not on air.
+    package let pageFaults = PageFaults()
     package let numbers = NumberSource()
     package let taskIndex = TaskIndex()
     package let destinations = DestinationClaims()

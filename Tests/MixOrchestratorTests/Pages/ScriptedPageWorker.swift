@@ -2,6 +2,8 @@ import Foundation
 
 /// A process in place of `mixworker page`. It is started by the service and speaks the messages of `PageMessage.swift`
 /// over the real socket, and reports at once that its page is on air. It runs no browser and sends no media.
+///
+/// A page whose address ends in `/fails` is failing from then on, and one whose address ends in `/ends` ends itself.
 enum ScriptedPageWorker {
     /// Settings of a service that starts this worker.
     static func settings(in directory: String) throws -> [String: [String]] {
@@ -62,8 +64,15 @@ enum ScriptedPageWorker {
                 elif kind == "prepare":
                     say({"prepared": {}})
                 elif kind == "publish":
+                    address = values["_0"]["address"]
                     state["step"] = "on-air"
                     say({"state": {"_0": state}})
+                    if address.endswith("/fails"):
+                        state.update(step="failing", reason="no answer from http://127.0.0.1:8000/board?key=S3CRET")
+                        say({"state": {"_0": state}})
+                    if address.endswith("/ends"):
+                        say({"ended": {"reason": "the page has ended it"}})
+                        return False
                 elif kind == "terminate":
                     return False
             return True
