@@ -1,7 +1,7 @@
 import GStreamerKit
 import LayoutEngine
 
-/// Paints compositions: the background, then the panes from back to front, then the layers over them. Each pane is
+/// Paints compositions: the background, then the panes and the layers from back to front. Each pane is
 /// cropped, scaled, converted and placed in one pass.
 ///
 /// May be used by one thread at a time.
@@ -64,7 +64,11 @@ final class CanvasComposer {
         count += 1
         let shapes = composition.panes.map { PaneShape($0, canvas: canvas) }
         drawGround(composition, shapes, onto: frame)
-        for (index, pane) in composition.panes.enumerated() where pane.pane.opacity > .zero {
+        var floor = Int.min
+        for (index, pane) in composition.panes.enumerated() {
+            drawLayers(of: composition, from: floor, below: pane.pane.z, onto: frame)
+            floor = max(floor, pane.pane.z)
+            guard pane.pane.opacity > .zero else { continue }
             if let last, composition.keepsPane(index, of: last.composition), frame.copy(pane.pane.rect, of: last.frame)
             {
                 continue
@@ -74,12 +78,18 @@ final class CanvasComposer {
             }
             draw(pane, shapes[index], onto: frame)
         }
-        for layer in composition.layers {
-            layer.picture.draw(onto: frame, x: layer.x, y: layer.y, opacity: Self.weight(layer.opacity))
-        }
+        drawLayers(of: composition, from: floor, below: .max, onto: frame)
         if count % Self.painterAge == 0 { painters = painters.filter { count - $0.value.used < Self.painterAge } }
         last = (composition, frame)
         return frame
+    }
+
+    /// Draws the layers with places from `floor` up to `limit`, which is not included. Such layers are in front of what has
+    /// been painted, and behind the pane at `limit`.
+    private func drawLayers(of composition: Composition, from floor: Int, below limit: Int, onto frame: VideoFrame) {
+        for layer in composition.layers where floor <= layer.z && layer.z < limit {
+            layer.picture.draw(onto: frame, x: layer.x, y: layer.y, opacity: Self.weight(layer.opacity))
+        }
     }
 
     private func drawGround(_ composition: Composition, _ shapes: [PaneShape], onto frame: VideoFrame) {

@@ -61,7 +61,7 @@ extension Composition {
 
 extension Composition.Layer {
     fileprivate func isSame(as other: Self) -> Bool {
-        picture === other.picture && x == other.x && y == other.y && opacity == other.opacity
+        picture === other.picture && x == other.x && y == other.y && z == other.z && opacity == other.opacity
     }
 
     fileprivate var rect: VideoRect { VideoRect(x: x, y: y, width: picture.width, height: picture.height) }

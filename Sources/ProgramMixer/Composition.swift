@@ -12,12 +12,14 @@ struct SourcePicture: Sendable {
 
 /// Everything that one frame of the canvas shows, from back to front.
 struct Composition: Sendable {
-    /// A text or an image over all panes.
+    /// A text or an image over the panes, or between them.
     struct Layer: Sendable {
         var picture: AlphaPicture
         /// Left edge, in canvas pixels, even. `y` is the top edge.
         var x: Int
         var y: Int
+        /// Place among the layers, as `Overlay.level`.
+        var z = Overlay.usualLevel
         var opacity: UnitFraction
     }
 

@@ -207,7 +207,8 @@ extension MixState {
         let now = shelf.still(graphic, tick: tick)
         let before = now == nil && content.showsTime ? Graphic(overlay, time: clock - 1) : nil
         guard let picture = (now ?? before.flatMap { shelf.still($0, tick: tick) })?.layer else { return nil }
-        var layer = Composition.Layer(picture: picture, x: overlay.x, y: overlay.y, opacity: overlay.opacity)
+        var layer = Composition.Layer(
+            picture: picture, x: overlay.x, y: overlay.y, z: overlay.level, opacity: overlay.opacity)
         if case .image(_, let align) = overlay.content {
             layer.x += PanePlacement.offset(max(overlay.width - picture.width, 0), align.column)
             layer.y += PanePlacement.offset(max(overlay.height - picture.height, 0), align.row)

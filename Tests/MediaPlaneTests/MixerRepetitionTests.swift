@@ -48,6 +48,7 @@ import Testing
         let layer = try AlphaPicture(image, colorimetry: Self.colour.canvas)
         try changed { $0.layers = [.init(picture: layer, x: 0, y: 0, opacity: .whole)] }
         try changed { $0.layers[0].x = 8 }
+        try changed { $0.layers[0].z = -1 }
         // The same pixels in another object are another picture.
         try changed { $0.panes[0].content = .picture(try! MixerStage.picture(.brick)) }
     }

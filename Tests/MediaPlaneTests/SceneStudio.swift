@@ -64,7 +64,8 @@ struct SceneStudio {
             guard let graphic = Graphic(overlay, time: Scene.previewTime) else { continue }
             let picture = try #require(try await easel.draw(graphic).layer)
             layers.append(
-                Composition.Layer(picture: picture, x: overlay.x, y: overlay.y, opacity: overlay.opacity))
+                Composition.Layer(
+                    picture: picture, x: overlay.x, y: overlay.y, z: overlay.level, opacity: overlay.opacity))
         }
         var backdrop: VideoFrame?
         if let background = scene.background { backdrop = try await easel.draw(.backdrop(background)).picture }

@@ -32,7 +32,7 @@ extension TemplateDecoder {
                     path: reader.path(of: "place"), at: place.position, found: "both a place and a rectangle",
                     expected: "one of the two"))
         }
-        let z = reader.integer("z", in: 0...100, issues: &issues) ?? 0
+        let z = reader.integer("z", in: Overlay.levels, issues: &issues) ?? Overlay.usualLevel
         let opacity = reader.fraction("opacity", in: 0...1, issues: &issues) ?? .whole
         let content: OverlayTemplate.Content? =
             switch kind {

@@ -23,11 +23,14 @@ struct ScenePreview {
         let floating = scene.panes.indices.map { scene.panes.liesOverAnother($0) }
         let speaker = scene.panes.firstIndex { $0.isLive && $0.speaking != nil }
         lines += scene.panes.indices.filter { !floating[$0] }.compactMap { shadow(of: scene.panes[$0]) }
+        var floor = Int.min
         for (index, pane) in scene.panes.enumerated() {
+            lines += overlays(from: floor, below: pane.z)
+            floor = max(floor, pane.z)
             if floating[index], let shadow = shadow(of: pane) { lines.append(shadow) }
             lines.append(self.pane(pane, isSpeaking: index == speaker))
         }
-        lines += scene.overlays.map(overlay)
+        lines += overlays(from: floor, below: .max)
         return lines.joined(separator: "\n")
     }
 
@@ -141,6 +144,10 @@ struct ScenePreview {
             + SVG.text(
                 details.shortened("\(pane.width)×\(pane.height) \(pane.fit.rawValue)"), x: middle,
                 baseline: height * 5 + size * 10, size: details.size, fill: .white, opacity: UnitFraction(0.8))
+    }
+
+    private func overlays(from floor: Int, below limit: Int) -> [String] {
+        scene.overlays.filter { floor <= $0.level && $0.level < limit }.map(overlay)
     }
 
     private func overlay(_ overlay: Overlay) -> String {

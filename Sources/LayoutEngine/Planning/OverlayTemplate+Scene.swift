@@ -40,7 +40,7 @@ extension OverlayTemplate {
             }
         return Overlay(
             id: id, x: rectangle.x, y: rectangle.y, width: rectangle.width, height: rectangle.height,
-            opacity: opacity, content: content)
+            z: z == Overlay.usualLevel ? nil : z, opacity: opacity, content: content)
     }
 
     private func size(on shorter: Int, within width: Int) -> (width: Int, height: Int) {

@@ -1,4 +1,4 @@
-/// A watermark, a text, a clock or a web page over all panes.
+/// A watermark, a text, a clock or a web page over the panes, or between them.
 public struct Overlay: Hashable, Codable, Sendable {
     /// Identifier, unique in its scene.
     public var id: String
@@ -7,17 +7,29 @@ public struct Overlay: Hashable, Codable, Sendable {
     public var y: Int
     public var width: Int
     public var height: Int
+    /// Place among the layers, on the scale of the panes' `z`; `nil` = in front of all panes.
+    public var z: Int?
     public var opacity: UnitFraction
     public var content: Content
 
+    /// Places among the layers: behind all panes, up to in front of all other overlays.
+    public static let levels = -1...200
+    /// The place in front of all panes, whose `z` is at most 100.
+    public static let usualLevel = 100
+
+    /// Place among the layers. The overlay is in front of panes with the same `z`.
+    public var level: Int { z ?? Self.usualLevel }
+
     public init(
-        id: String, x: Int, y: Int, width: Int, height: Int, opacity: UnitFraction = .whole, content: Content
+        id: String, x: Int, y: Int, width: Int, height: Int, z: Int? = nil, opacity: UnitFraction = .whole,
+        content: Content
     ) {
         self.id = id
         self.x = x
         self.y = y
         self.width = width
         self.height = height
+        self.z = z
         self.opacity = opacity
         self.content = content
     }

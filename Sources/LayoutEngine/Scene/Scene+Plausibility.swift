@@ -46,7 +46,7 @@ extension Overlay {
             case .text(_, let style): style.isPlausible
             case .clock(_, let offset, let style): style.isPlausible && -840...840 ~= offset
             }
-        return [x, y, width, height].allSatisfy(pixels.contains) && isContentPlausible
+        return [x, y, width, height].allSatisfy(pixels.contains) && Self.levels.contains(level) && isContentPlausible
     }
 }
 

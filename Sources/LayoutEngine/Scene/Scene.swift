@@ -1,6 +1,7 @@
 /// The result of a layout for given participants: the picture and the audio that the mixer makes, in integer pixels.
 ///
-/// The order from back to front is the canvas' colour, `background`, the panes, the overlays.
+/// The order from back to front is the canvas' colour, `background`, then panes and overlays by `z`: an overlay is in front
+/// of the panes with the same `z`.
 public struct Scene: Hashable, Codable, Sendable {
     public var canvas: Canvas
     /// Image or gradient that covers the canvas behind all panes.
@@ -8,7 +9,7 @@ public struct Scene: Hashable, Codable, Sendable {
     /// The panes from back to front: by `z`, then in the order in which places are assigned. A source has at most one
     /// pane.
     public var panes: [Pane]
-    /// The overlays over all panes, from back to front.
+    /// The overlays from back to front: by `z`, then in the order of the layout.
     public var overlays: [Overlay]
     /// The sources that are heard, and their gains.
     public var sound: SceneSound

@@ -1,14 +1,16 @@
-/// A watermark, a text, a clock or a web page over all panes, as written by an operator.
+/// A watermark, a text, a clock or a web page over the panes, or between them, as written by an operator.
 public struct OverlayTemplate: Hashable, Sendable {
     /// Identifier, unique among the overlays of an arrangement.
     public var id: String
     public var place: Position
-    /// Stacking order among overlays, 0…100; a higher value is nearer to the viewer. All are in front of the panes.
+    /// Place among the layers, as `Overlay.level`.
     public var z: Int
     public var opacity: UnitFraction
     public var content: Content
 
-    public init(id: String, place: Position, z: Int = 0, opacity: UnitFraction = .whole, content: Content) {
+    public init(
+        id: String, place: Position, z: Int = Overlay.usualLevel, opacity: UnitFraction = .whole, content: Content
+    ) {
         self.id = id
         self.place = place
         self.z = z
